@@ -9,18 +9,23 @@ from clgeom.sorting.shellsort.sort import shellsort
 
 
 def radix(session, dtype) -> bool:
-    """Whether few and many keys, and keys in segments, are in order, and equal ones in the order they came."""
-    k = np.arange(20_000, dtype=np.uint64)
-    keys = (k * 2654435761 % (1 << 32)).astype(np.uint32)
+    """Whether few and many keys, and keys in segments, are in order, and equal ones in the order they came.
+
+    There are more of them than the host sorts by itself.
+    """
+    k = np.arange(150_000, dtype=np.uint64)
+    many = (k * 2654435761 % (1 << 32)).astype(np.uint32)
+    keys, few = many[:20_000], many[:5000]
     twins = keys >> np.uint32(20)
-    few = keys[:500]
     offsets = np.array([0, 3, 3, 200, 500])
     segments = np.concatenate([np.sort(few[a:b]) for a, b in zip(offsets, offsets[1:])])
+    bytes_ = (many >> np.uint32(24)).astype(np.uint8)
     return (
         np.array_equal(sort(keys, device=session), np.sort(keys))
+        and np.array_equal(sort(bytes_, device=session), np.sort(bytes_, kind="stable"))
         and np.array_equal(argsort(twins, device=session), np.argsort(twins, kind="stable"))
         and np.array_equal(argsort(few >> np.uint32(27), device=session), np.argsort(few >> 27, kind="stable"))
-        and np.array_equal(sort(few, offsets=offsets, device=session), segments)
+        and np.array_equal(sort(few[:500], offsets=offsets, device=session), segments)
     )
 
 

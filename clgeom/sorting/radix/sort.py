@@ -1,6 +1,8 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or short segments         one launch, in local memory                           segments.py
+    few keys, or long runs on a CPU     NumPy's stable sort                                   host.py
+    more keys, or short segments        one launch, in local memory                           segments.py
+    many integers of 8 or 16 bits       on a CPU, counts of each value                        counting.py
     many keys                           a survey of the bits that vary, a pass per digit      passes.py
     larger segments                     all keys by key, then stably by segment               segments.py
     too many keys on the host           sorted in chunks as above, merged here
@@ -26,6 +28,8 @@ from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.chained import count_plan, survey_groups
+from clgeom.sorting.radix.counting import counting_plan, is_counted
+from clgeom.sorting.radix.host import sorted_on_host
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
@@ -223,9 +227,13 @@ def _answer(call):
 
 
 def _result(call):
-    at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
-    keys, payload = _sorted(call) if at_once else _sorted_in_chunks(call)
+    keys, payload = sorted_on_host(call) or _sorted_on_device(call)
     return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
+
+
+def _sorted_on_device(call):
+    at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
+    return _sorted(call) if at_once else _sorted_in_chunks(call)
 
 
 # At once ----------------------------------------------------------------------------------------------------------
@@ -293,6 +301,9 @@ def _run(call, moved, buffers):
             device, keys, n, order, significant=call.significant, segments=segments, longest=longest, **moved
         )
         return run(session, plan, **buffers)
+    if segments is None and moved["payload"] is None and call.key_bits is None and is_counted(device, order):
+        make = counting_plan.__wrapped__ if overridden() else counting_plan
+        return run(session, make(device, keys, n, order, moved["keys_out"]), **buffers)
     means = means_of(session)
     if segments is None and means.scan == "chain":
         return _run_chained(call, keys, means, moved, buffers)
