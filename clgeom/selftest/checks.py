@@ -243,7 +243,10 @@ def _hoods(session):
     return "both hoods of 5,011 points"
 
 
-@checks("sorting/radix: radix_survey radix_count radix_spine radix_scatter radix_segments radix_mark", "sorting/radix: radix_values radix_runs")
+@checks(
+    "sorting/radix: radix_survey radix_count radix_spine radix_scatter radix_segments radix_mark",
+    "sorting/radix: radix_values radix_runs",
+)
 def _radix(session):
     from clgeom.sorting.radix.sort import argsort, sort
 

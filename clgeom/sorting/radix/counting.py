@@ -1,6 +1,6 @@
 """Plan of a sort of narrow integers by counting, for CPUs. Pure: making a plan needs no device.
 
-    keys ──radix_values──> how often each value occurs ──radix_runs──> sorted keys      no key is moved
+keys ──radix_values──> how often each value occurs ──radix_runs──> sorted keys      no key is moved
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def counting_plan(profile, keys, n, order, keys_out):
     """
     counting, runs = select(profile, VALUES, order.dtype, n), select(profile, RUNS, order.dtype, n)
     values, tables = 1 << order.bits, TABLES[order.bits]
-    share = max(ceil_div(n, profile.compute_units), LEAST * values)
+    share = max(ceil_div(n, profile.compute_units), int(LEAST * values))
     groups = ceil_div(n, share)
     counts = Scratch(f"radix_values_of_{groups}", np.uint32, groups * tables * values)
     count = Step(
