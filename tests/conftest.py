@@ -220,3 +220,10 @@ def refused():
         return True
 
     return check
+
+
+@pytest.fixture(autouse=True)
+def sorted_by_kernels(request, monkeypatch):
+    """Let tests of sorts run kernels, also for keys that the host would sort: test_host_sort.py is about those."""
+    if request.path.parent.name == "sorting" and request.path.name != "test_host_sort.py":
+        monkeypatch.setattr("clgeom.sorting.radix.sort.sorted_on_host", lambda call: None)
