@@ -12,8 +12,8 @@ from clgeom.runtime.tuning import overridden
 from clgeom.sorting.outputs import into
 
 #: Up to so many keys NumPy needs less time than launches. Of integers with 8 or 16 bits, which it counts, more.
-FEW = 4096
-FEW_NARROW = 1 << 17
+FEW = 8192
+FEW_NARROW = 1 << 18
 #: Pairs of neighbours that are looked at, and most turns from rising to falling or back with which NumPy merges runs.
 PAIRS = 64
 MOST_TURNS = 2
@@ -71,7 +71,9 @@ def _turns(call) -> int:
     Keys that fall at first count as one turn. A guess: it may choose the slower way, never another result.
     """
     step = call.n // PAIRS
-    looked_at = np.stack((call.keys[:-1:step], call.keys[1::step]), axis=1).ravel()
+    pairs = np.empty((-(-(call.n - 1) // step), 2), call.keys.dtype)
+    pairs[:, 0], pairs[:, 1] = call.keys[:-1:step], call.keys[1::step]
+    looked_at = pairs.ravel()
     before, after = looked_at[:-1], looked_at[1:]
-    falls = after > before if call.order.descending else after < before  # never NaN
-    return int(falls[0]) + np.count_nonzero(falls[1:] != falls[:-1])
+    falls = (after > before if call.order.descending else after < before).tobytes()  # NaN neither rises nor falls
+    return falls[0] + falls.count(b"\0\1") + falls.count(b"\1\0")
