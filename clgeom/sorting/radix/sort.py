@@ -307,12 +307,15 @@ def _run(call, moved, buffers):
     means = means_of(session)
     if segments is None and means.scan == "chain":
         return _run_chained(call, keys, means, moved, buffers)
-    plan, found = survey_plan(device, keys, n, order, call.significant)
+    make = _keys_plan if overridden() else _remembered_plan
+    survey = survey_plan if overridden() else _remembered_survey
+    plan, found = survey(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
     windows = digit_windows(varying)
     if segments is None:
-        plan = _keys_plan(device, keys, n, order, windows if descents else (), special, means, None, moved)
+        windows = windows if descents else ()
+        plan = make(device, keys, n, order, windows, special, means, None, tuple(moved.items()))
     else:
         plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
     return run(session, plan, **buffers)
@@ -363,6 +366,7 @@ def _keys_plan(device, keys, n, order, windows, special, means, counted, moved):
 
 
 _remembered_plan = functools.lru_cache(maxsize=256)(_keys_plan)
+_remembered_survey = functools.lru_cache(maxsize=256)(survey_plan)
 
 
 # In chunks --------------------------------------------------------------------------------------------------------
