@@ -255,7 +255,7 @@ def _radix(session):
         keys = (rng.normal(size=40_009) * 1000).astype(np.int64).astype(dtype)
         _same(sort(keys, device=session), np.sort(keys), f"sort {np.dtype(dtype)}")
         _same(argsort(keys, device=session), np.argsort(keys, kind="stable"), f"argsort {np.dtype(dtype)}")
-    many = rng.integers(0, 1 << 16, 200_003, dtype=np.uint16)  # more than the host sorts by itself
+    many = rng.integers(0, 1 << 16, 300_007, dtype=np.uint16)  # more than the host sorts by itself
     _same(sort(many, device=session), np.sort(many, kind="stable"), "sort of many narrow integers")
     offsets = np.array([0, 5, 5, 1000, 35_000, len(keys)])
     parts = np.split(keys, offsets[1:-1])

@@ -13,9 +13,9 @@ def radix(session, dtype) -> bool:
 
     There are more of them than the host sorts by itself.
     """
-    k = np.arange(150_000, dtype=np.uint64)
+    k = np.arange(270_000, dtype=np.uint64)
     many = (k * 2654435761 % (1 << 32)).astype(np.uint32)
-    keys, few = many[:20_000], many[:5000]
+    keys, few = many[:20_000], many[:9000]
     twins = keys >> np.uint32(20)
     offsets = np.array([0, 3, 3, 200, 500])
     segments = np.concatenate([np.sort(few[a:b]) for a, b in zip(offsets, offsets[1:])])

@@ -116,6 +116,22 @@ def test_calls_that_want_launches_have_them(session):
         assert host.sorted_on_host(call) is None
 
 
+def test_floats_go_to_the_device_where_the_host_flushes_them(session, launches, monkeypatch):
+    monkeypatch.setattr(host, "SUBNORMAL", 0.0)
+    for dtype in ("uint32", "float32"):
+        assert not launches
+        check(keys_of("random", 50, dtype), False, session)
+    assert launches
+
+
+def test_mostly_random_keys_are_launched(session, launches):
+    """Long runs are looked for throughout the array: at its ends there are some."""
+    keys = keys_of("random", 50_000, np.uint32)
+    keys[:5000], keys[-5000:] = np.sort(keys[:5000]), np.sort(keys[-5000:])
+    check(keys, False, session)
+    assert launches
+
+
 # Counting -------------------------------------------------------------------------------------------------------------
 
 

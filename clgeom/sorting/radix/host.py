@@ -17,6 +17,8 @@ FEW_NARROW = 1 << 18
 #: Pairs of neighbours that are looked at, and most turns from rising to falling or back with which NumPy merges runs.
 PAIRS = 64
 MOST_TURNS = 2
+#: Where the processor flushes subnormal numbers to zero, which any library can let it do, NumPy takes them for equal.
+SUBNORMAL = float(np.finfo(np.float64).smallest_subnormal)
 
 
 def sorted_on_host(call):
@@ -24,8 +26,9 @@ def sorted_on_host(call):
 
     Phases are those of launches, so a call that is recorded has some; policies that were chosen are used.
     """
-    on_host = not call.on_device and call.offsets is None and not call.profile
-    if not on_host or current() is not None or overridden() or not _is_sooner(call):
+    if call.on_device or call.offsets is not None or call.profile or current() is not None or overridden():
+        return None
+    if (call.order.floating and not SUBNORMAL > 0) or not _is_sooner(call):
         return None
     ordered, keys, payload = _ordered(call), None, None
     if call.caller == "sort" and call.key_bits is None:
