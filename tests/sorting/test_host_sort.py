@@ -70,7 +70,7 @@ def test_long_runs_need_no_launch_on_a_cpu(session, launches, kind, dtype):
 def test_host_and_device_agree(session, data):
     """Any bits, every option: the host's result is the device's, bit for bit."""
     dtype = np.dtype(data.draw(st.sampled_from(NAMES)))
-    n = data.draw(st.sampled_from((1, 2, 17, 300)))
+    n = data.draw(st.sampled_from((1, 2, 17, 64, 65, 300)))
     rng = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
     keys = data.draw(st.sampled_from((special_keys, random_keys)))(rng, n, dtype)
     bits = 8 * dtype.itemsize
@@ -121,6 +121,18 @@ def test_floats_go_to_the_device_where_the_host_flushes_them(session, launches, 
     for dtype in ("uint32", "float32"):
         assert not launches
         check(keys_of("random", 50, dtype), False, session)
+    assert launches
+
+
+@pytest.mark.parametrize("dtype", ("uint32", "int32", "uint64", "int64"))
+def test_integers_alone_are_sorted_by_vectors(session, launches, dtype):
+    for name in ("random", "special", "few", "sorted"):
+        keys = keys_of(name, host.FEW_ALONE, dtype)
+        for descending in (False, True):
+            expected = np.sort(keys)[:: -1 if descending else 1]
+            np.testing.assert_array_equal(sort(keys, descending=descending, device=session), expected)
+    assert not launches
+    sort(keys_of("random", host.FEW_ALONE + 1, dtype), device=session)
     assert launches
 
 

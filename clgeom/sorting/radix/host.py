@@ -1,6 +1,7 @@
-"""Host keys that NumPy's stable sort orders sooner than a device: few ones, and ones in a few long runs.
+"""Host keys that NumPy sorts sooner than a device: few ones, and ones in a few long runs.
 
-It has the same order: -0.0 equals +0.0, all NaNs are equal and last, and equal keys stay in input order.
+Its stable sort has the same order: -0.0 equals +0.0, all NaNs are equal and last, and equal keys stay in input order.
+Equal integers have equal bits, so where nothing moves with them its other sort, which uses vectors, has that order too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from clgeom.sorting.outputs import into
 #: Up to so many keys NumPy needs less time than launches. Of integers with 8 or 16 bits, which it counts, more.
 FEW = 8192
 FEW_NARROW = 1 << 18
+#: The same for wider integers with which nothing moves.
+FEW_ALONE = 1 << 15
 #: Pairs of neighbours that are looked at, and most turns from rising to falling or back with which NumPy merges runs.
 PAIRS = 64
 MOST_TURNS = 2
@@ -28,11 +31,12 @@ def sorted_on_host(call):
     """
     if call.on_device or call.offsets is not None or call.profile or current() is not None or overridden():
         return None
-    if (call.order.floating and not SUBNORMAL > 0) or not _is_sooner(call):
+    kind = _kind(call) if not call.order.floating or SUBNORMAL > 0 else None
+    if kind is None:
         return None
     ordered, keys, payload = _ordered(call), None, None
     if call.caller == "sort" and call.key_bits is None:
-        return into(call.outs[0], _reordered(call, np.sort(ordered, kind="stable"))), None
+        return into(call.outs[0], _reordered(call, np.sort(ordered, kind=kind))), None
     indices = np.argsort(ordered, kind="stable")
     if call.caller != "argsort":
         keys = call.keys[indices]
@@ -56,16 +60,18 @@ def _reordered(call, keys):
     return -keys if call.order.floating else ~keys
 
 
-def _is_sooner(call) -> bool:
-    """Whether NumPy is about as quick as the device, or quicker."""
-    if call.n <= FEW:
-        return True
-    if call.key_bits is not None:
-        return False
+def _kind(call):
+    """The kind of sort by which NumPy is about as quick as the device, or quicker; None if there is none."""
     counted = not call.order.floating and call.order.bits <= 16
-    if counted and call.n <= FEW_NARROW:
-        return True
-    return call.session.profile.is_cpu and _turns(call) <= (0 if counted else MOST_TURNS)
+    alone = call.caller == "sort" and not call.order.floating and not counted
+    if call.key_bits is not None or call.n <= PAIRS:
+        return "stable" if call.n <= FEW else None
+    if alone and call.n <= FEW_ALONE:
+        return "stable" if _turns(call) <= MOST_TURNS else "quicksort"
+    if call.n <= (FEW_NARROW if counted else FEW):
+        return "stable"
+    in_runs = call.session.profile.is_cpu and _turns(call) <= (0 if counted else MOST_TURNS)
+    return "stable" if in_runs else None
 
 
 def _turns(call) -> int:
