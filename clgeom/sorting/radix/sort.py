@@ -113,7 +113,8 @@ def sort(
     Notes
     -----
     NaN is last, whatever its sign; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
-    their payloads. The result is the same bit for bit on every device and for every work-group shape.
+    their payloads. The result is the same bit for bit on every device and for every work-group shape. Few keys
+    on the host, and on a CPU keys in long runs, are sorted by NumPy, unless `offsets` or `profile` is given.
 
     Examples
     --------
