@@ -66,6 +66,27 @@ def test_long_runs_need_no_launch_on_a_cpu(session, launches, kind, dtype):
     assert bool(launches) != session.profile.is_cpu
 
 
+@pytest.mark.parametrize("dtype", NAMES)
+def test_keys_in_order_or_opposite_are_taken(session, dtype):
+    """Also where they are so but for one neighbour, around the length of a block, or are NaN at the end."""
+    dtype, block = np.dtype(dtype), host.BLOCK
+    for n in (host.LOOKED_AT + 1, block + 1, block + 2):
+        values = np.arange(n, dtype=np.uint16).reshape(n, 1)
+        rising = np.sort(random_keys(np.random.default_rng(n), n, dtype))
+        swapped, ends_in_nan = rising.copy(), rising.copy()
+        at = min(block, n - 1)
+        swapped[at], swapped[at - 1] = rising[0], rising[-1]
+        if dtype.kind == "f":
+            ends_in_nan[-3:] = -np.nan, np.nan, -np.nan
+        for keys in (rising, rising[::-1].copy(), swapped, swapped[::-1].copy(), ends_in_nan, np.zeros(n, dtype)):
+            for descending in (False, True):
+                check(keys, descending, session)
+                found, moved = sort_by_key(keys, values, descending=descending, device=session)
+                order = expected_order(keys, descending)
+                assert np.array_equal(bits_of(found), bits_of(keys[order])) and np.array_equal(moved, values[order])
+                assert not np.shares_memory(found, keys) and not np.shares_memory(moved, values)
+
+
 @given(data=st.data())
 def test_host_and_device_agree(session, data):
     """Any bits, every option: the host's result is the device's, bit for bit."""

@@ -20,6 +20,9 @@ FEW_ALONE = 1 << 15
 #: Pairs of neighbours that are looked at, and most turns from rising to falling or back with which NumPy merges runs.
 PAIRS = 64
 MOST_TURNS = 2
+#: More keys than these are looked at, by blocks of so many where they seem to be in order.
+LOOKED_AT = 512
+BLOCK = 1 << 15
 #: Where the processor flushes subnormal numbers to zero, which any library can let it do, NumPy takes them for equal.
 SUBNORMAL = float(np.finfo(np.float64).smallest_subnormal)
 
@@ -31,19 +34,51 @@ def sorted_on_host(call):
     """
     if call.on_device or call.offsets is not None or call.profile or current() is not None or overridden():
         return None
-    kind = _kind(call) if not call.order.floating or SUBNORMAL > 0 else None
+    if call.order.floating and not SUBNORMAL > 0:
+        return None
+    turns = _turns(call) if call.n > LOOKED_AT and call.key_bits is None else None
+    kind = _kind(call, turns)
     if kind is None:
         return None
-    ordered, keys, payload = _ordered(call), None, None
-    if call.caller == "sort" and call.key_bits is None:
-        return into(call.outs[0], _reordered(call, np.sort(ordered, kind=kind))), None
-    indices = np.argsort(ordered, kind="stable")
-    if call.caller != "argsort":
-        keys = call.keys[indices]
-    if call.caller != "sort":
-        payload = indices.astype(np.int64, copy=False) if call.values is None else call.values[indices]
+    keys, payload = _taken(call, turns) or _sorted_by_numpy(call, kind)
     # both are copies: out may be the keys or the values, also exchanged
     return keys if keys is None else into(call.outs[0], keys), None if payload is None else into(call.outs[1], payload)
+
+
+def _taken(call, turns):
+    """The result for keys in order, or strictly in the opposite order; None for others."""
+    rises, falls = np.greater_equal, np.less
+    if call.order.descending:
+        rises, falls = np.less_equal, np.greater
+    if turns == 0 and _hold(rises, call.keys):
+        way, indices = slice(None), range(call.n)
+    elif turns == 1 and _hold(falls, call.keys):
+        way, indices = slice(None, None, -1), range(call.n - 1, -1, -1)
+    else:
+        return None
+    keys = None if call.caller == "argsort" else call.keys[way].copy()
+    if call.caller == "sort":
+        return keys, None
+    if call.values is None:
+        return keys, np.arange(indices.start, indices.stop, indices.step, np.int64)
+    return keys, call.values[way].copy()
+
+
+def _hold(compare, keys) -> bool:
+    """Whether each key and the one before it compare so; never with NaN."""
+    starts = range(0, len(keys) - 1, BLOCK)
+    return all(compare(keys[i + 1 : i + 1 + BLOCK], keys[i:-1][:BLOCK]).all() for i in starts)
+
+
+def _sorted_by_numpy(call, kind):
+    ordered = _ordered(call)
+    if call.caller == "sort" and call.key_bits is None:
+        return _reordered(call, np.sort(ordered, kind=kind)), None
+    indices = np.argsort(ordered, kind="stable")
+    keys = None if call.caller == "argsort" else call.keys[indices]
+    if call.caller == "sort":
+        return keys, None
+    return keys, indices.astype(np.int64, copy=False) if call.values is None else call.values[indices]
 
 
 def _ordered(call):
@@ -60,18 +95,17 @@ def _reordered(call, keys):
     return -keys if call.order.floating else ~keys
 
 
-def _kind(call):
+def _kind(call, turns):
     """The kind of sort by which NumPy is about as quick as the device, or quicker; None if there is none."""
+    if turns is None:
+        return "stable" if call.n <= FEW else None
     counted = not call.order.floating and call.order.bits <= 16
     alone = call.caller == "sort" and not call.order.floating and not counted
-    if call.key_bits is not None or call.n <= PAIRS:
-        return "stable" if call.n <= FEW else None
     if alone and call.n <= FEW_ALONE:
-        return "stable" if _turns(call) <= MOST_TURNS else "quicksort"
+        return "stable" if turns <= MOST_TURNS else "quicksort"
     if call.n <= (FEW_NARROW if counted else FEW):
         return "stable"
-    in_runs = call.session.profile.is_cpu and _turns(call) <= (0 if counted else MOST_TURNS)
-    return "stable" if in_runs else None
+    return "stable" if call.session.profile.is_cpu and turns <= (0 if counted else MOST_TURNS) else None
 
 
 def _turns(call) -> int:
