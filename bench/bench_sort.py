@@ -1,13 +1,15 @@
 """Radix sort and Shellsort against NumPy, PyOpenCL's own sorts, CuPy and PyTorch, on the same keys in one run.
 
     python bench/bench_sort.py --json bench/results/sort-pocl.json
+    python bench/bench_sort.py --sizes 1e2,1e3,1e4,1e5,1e6,1e7 --types all --keys all --brief
     python bench/bench_sort.py --device nvidia --where device --sizes 1e6,1e7,1e8 --types uint32,float32,uint64 --phases
     python bench/bench_sort.py --device nvidia --where device --sizes 1e8 --types uint32 --sweep
     python bench/bench_sort.py --where shellsort --sizes 1e4,1e6 --types float32
 
 "host": from a NumPy array to a NumPy array, copies to the device and back included. "device": keys and result stay on
 the device; the call ends when the queue has finished. Every result is verified before the timing. Times are medians of
-interleaved calls, in ms.
+interleaved calls, in ms. --brief prints a line for each row from the host, against NumPy's stable sort, and in the end
+those that miss the goals of `goal_of`.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ import common
 from clgeom.runtime.device import as_session
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override, select
+from clgeom.sorting.keys import KEY_TYPES
 from clgeom.sorting.radix import sort as radix
 
-SCATTER = "sorting/radix/radix_scatter"
+#: The kernels that move keys, with means "reduce" and "chain".
+MOVING = ("sorting/radix/radix_scatter", "sorting/radix/radix_onesweep")
 #: The search space of --sweep: wg_size, items_per_thread (of 4 bytes), groups_per_unit, and the digit match.
 SWEEP = [
     (wg, items, per_unit, match)
@@ -39,16 +43,25 @@ SWEEP = [
 ] + [(256, 16, 16, "local"), (256, 16, 8, "ballot"), (256, 16, 32, "ballot"), (256, 16, 64, "ballot")]
 
 
+DISTRIBUTIONS = ("random", "sorted", "reversed", "few", "organ")
+
+
 def make_keys(n, dtype, distribution="random"):
-    """Keys over the whole range of integers, or normally distributed floats."""
+    """Keys over the whole range of integers, or normally distributed floats, in an order of ``DISTRIBUTIONS``."""
     rng = np.random.default_rng([n, np.dtype(dtype).itemsize])
     if distribution == "few":
         return rng.integers(0, 16, n).astype(dtype)
     if np.dtype(dtype).kind == "f":
-        return rng.standard_normal(n, np.float32 if dtype == np.float32 else np.float64).astype(dtype, copy=False)
-    info = np.iinfo(dtype)
-    keys = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
-    return np.sort(keys) if distribution == "sorted" else keys
+        keys = rng.standard_normal(n, np.float32 if dtype == np.float32 else np.float64).astype(dtype, copy=False)
+    else:
+        info = np.iinfo(dtype)
+        keys = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+    if distribution == "random":
+        return keys
+    keys = np.sort(keys)
+    if distribution == "organ":
+        return np.concatenate([keys[::2], keys[1::2][::-1]])
+    return keys[::-1].copy() if distribution == "reversed" else keys
 
 
 def verify_sorted(keys, found, what):
@@ -212,6 +225,31 @@ def measure(session, where, n, dtype, distribution, options):
     return row
 
 
+def goal_of(n, dtype, distribution):
+    """(factor, ms): the most that a sort from the host may take, as a factor of NumPy's stable sort plus some ms."""
+    wide = np.dtype(dtype).itemsize > 2
+    if n <= 1000:
+        return 1.0, 0.02
+    if distribution == "random" and n >= 100_000:
+        return 1 / 3 if wide else 1 / 2 if n >= 10_000_000 else 1.0, 0.0
+    return 1.2, 0.0
+
+
+def brief(rows):
+    """A line for each row and function, with the goal and whether it is met."""
+    lines = []
+    for row in rows:
+        factor, more = goal_of(row["n"], row["type"], row["keys"])
+        for name in ("sort", "argsort"):
+            ours, stable = row[name], row[f"np.{name} stable"]
+            line = {key: row[key] for key in ("n", "type", "keys")}
+            line |= {"": name, "ms": ours, "NumPy stable": stable, "NumPy": row[f"np.{name}"]}
+            line |= {"times faster": stable / ours, "met": "yes" if ours <= factor * stable + more else "NO"}
+            lines.append(line)
+    common.print_table(lines)
+    return lines
+
+
 def phases(session, n, dtype):
     """Seconds and GB/s of every launch of a sort and an argsort on the device."""
     import pyopencl.array
@@ -239,21 +277,21 @@ def sweep(session, n, dtype, options):
     """Times of our sorts for every policy of the search space."""
     rows = []
     keys = make_keys(n, dtype)
-    chosen = radix.digit_match_of
+    means_of = radix.means_of
     for wg, items, per_unit, match in SWEEP:
         if wg > session.profile.max_wg_size or (match != "local" and session.shuffle != "ptx"):
             continue
         policy = Policy("group", wg_size=wg, items_per_thread=items, groups_per_unit=per_unit)
-        radix.digit_match_of = lambda session, match=match: match
+        radix.means_of = lambda session, match=match: replace(means_of(session), digit_match=match)
         try:
-            with override({SCATTER: policy, **group_rows(session)}):
+            with override({**dict.fromkeys(MOVING, policy), **group_rows(session)}):
                 taken = common.interleaved(device_candidates(session, keys, others=False), options.repeat)
             row = {"wg": wg, "items": items, "groups/unit": per_unit, "match": match}
             rows.append(row | {name: seconds * 1e3 for name, seconds in taken.items()})
         except Exception as error:  # a shape that the device refuses is a result, too
             print(f"{policy}, {match}: {type(error).__name__}: {str(error)[-300:]}")
         finally:
-            radix.digit_match_of = chosen
+            radix.means_of = means_of
     common.print_table(sorted(rows, key=lambda row: row["argsort"]))
     return rows
 
@@ -276,32 +314,41 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--where", default="host", help="comma-separated: host, device, shellsort")
     parser.add_argument("--sizes", default="1e6,1e7", help="comma-separated, also as 2^20")
-    parser.add_argument("--types", default="uint32,float32,int64,float64")
-    parser.add_argument("--keys", default="random", help="comma-separated: random, few, sorted")
+    parser.add_argument("--types", default="uint32,float32,int64,float64", help="comma-separated, or all")
+    parser.add_argument("--keys", default="random", help=f"comma-separated, of {', '.join(DISTRIBUTIONS)}, or all")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate is called no more")
     parser.add_argument("--phases", action="store_true", help="print the device time of each of our launches")
     parser.add_argument("--sweep", action="store_true", help="print our times for many work-group shapes")
+    parser.add_argument("--brief", action="store_true", help="print a line for each row of --where host, and its goal")
     parser.add_argument("--json")
     options = parser.parse_args()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; medians in ms")
     rows = []
+    types = [dtype.name for dtype in KEY_TYPES] if options.types == "all" else options.types.split(",")
+    distributions = DISTRIBUTIONS if options.keys == "all" else options.keys.split(",")
     with contextlib.suppress(KeyboardInterrupt):
-        for dtype in options.types.split(","):
+        for dtype in types:
             for n in map(number, options.sizes.split(",")):
                 if options.sweep:
                     rows += [{"n": n, "type": dtype} | row for row in sweep(session, n, dtype, options)]
                     continue
                 for where in options.where.split(","):
-                    for distribution in options.keys.split(","):
+                    for distribution in distributions:
                         row = measure(session, where, n, np.dtype(dtype), distribution, options)
                         rows.append(row)
+                        if options.brief:
+                            continue
                         print(f"\n{where}, {n} {dtype}, {distribution} keys")
                         common.print_table([{"": k, "ms or ratio": v} for k, v in list(row.items())[4:]])
                 if options.phases:
                     phases(session, n, dtype)
+    if options.brief:
+        missed = [line for line in brief(rows) if line["met"] == "NO"]
+        print(f"\ngoals missed: {len(missed)} of {2 * len(rows)}")
+        common.print_table(missed)
     if options.json:
         command = " ".join(["python", *sys.argv])
         common.write_json(options.json, command, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch"))

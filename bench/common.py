@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import random
 import statistics
 import time
 from pathlib import Path
@@ -21,14 +22,17 @@ class Seconds(float):
 def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0) -> dict:
     """Median seconds of each callable. They are called in turn, so that other load slows all of them equally.
 
-    A call that returns `Seconds` took its time itself. One call of each precedes the timing, for builds and caches. A
-    candidate whose calls have taken `budget` seconds is called no more.
+    Each round has another order, so that none always finds the caches as the same other one left them. A call that
+    returns `Seconds` took its time itself. One call of each precedes the timing, for builds and caches. A candidate whose
+    calls have taken `budget` seconds is called no more.
     """
     for call in candidates.values():
         call()
     times = {name: [] for name in candidates}
+    order, shuffle = list(candidates.items()), random.Random(0).shuffle
     for _ in range(repeat):
-        for name, call in candidates.items():
+        shuffle(order)
+        for name, call in order:
             if sum(times[name]) > budget:
                 continue
             begin = time.perf_counter()

@@ -38,6 +38,7 @@ TRIALS = {
         "sorting/radix/radix_scatter payload",
         "sorting/radix/radix_onesweep payload",
     ),
+    ("clgeom.sorting.known", "narrow"): ("sorting/radix/radix_values", "sorting/radix/radix_runs"),
     ("clgeom.sorting.known", "segments"): ("sorting/radix/radix_segments",),
     ("clgeom.sorting.known", "shellsorts"): ("sorting/shellsort",),
     ("clgeom.region.known", "points"): ("region/arc",),

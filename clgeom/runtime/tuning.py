@@ -222,6 +222,8 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
+    "sorting/radix/radix_values": {"any": Policy("serial", wg_size=1)},
+    "sorting/radix/radix_runs": {"any": Policy("serial", wg_size=1, groups_per_unit=1)},
     "sorting/radix/radix_spine": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
         "any": Policy("group", wg_size=256),

@@ -6,6 +6,7 @@ float16 and float64 keys need no such arithmetic on the device.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from clgeom.runtime.arrays import DeviceArray, as_device_values, host_values, is
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
 )
+_NATIVE = frozenset(KEY_TYPES)
 #: Most keys: indices are uint32, and the last tile, or the last row of a block, may go beyond the end.
 MOST_KEYS = (1 << 32) - (1 << 20)
 
@@ -44,28 +46,28 @@ class KeyOrder:
         if self.dtype not in KEY_TYPES:
             raise ValueError(f"no key type: {self.dtype}")
 
-    @property
+    @functools.cached_property
     def bits(self) -> int:
         """Width of a key in bits."""
         return 8 * self.dtype.itemsize
 
-    @property
+    @functools.cached_property
     def floating(self) -> bool:
         return self.dtype.kind == "f"
 
-    @property
+    @functools.cached_property
     def storage(self) -> np.dtype:
         """The unsigned type of the same width."""
         return unsigned(self.dtype)
 
-    @property
+    @functools.cached_property
     def flip(self) -> np.generic:
         """The argument `flip` of the functions of keys/key_order.h."""
         everything = (1 << self.bits) - 1
         sign = 1 << (self.bits - 1) if self.dtype.kind == "i" else 0
         return self.storage.type(sign ^ (everything if self.descending else 0))
 
-    @property
+    @functools.cached_property
     def everything(self) -> np.generic:
         """A mask of all bits of a key."""
         return self.storage.type((1 << self.bits) - 1)
@@ -127,6 +129,9 @@ def key_dtype(keys, *, caller: str, name: str = "keys") -> np.dtype:
 
 def as_key_array(keys, *, caller: str, name: str = "keys"):
     """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
+    if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE:
+        if keys.flags.c_contiguous and keys.flags.aligned:
+            return keys
     if not is_device_array(keys):
         keys = host_values(keys, caller=caller, name=name)
     if keys.ndim != 1:

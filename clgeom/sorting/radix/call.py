@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from clgeom.errors import InvalidInput, is_integer
@@ -14,6 +16,11 @@ from clgeom.sorting.outputs import entries_overlap
 
 #: Sizes in bytes of values that kernels can move.
 MOVABLE = (1, 2, 4, 8)
+
+
+@functools.lru_cache(maxsize=64)
+def _order(dtype, descending):
+    return KeyOrder(dtype.newbyteorder("="), descending)
 
 
 class Call:
@@ -54,7 +61,7 @@ class Call:
         self.session = session_of(self.keys, device)
         if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
             raise self._wrong("descending", "be True or False", repr(descending))
-        self.order = KeyOrder(self.keys.dtype.newbyteorder("="), bool(descending))
+        self.order = _order(self.keys.dtype, bool(descending))
         self.significant = self._significant(key_bits)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
         self.values = self._checked_values(values) if caller == "sort_by_key" else None

@@ -1,6 +1,8 @@
 """Stable radix sort on the device: `sort`, `argsort`, `sort_by_key`::
 
-    few keys, or short segments         one launch, in local memory                           segments.py
+    few keys, or long runs on a CPU     NumPy's stable sort                                   host.py
+    more keys, or short segments        one launch, in local memory                           segments.py
+    many integers of 8 or 16 bits       on a CPU, counts of each value                        counting.py
     many keys                           a survey of the bits that vary, a pass per digit      passes.py
     larger segments                     all keys by key, then stably by segment               segments.py
     too many keys on the host           sorted in chunks as above, merged here
@@ -25,6 +27,8 @@ from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDAr
 from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into
 from clgeom.sorting.radix.call import Call
+from clgeom.sorting.radix.counting import counting_plan, is_counted
+from clgeom.sorting.radix.host import sorted_on_host
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
@@ -110,7 +114,8 @@ def sort(
     Notes
     -----
     NaN is last, whatever its sign; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
-    their payloads. The result is the same bit for bit on every device and for every work-group shape.
+    their payloads. The result is the same bit for bit on every device and for every work-group shape. Few keys
+    on the host, and on a CPU keys in long runs, are sorted by NumPy, unless `offsets` or `profile` is given.
 
     Examples
     --------
@@ -224,9 +229,13 @@ def _answer(call):
 
 
 def _result(call):
-    at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
-    keys, payload = _sorted(call) if at_once else _sorted_in_chunks(call)
+    keys, payload = sorted_on_host(call) or _sorted_on_device(call)
     return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
+
+
+def _sorted_on_device(call):
+    at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
+    return _sorted(call) if at_once else _sorted_in_chunks(call)
 
 
 # At once ----------------------------------------------------------------------------------------------------------
@@ -294,16 +303,21 @@ def _run(call, moved, buffers):
             device, keys, n, order, significant=call.significant, segments=segments, longest=longest, **moved
         )
         return run(session, plan, **buffers)
+    if segments is None and moved["payload"] is None and call.key_bits is None and is_counted(device, order):
+        make = counting_plan.__wrapped__ if overridden() else counting_plan
+        return run(session, make(device, keys, n, order, moved["keys_out"]), **buffers)
+    make = _keys_plan if overridden() else _remembered_plan
     means, windows = means_of(session), digit_windows(int(call.significant))
     if segments is None and means.scan == "chain" and not _is_surveyed(call, keys, windows, buffers):
-        make = _keys_plan if overridden() else _remembered_plan
         return run(session, make(device, keys, n, order, windows, True, means, tuple(moved.items())), **buffers)
-    plan, found = survey_plan(device, keys, n, order, call.significant)
+    survey = survey_plan if overridden() else _remembered_survey
+    plan, found = survey(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
     windows = digit_windows(varying)
     if segments is None:
-        plan = _keys_plan(device, keys, n, order, windows if descents else (), special, means, tuple(moved.items()))
+        windows = windows if descents else ()
+        plan = make(device, keys, n, order, windows, special, means, tuple(moved.items()))
     else:
         plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
     return run(session, plan, **buffers)
@@ -343,6 +357,7 @@ def _keys_plan(device, keys, n, order, windows, special, means, moved):
 
 
 _remembered_plan = functools.lru_cache(maxsize=256)(_keys_plan)
+_remembered_survey = functools.lru_cache(maxsize=256)(survey_plan)
 
 
 # In chunks --------------------------------------------------------------------------------------------------------

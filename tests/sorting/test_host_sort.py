@@ -1,0 +1,213 @@
+"""Sorts of host keys by NumPy, and of narrow integers by counting: the same bits as by the other kernels."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import sort as reference
+from sort_keys import DISTRIBUTIONS, bits_of, check, expected_order, keys_of, random_keys, special_keys
+
+from clgeom import argsort, sort, sort_by_key
+from clgeom.runtime import launch
+from clgeom.runtime.tuning import TABLE, override
+from clgeom.sorting.keys import KEY_TYPES, KeyOrder
+from clgeom.sorting.radix import host
+from clgeom.sorting.radix.call import Call
+from clgeom.sorting.radix.sort import _sorted_on_device
+
+NAMES = tuple(dtype.name for dtype in KEY_TYPES)
+#: Around the most keys of each kind that the host sorts whatever their order.
+SIZES = (0, 1, 2, 63, 1000, host.FEW - 1, host.FEW, host.FEW + 1)
+
+
+@pytest.fixture
+def launches(monkeypatch):
+    """The names of the kernels that were launched so far."""
+    names, run = [], launch._enqueue
+
+    def noted(session, queue, part, *rest):
+        names.append(launch._step(part).kernel.rsplit("/", 1)[-1])
+        return run(session, queue, part, *rest)
+
+    monkeypatch.setattr(launch, "_enqueue", noted)
+    return names
+
+
+def long_runs(kind, n, dtype):
+    """Keys that rise, that fall strictly as long as there are values, or that rise and then fall."""
+    keys = np.sort(random_keys(np.random.default_rng(n), n, np.dtype(dtype)))
+    falling = np.unique(keys)[::-1]
+    return {"sorted": keys, "reversed": falling, "pipe": np.concatenate([keys[::2], falling])}[kind]
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_few_keys_need_no_launch(session, launches, name, dtype):
+    for n in SIZES[:-1]:
+        for descending in (False, True):
+            check(keys_of(name, n, dtype), descending, session)
+    assert not launches
+
+
+def test_more_keys_are_launched(session, launches):
+    keys = keys_of("random", host.FEW + 1, np.float32)
+    check(keys, False, session)
+    assert launches
+
+
+@pytest.mark.parametrize("kind", ("sorted", "reversed", "pipe"))
+@pytest.mark.parametrize("dtype", ("uint32", "int64", "float64"))
+def test_long_runs_need_no_launch_on_a_cpu(session, launches, kind, dtype):
+    keys = long_runs(kind, 50_000, dtype)
+    for descending in (False, True):
+        check(keys, descending, session)
+    assert bool(launches) != session.profile.is_cpu
+
+
+@pytest.mark.parametrize("dtype", NAMES)
+def test_keys_in_order_or_opposite_are_taken(session, dtype):
+    """Also where they are so but for one neighbour, around the length of a block, or are NaN at the end."""
+    dtype, block = np.dtype(dtype), host.BLOCK
+    for n in (host.LOOKED_AT + 1, block + 1, block + 2):
+        values = np.arange(n, dtype=np.uint16).reshape(n, 1)
+        rising = np.sort(random_keys(np.random.default_rng(n), n, dtype))
+        swapped, ends_in_nan = rising.copy(), rising.copy()
+        at = min(block, n - 1)
+        swapped[at], swapped[at - 1] = rising[0], rising[-1]
+        if dtype.kind == "f":
+            ends_in_nan[-3:] = -np.nan, np.nan, -np.nan
+        for keys in (rising, rising[::-1].copy(), swapped, swapped[::-1].copy(), ends_in_nan, np.zeros(n, dtype)):
+            for descending in (False, True):
+                check(keys, descending, session)
+                found, moved = sort_by_key(keys, values, descending=descending, device=session)
+                order = expected_order(keys, descending)
+                assert np.array_equal(bits_of(found), bits_of(keys[order])) and np.array_equal(moved, values[order])
+                assert not np.shares_memory(found, keys) and not np.shares_memory(moved, values)
+
+
+@given(data=st.data())
+def test_host_and_device_agree(session, data):
+    """Any bits, every option: the host's result is the device's, bit for bit."""
+    dtype = np.dtype(data.draw(st.sampled_from(NAMES)))
+    n = data.draw(st.sampled_from((1, 2, 17, 64, 65, 300)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
+    keys = data.draw(st.sampled_from((special_keys, random_keys)))(rng, n, dtype)
+    bits = 8 * dtype.itemsize
+    low = data.draw(st.integers(0, bits - 1))
+    key_bits = data.draw(st.sampled_from((None, bits - low, (low, bits))))
+    values = rng.integers(0, 99, (n, 2)) if data.draw(st.booleans()) else rng.integers(0, 99, n)
+    for caller in ("sort", "argsort", "sort_by_key"):
+        descending = data.draw(st.booleans())
+        given_ = caller, keys, values, descending, None, None, key_bits, session, False
+        found, expected = host.sorted_on_host(Call(*given_)), _sorted_on_device(Call(*given_))
+        for ours, theirs in zip(found, expected, strict=True):
+            assert (ours is None) == (theirs is None)
+            if ours is not None:
+                assert ours.dtype == theirs.dtype
+                np.testing.assert_array_equal(bits_of(ours), bits_of(theirs))
+    model = reference.argsort(keys, descending=True)
+    np.testing.assert_array_equal(argsort(keys, descending=True, device=session), model)
+
+
+def test_out_of_the_host_sort(session):
+    keys = keys_of("special", 500, np.float32)
+    order = expected_order(keys)
+    for out in (np.empty(500, np.float32), np.empty(500, ">f4"), np.empty(1000, np.float32)[::2], keys.copy()):
+        given_ = out if out.dtype == keys.dtype and np.array_equal(bits_of(out.copy()), bits_of(keys)) else keys
+        assert sort(given_, out=out, device=session) is out
+        np.testing.assert_array_equal(bits_of(out.astype(np.float32)), bits_of(keys[order]))
+    values = np.arange(500, dtype=np.float32)
+    a, b = keys.copy(), values.copy()
+    assert sort_by_key(a, b, out=(b, a), device=session)[0] is b  # exchanged
+    np.testing.assert_array_equal(bits_of(b), bits_of(keys[order]))
+    np.testing.assert_array_equal(a, order)
+
+
+def test_calls_that_want_launches_have_them(session):
+    """Phases are asked for, or shapes chosen."""
+    keys = keys_of("random", 100, np.uint32)
+    found = sort(keys, profile=True, device=session)
+    assert found.phases and np.array_equal(found.result, np.sort(keys))
+    row = TABLE["sorting/radix/radix_segments"]["any"]
+    call = Call("sort", keys, None, False, None, None, None, session, False)
+    assert host.sorted_on_host(call) is not None
+    with override({"sorting/radix/radix_segments": row}):
+        assert host.sorted_on_host(call) is None
+
+
+def test_floats_go_to_the_device_where_the_host_flushes_them(session, launches, monkeypatch):
+    monkeypatch.setattr(host, "SUBNORMAL", 0.0)
+    for dtype in ("uint32", "float32"):
+        assert not launches
+        check(keys_of("random", 50, dtype), False, session)
+    assert launches
+
+
+@pytest.mark.parametrize("dtype", ("uint32", "int32", "uint64", "int64"))
+def test_integers_alone_are_sorted_by_vectors(session, launches, dtype):
+    for name in ("random", "special", "few", "sorted"):
+        keys = keys_of(name, host.FEW_ALONE, dtype)
+        for descending in (False, True):
+            expected = np.sort(keys)[:: -1 if descending else 1]
+            np.testing.assert_array_equal(sort(keys, descending=descending, device=session), expected)
+    assert not launches
+    sort(keys_of("random", host.FEW_ALONE + 1, dtype), device=session)
+    assert launches
+
+
+def test_mostly_random_keys_are_launched(session, launches):
+    """Long runs are looked for throughout the array: at its ends there are some."""
+    keys = keys_of("random", 50_000, np.uint32)
+    keys[:5000], keys[-5000:] = np.sort(keys[:5000]), np.sort(keys[-5000:])
+    check(keys, False, session)
+    assert launches
+
+
+# Counting -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ("uint8", "int8", "uint16", "int16"))
+@pytest.mark.parametrize("name", ("random", "constant", "few", "reversed", "special"))
+def test_narrow_integers_are_counted(session, launches, name, dtype):
+    """From one key on, around the length of a write, with shares that begin and end within runs."""
+    with mock.patch("clgeom.sorting.radix.sort.sorted_on_host", lambda call: None):
+        for n in (20_011, 131_071, 131_073, 300_003):
+            keys = keys_of(name, n, dtype)
+            for descending in (False, True):
+                expected = np.sort(keys, kind="stable")[:: -1 if descending else 1]
+                np.testing.assert_array_equal(sort(keys, descending=descending, device=session), expected)
+        ours = "radix_values" in launches
+        assert ours == session.profile.is_cpu
+        out = np.empty(n + 16, dtype)
+        out[n:] = 7
+        sort(keys, out=out[:n], device=session)
+        assert (out[n:] == 7).all() and np.array_equal(out[:n], np.sort(keys))  # no write beyond the end
+
+
+@given(data=st.data())
+def test_counts_of_any_narrow_integers(session, data):
+    dtype = np.dtype(data.draw(st.sampled_from(("uint8", "int8", "uint16", "int16"))))
+    n, units = data.draw(st.integers(1, 40_000)), data.draw(st.integers(1, 9))
+    if not session.profile.is_cpu:
+        pytest.skip("GPUs do not count")
+    keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype, seed=n)
+    order = KeyOrder(dtype, data.draw(st.booleans()))
+    np.testing.assert_array_equal(counted(session, keys, order, units), np.sort(keys)[:: -1 if order.descending else 1])
+
+
+def counted(session, keys, order, units):
+    """The keys sorted by counting as on a device of so many units, with a share for as few keys as possible."""
+    from dataclasses import replace
+
+    from clgeom.runtime.plan import Scratch
+    from clgeom.sorting.keys import as_device_bits
+    from clgeom.sorting.radix import counting
+
+    keys_out = Scratch("keys_out", order.storage, len(keys))
+    profile = replace(session.profile, compute_units=units)
+    with mock.patch.object(counting, "LEAST", 0.001):
+        plan = counting.counting_plan.__wrapped__(profile, "keys[0]", len(keys), order, keys_out)
+    buffer = as_device_bits(session, keys, caller="test")
+    return launch.run(session, plan, keys=buffer).read(keys_out).view(order.dtype)
