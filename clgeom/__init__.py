@@ -35,6 +35,7 @@ _HOMES = {
     "sorting.radix.sort": "argsort sort sort_by_key",
     "sorting.shellsort.result": "ShellsortResult",
     "sorting.shellsort.sort": "shellsort",
+    "sorting.unique": "unique",
 }
 
 if TYPE_CHECKING:
@@ -61,5 +62,6 @@ if TYPE_CHECKING:
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
     from clgeom.sorting.shellsort.sort import shellsort as shellsort
+    from clgeom.sorting.unique import unique as unique
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES, "__version__")

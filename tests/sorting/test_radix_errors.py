@@ -22,9 +22,7 @@ from clgeom.sorting.radix.passes import radix_plan
 # Errors -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "wrong", (np.array([1j]), np.array(["a"]), np.array([None]), np.array([True]), np.zeros(2, "M8[s]"))
-)
+@pytest.mark.parametrize("wrong", (np.array([1j]), np.array(["a"]), np.array([None]), np.zeros(2, "V4")))
 def test_other_types_are_refused(wrong):
     for function in (sort, argsort):
         with pytest.raises(

@@ -8,7 +8,7 @@ from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.runtime.interop.objects import values_of
-from clgeom.sorting.keys import KeyOrder, as_key_array
+from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_key_array
 from clgeom.sorting.outputs import entries_overlap
 
 #: Sizes in bytes of values that kernels can move.
@@ -47,7 +47,7 @@ class Call:
 
     def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile):
         self.caller, self.profile, self.key_bits = caller, profile, key_bits
-        self.keys = as_key_array(keys, caller=caller)
+        self.keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
         self.n = len(self.keys)
         self.on_device = is_device_array(self.keys)
         self.session = session_of(self.keys, device)

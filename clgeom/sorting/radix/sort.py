@@ -78,9 +78,10 @@ def sort(
     Parameters
     ----------
     keys : array_like or pyopencl.array.Array, shape (n,)
-        Integers of 8 to 64 bits, float16, float32 or float64; of any strides and byte order.
+        Integers of 8 to 64 bits, float16, float32 or float64, bool, datetime64 or timedelta64; of any strides and byte
+        order.
     descending : bool
-        Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
+        Sort by negated keys (integers: in reverse order). NaN and NaT stay last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, shape (n,), optional
         Array for the result, of the keys' type. For host keys it is on the host, in any byte order; for device keys on
         the device, in native byte order. It may be the keys themselves.
@@ -108,7 +109,7 @@ def sort(
 
     Notes
     -----
-    NaN is last, whatever its sign; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
+    NaN is last, whatever its sign, and so is NaT; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
     their payloads. The result is the same bit for bit on every device and for every work-group shape.
 
     Examples
@@ -223,9 +224,14 @@ def _answer(call):
 
 
 def _result(call):
-    at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
-    keys, payload = _sorted(call) if at_once else _sorted_in_chunks(call)
+    keys, payload = sorted_and_payload(call)
     return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
+
+
+def sorted_and_payload(call):
+    """The keys (None for argsort) and the payload (None for sort) of a call."""
+    at_once = call.on_device or call.n <= most_at_once(call, call.payload_type)
+    return _sorted(call) if at_once else _sorted_in_chunks(call)
 
 
 # At once ----------------------------------------------------------------------------------------------------------
@@ -357,7 +363,7 @@ _remembered_plan = functools.lru_cache(maxsize=256)(_keys_plan)
 # In chunks --------------------------------------------------------------------------------------------------------
 
 
-def _most_at_once(call, payload_type):
+def most_at_once(call, payload_type):
     """The most host keys of one chunk, with the memory that sorting them and this payload needs.
 
     Kernels read each array in one chunk. There may be one more offset than keys.
@@ -373,7 +379,7 @@ def _most_at_once(call, payload_type):
 
 def _sorted_in_chunks(call):
     """The result of `_sorted` for host keys beyond the device's memory: sorted by chunks, merged on the host."""
-    most, indices = _most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64)
+    most, indices = most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64)
     offsets = np.array([0, call.n]) if call.offsets is None else call.offsets
     for begin, end in _whole_segments(offsets, most):
         first, last = np.searchsorted(offsets, [begin, end])

@@ -1,0 +1,19 @@
+"""Checks of the kernels that are built on sorted keys: see `clgeom.selftest.checks`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.selftest.checks import checks, same
+
+
+@checks("sorting: unique_count unique_emit unique_runs")
+def _unique(session):
+    from clgeom.sorting.unique import unique
+
+    options = {"return_index": True, "return_inverse": True, "return_counts": True}
+    for dtype in (np.uint8, np.float32, np.int64):
+        keys = np.random.default_rng(21).integers(0, 100, 20_011).astype(dtype)
+        for got, wanted in zip(unique(keys, device=session, **options), np.unique(keys, **options)):
+            same(got, wanted, f"{np.dtype(dtype)}")
+    return "distinct values of 20,011 keys"
