@@ -234,6 +234,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
+    "sorting/row_indices": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
     # Distinct values: tiles of 2048 sorted keys.
     "sorting/unique_count": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),

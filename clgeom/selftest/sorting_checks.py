@@ -17,3 +17,16 @@ def _unique(session):
         for got, wanted in zip(unique(keys, device=session, **options), np.unique(keys, **options)):
             same(got, wanted, f"{np.dtype(dtype)}")
     return "distinct values of 20,011 keys"
+
+
+@checks("sorting: row_indices")
+def _rows(session):
+    import pyopencl.array as cl_array
+
+    from clgeom.sorting.radix.sort import argsort
+
+    keys = np.random.default_rng(22).integers(0, 50, (301, 70)).astype(np.int16)
+    there = cl_array.to_device(session.queue, keys)
+    for axis in (0, 1):
+        same(argsort(there, axis=axis, device=session).get(), np.argsort(keys, axis, kind="stable"), f"axis {axis}")
+    return "rows and columns of 21,070 keys"

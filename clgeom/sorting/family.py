@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import host_values, session_of
 from clgeom.runtime.device_arrays import is_device_array, native_array
 from clgeom.runtime.launch import to_array
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.sort import most_at_once, sorted_and_payload
-
-INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.uint32))
 
 
 def array_of_keys(keys, *, caller: str, name: str = "keys"):
@@ -39,19 +36,6 @@ def flat(session, array, *, caller: str, name: str):
     if array.size == 0:
         return array.reshape(0) if array.flags.c_contiguous else array[(0,) * (array.ndim - 1)][:0]
     return native_array(session, array, caller=caller, name=name).reshape(array.size)
-
-
-def index_dtype(index_type, on_device: bool, *, caller: str) -> np.dtype:
-    """The type of the indices of a result: what the caller asks for, else int64 on the host, uint32 on the device."""
-    if index_type is None:
-        return INDEX_TYPES[on_device]
-    try:
-        dtype = np.dtype(index_type)
-    except TypeError:
-        dtype = None
-    if dtype not in INDEX_TYPES:
-        raise wrong("index_type", caller, "int64 or uint32", repr(index_type))
-    return dtype
 
 
 def sorted_for_kernels(session, keys, *, caller: str, order: bool):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import DeviceArray, as_device_values, host_values, is_device_array
 
 KEY_TYPES = tuple(
@@ -18,6 +19,8 @@ KEY_TYPES = tuple(
 )
 #: Kinds of types of bool, dates and durations, which the radix sorts and what is built on them take as well.
 OTHER_KINDS = "bMm"
+#: Types of the indices of a result: by default the first one on the host, the second one on the device.
+INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.uint32))
 #: Most keys: indices are uint32, and the last tile, or the last row of a block, may go beyond the end.
 MOST_KEYS = (1 << 32) - (1 << 20)
 
@@ -151,3 +154,16 @@ def as_device_bits(session, keys, *, caller: str, name: str = "keys") -> DeviceA
     storage = unsigned(keys.dtype)
     bits = keys.view(storage.newbyteorder(keys.dtype.byteorder))
     return as_device_values(session, bits, caller=caller, name=name, types=(storage,))
+
+
+def index_dtype(index_type, on_device: bool, *, caller: str) -> np.dtype:
+    """The type of the indices of a result: what the caller asks for, else int64 on the host, uint32 on the device."""
+    if index_type is None:
+        return INDEX_TYPES[on_device]
+    try:
+        dtype = np.dtype(index_type)
+    except TypeError:
+        dtype = None
+    if dtype not in INDEX_TYPES:
+        raise wrong("index_type", caller, "int64 or uint32", repr(index_type))
+    return dtype

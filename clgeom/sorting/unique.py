@@ -22,8 +22,8 @@ from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.sorting.family import flat_keys, index_dtype, sorted_for_kernels
-from clgeom.sorting.keys import KeyOrder, as_device_bits
+from clgeom.sorting.family import flat_keys, sorted_for_kernels
+from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
 from clgeom.sorting.outputs import Output
 from clgeom.sorting.radix.sort import Profiled
 

@@ -35,7 +35,11 @@ def test_other_types_are_refused(wrong):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     (
-        ({"keys": np.zeros((2, 2))}, r"'keys' parameter of sort must have shape \(n,\). Got \(2, 2\)"),
+        ({"axis": 1}, r"'axis' parameter of sort must be None or an integer from -1 to 0, .* \(4,\). Got 1 instead"),
+        ({"axis": 0.5}, "'axis' .* Got 0.5 instead"),
+        ({"keys": np.zeros((2, 2)), "axis": -3}, "from -2 to 1, .* Got -3 instead"),
+        ({"keys": np.zeros((2, 2)), "offsets": [0, 4]}, r"'offsets' .* keys of shape \(2, 2\)"),
+        ({"keys": np.zeros((2, 2)), "out": np.zeros(4)}, r"'out' .* of shape \(2, 2\). Got float64 of shape \(4,\)"),
         ({"keys": 3}, r"Got \(\)"),
         ({"keys": np.ma.array([1.0, 2.0], mask=[0, 1])}, "no masked entries. Got 1 of them"),
         ({"keys": [[1], [2, 3]]}, "'keys' parameter of sort must be an array of numbers"),

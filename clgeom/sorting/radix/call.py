@@ -8,7 +8,7 @@ from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.runtime.interop.objects import values_of
-from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_key_array
+from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_key_array, index_dtype
 from clgeom.sorting.outputs import entries_overlap
 
 #: Sizes in bytes of values that kernels can move.
@@ -45,7 +45,7 @@ class Call:
         As the caller gave them.
     """
 
-    def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile):
+    def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile, index_type=None):
         self.caller, self.profile, self.key_bits = caller, profile, key_bits
         self.keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
         self.n = len(self.keys)
@@ -61,7 +61,7 @@ class Call:
         self.picks = self.values is not None and self.carried is None
         self.payload_type = None if self.carried is None else self.carried.dtype
         if caller == "argsort" or self.picks:
-            self.payload_type = np.dtype(np.uint32 if self.on_device else np.int64)
+            self.payload_type = index_dtype(index_type, self.on_device, caller=caller)
         self.outs = (None, None) if out is None else self._checked_outs(out)
 
     def _wrong(self, name, must, got):
@@ -133,20 +133,21 @@ class Call:
     def _checked_outs(self, out):
         """(for the keys, for the payload)."""
         if self.caller == "sort":
-            self._check_out(out, self.order.dtype, (self.n,), "out")
+            self.check_out(out, self.order.dtype, (self.n,), "out")
             return out, None
         if self.caller == "argsort":
-            self._check_out(out, self.payload_type, (self.n,), "out")
+            self.check_out(out, self.payload_type, (self.n,), "out")
             return None, out
         if not isinstance(out, (tuple, list)) or len(out) != 2:
             raise self._wrong("out", "be a pair of arrays, for keys and values", type(out).__name__)
-        self._check_out(out[0], self.order.dtype, (self.n,), "out[0]")
-        self._check_out(out[1], self.values.dtype, self.values.shape, "out[1]")
+        self.check_out(out[0], self.order.dtype, (self.n,), "out[0]")
+        self.check_out(out[1], self.values.dtype, self.values.shape, "out[1]")
         if overlap(*out) if self.on_device else np.shares_memory(*out):
             raise self._wrong("out", "be two arrays that share no memory", "arrays that do")
         return tuple(out)
 
-    def _check_out(self, out, dtype, shape, name):
+    def check_out(self, out, dtype, shape, name):
+        """Refuse an `out` that cannot hold results of this type and shape."""
         right_place = is_device_array(out) if self.on_device else isinstance(out, np.ndarray)
         if not right_place:
             kind = "a pyopencl.array.Array" if self.on_device else "an ndarray"

@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit
-from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values, session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.tuning import overridden
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
-from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
-from clgeom.sorting.outputs import Output, into
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, DTypeLike, IntLike, NDArray
+from clgeom.sorting.keys import MOST_KEYS, OTHER_KINDS, as_device_bits, key_dtype, unsigned
+from clgeom.sorting.outputs import Output, into, into_any
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.chained import count_plan, survey_groups
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.rows import Rows, as_array, checked_axis
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 
 #: From so many keys on, a survey of the keys, which the host waits for, costs less than passes that change nothing.
@@ -56,18 +57,25 @@ class Profiled(NamedTuple):
 
 
 @overload
-def sort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[Any]: ...
+def sort(
+    keys: ArrayLike, *, profile: Literal[False] = ..., axis: IntLike | None = ..., **options: Unpack[Options]
+) -> NDArray[Any]: ...
 @overload
-def sort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+def sort(
+    keys: CLArray, *, profile: Literal[False] = ..., axis: IntLike | None = ..., **options: Unpack[Options]
+) -> CLArray: ...
 @overload
-def sort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+def sort(
+    keys: AnyArray, *, profile: Literal[True], axis: IntLike | None = ..., **options: Unpack[Options]
+) -> Profiled: ...
 @overload
-def sort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def sort(keys: AnyArray, *, profile: bool, axis: IntLike | None = ..., **options: Unpack[Options]) -> Any: ...
 def sort(
     keys: AnyArray,
     *,
     descending: bool = False,
     out: Any = None,
+    axis: IntLike | None = -1,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
     device: DeviceLike = None,
@@ -77,14 +85,16 @@ def sort(
 
     Parameters
     ----------
-    keys : array_like or pyopencl.array.Array, shape (n,)
+    keys : array_like or pyopencl.array.Array, shape (n,) or any other
         Integers of 8 to 64 bits, float16, float32 or float64, bool, datetime64 or timedelta64; of any strides and byte
         order.
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN and NaT stay last, and equal keys stay in input order.
-    out : ndarray or pyopencl.array.Array, shape (n,), optional
-        Array for the result, of the keys' type. For host keys it is on the host, in any byte order; for device keys on
+    out : ndarray or pyopencl.array.Array, optional
+        Array for the result, of its shape and of the keys' type. For host keys it is on the host, in any byte order; for device keys on
         the device, in native byte order. It may be the keys themselves.
+    axis : int or None
+        The axis to sort along, by default the last one; None for the flat array.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
@@ -98,12 +108,13 @@ def sort(
 
     Returns
     -------
-    ndarray, or pyopencl.array.Array for keys on the device, shape (n,), of the keys' type in native byte order
+    ndarray, or pyopencl.array.Array for keys on the device, of the keys' shape, and of their type in native byte order
 
     Raises
     ------
     InvalidInput
-        For another type or shape, offsets out of order, bits that keys do not have, an unusable `out`.
+        For another type, an axis that the keys do not have, offsets out of order or of keys of several dimensions, bits
+        that keys do not have, an unusable `out`.
     DeviceLimit
         When keys on the device need more memory than it has. Host keys are then sorted in chunks, merged by the host.
 
@@ -119,23 +130,55 @@ def sort(
     [1.0, 2.0, 3.0, nan]
     >>> clgeom.sort([3, 1, 2, 9, 7, 8], descending=True, offsets=[0, 3, 6]).tolist()
     [3, 2, 1, 9, 8, 7]
+    >>> clgeom.sort([[3, 1], [2, 9]], axis=0).tolist()
+    [[2, 1], [3, 9]]
     """
-    return _answer(Call("sort", keys, None, descending, out, offsets, key_bits, device, profile))
+    return _along("sort", keys, axis, out, (descending, offsets, key_bits, device, profile))
 
 
 @overload
-def argsort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[np.int64]: ...
+def argsort(
+    keys: ArrayLike,
+    *,
+    profile: Literal[False] = ...,
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> NDArray[np.int64]: ...
 @overload
-def argsort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+def argsort(
+    keys: CLArray,
+    *,
+    profile: Literal[False] = ...,
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> CLArray: ...
 @overload
-def argsort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+def argsort(
+    keys: AnyArray,
+    *,
+    profile: Literal[True],
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> Profiled: ...
 @overload
-def argsort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def argsort(
+    keys: AnyArray,
+    *,
+    profile: bool,
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> Any: ...
 def argsort(
     keys: AnyArray,
     *,
     descending: bool = False,
     out: Any = None,
+    axis: IntLike | None = -1,
+    index_type: DTypeLike = None,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
     device: DeviceLike = None,
@@ -145,14 +188,16 @@ def argsort(
 
     Parameters
     ----------
-    keys, descending, offsets, key_bits, device, profile
-        As in `sort`. Indices count from the first key, with segments too.
+    keys, descending, axis, offsets, key_bits, device, profile
+        As in `sort`. Indices count from the first key, with segments too; along an axis from the first key of the row.
     out : optional
-        As in `sort`, int64 on the host, uint32 on the device.
+        As in `sort`, of the indices' type.
+    index_type : data-type, optional
+        int64 or uint32: by default int64 on the host, uint32 on the device.
 
     Returns
     -------
-    ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, shape (n,)
+    ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, of the keys' shape
 
     Examples
     --------
@@ -160,7 +205,7 @@ def argsort(
     >>> clgeom.argsort([30, 10, 20, 10]).tolist()
     [1, 3, 2, 0]
     """
-    return _answer(Call("argsort", keys, None, descending, out, offsets, key_bits, device, profile))
+    return _along("argsort", keys, axis, out, (descending, offsets, key_bits, device, profile), index_type)
 
 
 @overload
@@ -212,6 +257,33 @@ def sort_by_key(
     ([1, 2, 3], ['a', 'b', 'c'])
     """
     return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
+
+
+def _along(caller, keys, axis, out, options, index_type=None):
+    """The return value of `sort` or `argsort` along an axis."""
+    descending, offsets, key_bits, device, profile = options
+    keys = as_array(keys, caller=caller)
+    axis = checked_axis(axis, keys, caller=caller)
+    if keys.ndim == 1:
+        return _answer(Call(caller, keys, None, descending, out, offsets, key_bits, device, profile, index_type))
+    if offsets is not None:
+        raise InvalidInput(
+            f"The 'offsets' parameter of {caller} must be None for keys of several dimensions. Got offsets for keys of "
+            f"shape {keys.shape} instead."
+        )
+    if axis is None:
+        axis, keys = 0, keys.reshape(keys.size) if keys.flags.c_contiguous else keys.ravel()
+    key_dtype(keys, caller=caller, others=OTHER_KINDS)
+    session = session_of(keys, device)
+    rows = Rows(session, keys, axis, caller=caller)
+    call = Call(caller, rows.flat, None, descending, None, rows.offsets, key_bits, session, profile, index_type)
+    if out is not None:
+        call.check_out(out, call.payload_type or call.order.dtype, keys.shape, "out")
+    with recording(profile) as phases:
+        result = _result(call)
+        result = rows.restored(rows.within(result) if caller == "argsort" else result)
+        result = into_any(session, out, result)
+    return Profiled(result, tuple(phases)) if profile else result
 
 
 def _answer(call):
