@@ -33,8 +33,10 @@ _HOMES = {
     "runtime.plan": "Phase",
     "runtime.profile": "DeviceProfile",
     "sorting.radix.sort": "argsort sort sort_by_key",
+    "sorting.search": "searchsorted",
     "sorting.shellsort.result": "ShellsortResult",
     "sorting.shellsort.sort": "shellsort",
+    "sorting.take": "take",
     "sorting.unique": "unique",
 }
 
@@ -60,8 +62,10 @@ if TYPE_CHECKING:
     from clgeom.runtime.plan import Phase as Phase
     from clgeom.runtime.profile import DeviceProfile as DeviceProfile
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
+    from clgeom.sorting.search import searchsorted as searchsorted
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
     from clgeom.sorting.shellsort.sort import shellsort as shellsort
+    from clgeom.sorting.take import take as take
     from clgeom.sorting.unique import unique as unique
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES, "__version__")

@@ -238,6 +238,26 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "sorting/take_rows": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/search_sorted": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/bin_counts": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=1),
+        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+    },
+    "sorting/bin_sums": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/key_range": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=2),
+        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+    },
     # Distinct values: tiles of 2048 sorted keys.
     "sorting/unique_count": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),

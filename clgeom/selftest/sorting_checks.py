@@ -30,3 +30,23 @@ def _rows(session):
     for axis in (0, 1):
         same(argsort(there, axis=axis, device=session).get(), np.argsort(keys, axis, kind="stable"), f"axis {axis}")
     return "rows and columns of 21,070 keys"
+
+
+@checks("sorting: search_sorted take_rows")
+def _search(session):
+    import pyopencl.array as cl_array
+
+    from clgeom.sorting.search import searchsorted
+    from clgeom.sorting.take import take
+
+    rng = np.random.default_rng(23)
+    keys, needles = (
+        np.sort(rng.integers(0, 500, 5_003).astype(np.int32)),
+        rng.integers(-9, 509, 20_011).astype(np.int32),
+    )
+    for side in ("left", "right"):
+        same(searchsorted(keys, needles, side=side, device=session), np.searchsorted(keys, needles, side), side)
+    table, rows = keys[:5_000].reshape(1_000, 5), rng.integers(-1_000, 1_000, 20_011)
+    there = [cl_array.to_device(session.queue, array) for array in (table, rows)]
+    same(take(*there, axis=0, device=session).get(), table[rows], "rows")
+    return "20,011 keys among 5,003, and rows of 1,000"

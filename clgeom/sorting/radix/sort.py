@@ -91,8 +91,8 @@ def sort(
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN and NaT stay last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, optional
-        Array for the result, of its shape and of the keys' type. For host keys it is on the host, in any byte order; for device keys on
-        the device, in native byte order. It may be the keys themselves.
+        Array for the result, of its shape and of the keys' type. For host keys it is on the host, in any byte order;
+        for device keys on the device, in native byte order. It may be the keys themselves.
     axis : int or None
         The axis to sort along, by default the last one; None for the flat array.
     offsets : array_like of int, shape (m + 1,), optional
@@ -113,8 +113,8 @@ def sort(
     Raises
     ------
     InvalidInput
-        For another type, an axis that the keys do not have, offsets out of order or of keys of several dimensions, bits
-        that keys do not have, an unusable `out`.
+        For another type, an axis that the keys do not have, offsets out of order or of keys of several dimensions,
+        bits that keys do not have, an unusable `out`.
     DeviceLimit
         When keys on the device need more memory than it has. Host keys are then sorted in chunks, merged by the host.
 
