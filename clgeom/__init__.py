@@ -32,6 +32,7 @@ _HOMES = {
     "runtime.device": "Session default_session devices",
     "runtime.plan": "Phase",
     "runtime.profile": "DeviceProfile",
+    "sorting.bins": "bincount histogram",
     "sorting.radix.sort": "argsort sort sort_by_key",
     "sorting.search": "searchsorted",
     "sorting.shellsort.result": "ShellsortResult",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from clgeom.runtime.device import Session as Session, default_session as default_session, devices as devices
     from clgeom.runtime.plan import Phase as Phase
     from clgeom.runtime.profile import DeviceProfile as DeviceProfile
+    from clgeom.sorting.bins import bincount as bincount, histogram as histogram
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
     from clgeom.sorting.search import searchsorted as searchsorted
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult

@@ -50,3 +50,17 @@ def _search(session):
     there = [cl_array.to_device(session.queue, array) for array in (table, rows)]
     same(take(*there, axis=0, device=session).get(), table[rows], "rows")
     return "20,011 keys among 5,003, and rows of 1,000"
+
+
+@checks("sorting: bin_counts bin_sums key_range")
+def _bins(session):
+    import pyopencl.array as cl_array
+
+    from clgeom.sorting.bins import bincount, histogram
+
+    rng = np.random.default_rng(24)
+    numbers, values = rng.integers(0, 300, 20_011), rng.normal(size=20_011).astype(np.float32)
+    there = cl_array.to_device(session.queue, values)
+    same(bincount(numbers, device=session), np.bincount(numbers), "bincount")
+    same(histogram(there, 50, device=session)[0].get(), np.histogram(values, 50)[0], "histogram")
+    return "20,011 numbers in 300 and 50 bins"

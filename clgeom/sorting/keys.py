@@ -97,6 +97,17 @@ class KeyOrder:
         digits = np.where(bits & sign, ~bits, bits | sign) ^ self.flip
         return np.where((bits & ~sign) > self.infinity, ~self.storage.type(0), digits)
 
+    def keys_of_digits(self, digits) -> np.ndarray:
+        """A key for each of these ordered keys (key_of_digits)."""
+        unfolded = np.asarray(digits, self.storage)
+        if self.floating == 2:
+            unfolded = unfolded + (self.flip >> np.uint64(63))
+        unfolded = unfolded ^ self.flip
+        if self.floating == 1:
+            sign = self.storage.type(1 << (self.bits - 1))
+            unfolded = np.where(unfolded & sign, unfolded ^ sign, ~unfolded)
+        return unfolded.astype(self.storage).view(self.dtype)
+
     def encode(self, keys) -> np.ndarray:
         """The codes of an array (key_encode): a total order of the bits that agrees with the ordered keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)

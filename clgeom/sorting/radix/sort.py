@@ -113,8 +113,8 @@ def sort(
     Raises
     ------
     InvalidInput
-        For another type, an axis that the keys do not have, offsets out of order or of keys of several dimensions,
-        bits that keys do not have, an unusable `out`.
+        For another type, an axis that the keys do not have, an unusable `out`; for offsets out of order or of keys of
+        several dimensions, and bits that keys do not have.
     DeviceLimit
         When keys on the device need more memory than it has. Host keys are then sorted in chunks, merged by the host.
 
