@@ -33,8 +33,10 @@ _HOMES = {
     "runtime.plan": "Phase",
     "runtime.profile": "DeviceProfile",
     "sorting.bins": "bincount histogram",
+    "sorting.lexsort": "lexsort",
     "sorting.radix.sort": "argsort sort sort_by_key",
     "sorting.search": "searchsorted",
+    "sorting.select": "TopK argpartition partition topk",
     "sorting.shellsort.result": "ShellsortResult",
     "sorting.shellsort.sort": "shellsort",
     "sorting.take": "take",
@@ -63,8 +65,10 @@ if TYPE_CHECKING:
     from clgeom.runtime.plan import Phase as Phase
     from clgeom.runtime.profile import DeviceProfile as DeviceProfile
     from clgeom.sorting.bins import bincount as bincount, histogram as histogram
+    from clgeom.sorting.lexsort import lexsort as lexsort
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
     from clgeom.sorting.search import searchsorted as searchsorted
+    from clgeom.sorting.select import TopK as TopK, argpartition as argpartition, partition as partition, topk as topk
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
     from clgeom.sorting.shellsort.sort import shellsort as shellsort
     from clgeom.sorting.take import take as take

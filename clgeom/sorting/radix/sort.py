@@ -120,8 +120,8 @@ def sort(
 
     Notes
     -----
-    NaN is last, whatever its sign, and so is NaT; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
-    their payloads. The result is the same bit for bit on every device and for every work-group shape.
+    NaN is last, whatever its sign, and so is NaT; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs
+    and NaNs their payloads. The result is the same bit for bit on every device and for every work-group shape.
 
     Examples
     --------
