@@ -17,7 +17,15 @@ from clgeom.sorting.take import take
 
 
 class TopK(NamedTuple):
-    """Keys in order, and their indices in the input."""
+    """Keys in order, and their indices in the input.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> values, indices = clgeom.topk([5, 9, 1], 1)
+    >>> values.tolist(), indices.tolist()
+    ([9], [1])
+    """
 
     values: Any
     indices: Any

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import device_array
 
-from clgeom import take
+from clgeom import sort_by_key, take
 from clgeom.errors import InvalidInput
 
 #: Types of 1 to 16 bytes.
@@ -46,6 +46,29 @@ def test_take_of_slices_on_the_device(session):
     indices = device_array(session, np.array([3, -1, 0], np.int32))
     same(take(there[1::2, 4:9], indices, axis=0).get(), values[1::2, 4:9][[3, -1, 0]])
     same(take(there[5], device_array(session, np.array([29, 1], np.uint32))).get(), values[5][[29, 1]])
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("n", (0, 1, 300, 3001))
+def test_values_of_any_width_move_with_keys_on_the_device(any_session, n):
+    rng = np.random.default_rng(n)
+    keys = rng.integers(0, 50, n).astype(np.int16)
+    order, there = np.argsort(keys, kind="stable"), device_array(any_session, keys)
+    for values in (
+        rng.normal(size=n) + 1j,
+        rng.normal(size=(n, 3)).astype(np.float32),
+        rng.integers(0, 256, (n, 2, 3)).astype(np.uint8),
+    ):
+        values_there = device_array(any_session, values)
+        found = sort_by_key(there, values_there, device=any_session)
+        same(found[0].get(), keys[order])
+        same(found[1].get(), values[order])
+        if n:
+            assert (
+                sort_by_key(there, values_there, out=(there.copy(), values_there), device=any_session)[1]
+                is values_there
+            )
+            same(values_there.get(), values[order])
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Call:
     carried : ndarray or pyopencl.array.Array, shape (n,), or None
         The values, if kernels move them.
     picks : bool
-        Whether the host must pick the values by index, since kernels cannot move them.
+        Whether the values are picked by index in the end, since kernels that sort cannot move them.
     outs : (array or None, array or None)
         Arrays for the keys, and for the values or indices; None for a new array.
     key_bits, profile
@@ -118,17 +118,13 @@ class Call:
             values = self._array(values, "values", must)
         if values.ndim == 0 or len(values) != self.n:
             raise self._wrong("values", must, f"shape {values.shape}")
-        if self.on_device and (values.ndim != 1 or values.dtype.itemsize not in MOVABLE):
-            must = "have, on the device, shape (n,) and 1, 2, 4 or 8 bytes an entry"
-            raise self._wrong("values", must, f"{values.dtype} of shape {values.shape}")
         return values
 
     def _movable(self, values):
         """The values if kernels can move them, else None."""
-        if self.on_device or values is None:
-            return values
-        fits = values.ndim == 1 and values.dtype.itemsize in MOVABLE and not values.dtype.hasobject
-        return np.require(values, requirements=["C", "A"]) if fits else None
+        if values is None or values.ndim != 1 or values.dtype.itemsize not in MOVABLE or values.dtype.hasobject:
+            return None
+        return values if self.on_device else np.require(values, requirements=["C", "A"])
 
     def _checked_outs(self, out):
         """(for the keys, for the payload)."""

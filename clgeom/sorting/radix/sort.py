@@ -30,6 +30,7 @@ from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.rows import Rows, as_array, checked_axis
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
+from clgeom.sorting.take import taken
 
 #: From so many keys on, a survey of the keys, which the host waits for, costs less than passes that change nothing.
 SURVEYED_FROM = 1 << 20
@@ -240,7 +241,8 @@ def sort_by_key(
     keys, descending, offsets, key_bits, device, profile
         As in `sort`.
     values : array_like or pyopencl.array.Array, shape (n, ...)
-        On the host values of any type. On the device, with keys there too, shape (n,) and 1, 2, 4 or 8 bytes each.
+        Of any type and width, where the keys are. On the device those of shape (n,) with 1, 2, 4 or 8 bytes move with
+        the keys; others are picked by index in the end.
     out : (array, array), optional
         Arrays for the sorted keys and the sorted values, which share no memory. They may be the given arrays.
 
@@ -323,9 +325,16 @@ def _sorted(call):
         _run(call, moved, buffers)
     payload = payload_out.finished() if payload_out else None
     # picked before any result is written: out may be the values
-    picked = call.values[payload] if call.picks else None
+    picked = _picked(call, payload) if call.picks else None
     keys = keys_out.finished() if keys_out else None
-    return keys, into(call.outs[1], picked) if call.picks else payload
+    return keys, into_any(call.session, call.outs[1], picked) if call.picks else payload
+
+
+def _picked(call, indices):
+    """The values at these indices."""
+    if not call.on_device:
+        return call.values[indices]
+    return taken(call.session, call.values, indices, call.n, call.values.shape[1:])
 
 
 def _outputs(call):
