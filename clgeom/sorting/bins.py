@@ -79,7 +79,7 @@ def bincount(
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
     first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
-    return _counts(session, keys, order, np.array([first]), last, bins, number, edges=False)
+    return counts_of(session, keys, order, np.array([first]), last, bins, number, edges=False)
 
 
 def histogram(
@@ -144,7 +144,7 @@ def histogram(
     edges = _edges(session, keys, bins, range)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     first, last = _thresholds(order, edges)
-    counts = _counts(session, keys, order, first, last, len(edges) - 1, number, edges=True)
+    counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
     if not density:
         return counts, edges
     widths = np.array(np.diff(edges), float)
@@ -217,7 +217,7 @@ def _thresholds(order, edges):
     return first, None if after == least else order.storage.type(after - 1)
 
 
-def _counts(session, keys, order, first, last, bins, number, *, edges):
+def counts_of(session, keys, order, first, last, bins, number, *, edges):
     """Counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the first on."""
     n, profile = len(keys), session.profile
     sums = Output(session, number, bins, [keys])
@@ -256,4 +256,4 @@ def _counts(session, keys, order, first, last, bins, number, *, edges):
 def _by_chunks(session, keys, order, first, last, bins, number, edges, parts):
     """The sum of the counts of host keys beyond one allocation, part by part."""
     pieces = np.array_split(keys, parts + 1)
-    return sum(_counts(session, piece, order, first, last, bins, number, edges=edges) for piece in pieces)
+    return sum(counts_of(session, piece, order, first, last, bins, number, edges=edges) for piece in pieces)

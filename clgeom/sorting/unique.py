@@ -1,4 +1,4 @@
-"""The distinct values of an array: `unique`::
+"""The distinct values of an array: `unique`. Keys of few different values are counted, others sorted::
 
 keys ──sort──> | 1 1 2 5 5 5 7 |      with the order of the keys where it is needed
      ──unique_count──> runs in each tile ──scan──> offsets
@@ -17,11 +17,12 @@ from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import boolean
 from clgeom.runtime.arrays import as_device_values, c_name
 from clgeom.runtime.call import recording
-from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.launch import run
+from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.launch import run, to_array
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.sorting.bins import counts_of
 from clgeom.sorting.family import flat_keys, sorted_for_kernels
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
 from clgeom.sorting.outputs import Output
@@ -29,6 +30,9 @@ from clgeom.sorting.radix.sort import Profiled
 
 #: Keys of a tile of the kernels.
 TILE = 2048
+#: Keys are counted, not sorted, if there are at least so many, and at most so many possible values for each of them.
+LEAST_COUNTED = 1024
+BINS_A_KEY = 2
 
 
 def unique(
@@ -104,6 +108,9 @@ def unique(
 def _unique(session, given, wanted, apart, number) -> list:
     """The values and what is wanted of them, where the keys are."""
     with_order = wanted["index"] or wanted["inverse"]
+    found = None if with_order else _counted(session, given, wanted, apart, number)
+    if found is not None:
+        return found
     ordered, order, whole = sorted_for_kernels(session, given, caller="unique", order=with_order)
     if not whole or not len(given):
         return _by_numpy(session, given, ordered, order, wanted, apart, number)
@@ -138,6 +145,37 @@ def _unique(session, given, wanted, apart, number) -> list:
         plan += Plan(Step.over(profile, "sorting/unique_runs", args, runs, params=params, bytes_moved=16 * runs))
     run(session, plan, **buffers)
     return [out.finished() for out in (values, index, inverse, count) if out]
+
+
+def _counted(session, given, wanted, apart, number) -> list | None:
+    """The values and their counts by a count of every key that there may be; None where that does not pay."""
+    n, there, kind = len(given), is_device_array(given), KeyOrder(given.dtype.newbyteorder("="))
+    if kind.dtype.kind not in "iubf" or (kind.floating and (there or kind.bits > 16)) or n < LEAST_COUNTED:
+        return None
+    first, last = kind.storage.type(0), kind.everything
+    if kind.bits > 16:
+        if there:
+            return None
+        first, last = kind.digits(np.array([given.min(), given.max()], kind.dtype))
+    bins = int(last) - int(first) + 1
+    if bins > n * BINS_A_KEY:
+        return None
+    keys = given if there else np.require(given, kind.dtype, ["C", "A"])
+    counts = counts_of(session, keys, kind, np.array([first]), last, bins, np.dtype(np.int64), edges=False)
+    counts = fetched(counts) if there else counts
+    present = np.flatnonzero(counts)
+    counts = counts[present]
+    digits = present.astype(kind.storage) + first
+    values = kind.keys_of_digits(digits)
+    if kind.floating:
+        nan, zero = digits == kind.everything, values == 0
+        if apart and counts[nan].sum() > 1:
+            return None
+        for same, is_one in ((nan, np.isnan), (zero, np.logical_not)):
+            if same.any():
+                values[same] = keys[np.argmax(is_one(keys))]
+    results = [values, *([counts.astype(number)] if wanted["counts"] else [])]
+    return [to_array(session, one, queue=given.queue) for one in results] if there else results
 
 
 def _step(profile, kernel, args, n, kind, **params):
