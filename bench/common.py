@@ -23,8 +23,8 @@ def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0) -> dict
     """Median seconds of each callable. They are called in turn, so that other load slows all of them equally.
 
     Each round has another order, so that none always finds the caches as the same other one left them. A call that
-    returns `Seconds` took its time itself. One call of each precedes the timing, for builds and caches. A candidate whose
-    calls have taken `budget` seconds is called no more.
+    returns `Seconds` took its time itself. One call of each precedes the timing, for builds and caches. A candidate
+    whose calls have taken `budget` seconds is called no more.
     """
     for call in candidates.values():
         call()

@@ -32,9 +32,15 @@ _HOMES = {
     "runtime.device": "Session default_session devices",
     "runtime.plan": "Phase",
     "runtime.profile": "DeviceProfile",
+    "sorting.bins": "bincount histogram",
+    "sorting.lexsort": "lexsort",
     "sorting.radix.sort": "argsort sort sort_by_key",
+    "sorting.search": "searchsorted",
+    "sorting.select": "TopK argpartition partition topk",
     "sorting.shellsort.result": "ShellsortResult",
     "sorting.shellsort.sort": "shellsort",
+    "sorting.take": "take",
+    "sorting.unique": "unique",
 }
 
 if TYPE_CHECKING:
@@ -58,8 +64,14 @@ if TYPE_CHECKING:
     from clgeom.runtime.device import Session as Session, default_session as default_session, devices as devices
     from clgeom.runtime.plan import Phase as Phase
     from clgeom.runtime.profile import DeviceProfile as DeviceProfile
+    from clgeom.sorting.bins import bincount as bincount, histogram as histogram
+    from clgeom.sorting.lexsort import lexsort as lexsort
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
+    from clgeom.sorting.search import searchsorted as searchsorted
+    from clgeom.sorting.select import TopK as TopK, argpartition as argpartition, partition as partition, topk as topk
     from clgeom.sorting.shellsort.result import ShellsortResult as ShellsortResult
     from clgeom.sorting.shellsort.sort import shellsort as shellsort
+    from clgeom.sorting.take import take as take
+    from clgeom.sorting.unique import unique as unique
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES, "__version__")

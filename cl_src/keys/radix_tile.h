@@ -25,8 +25,10 @@ inline key_t last_key(key_t flip)
 {
 #if CLGEOM_LOAD_ORDERED
     return (key_t)~(key_t)0;
-#elif CLGEOM_KEY_FLOAT
+#elif CLGEOM_KEY_FLOAT == 1
     return (key_t)~CLGEOM_KEY_SIGN;         // a NaN
+#elif CLGEOM_KEY_FLOAT == 2
+    return CLGEOM_KEY_SIGN;                 // NaT
 #else
     return (key_t)~flip;
 #endif

@@ -123,8 +123,10 @@ class _Radix:
     gaps, is_sorted = (), True
 
     def __init__(self, keys, descending, session, profile):
+        from clgeom.sorting.keys import as_key_array
         from clgeom.sorting.radix.sort import sort as radix_sort
 
+        keys = as_key_array(keys, caller="sort")  # numbers in one dimension, as outputs and a Shellsort have them
         found = radix_sort(keys, descending=descending, device=session, profile=profile)
         self.keys, self.phases = found if profile else (found, ())
 

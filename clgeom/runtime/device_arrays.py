@@ -46,7 +46,7 @@ def native_array(session, array, *, caller: str, name: str):
             "Got an array of another context instead."
         )
     complete(session, array)
-    swapped = array.dtype.kind in "iuf" and not array.dtype.isnative
+    swapped = array.dtype.kind in "iufMm" and not array.dtype.isnative
     if array.size and (swapped or not array.flags.c_contiguous or not _begins_a_buffer(session, array)):
         return _copied(session, array, swapped)
     return array.view(array.dtype.newbyteorder("=")) if swapped else array

@@ -247,6 +247,43 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
+    "sorting/row_indices": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/take_rows": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/search_sorted": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/bin_counts": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=1),
+        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+    },
+    "sorting/bin_sums": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/key_range": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=2),
+        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+    },
+    # Distinct values: tiles of 2048 sorted keys.
+    "sorting/unique_count": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/unique_emit": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/unique_runs": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
     # Shellsort. CPU: measured on PoCL, 2 cores of an EPYC, 1e7 float32, whole call: 256 h-subsequences at once 0.15 s,
     # 128 0.15, 64 0.16, 32 0.21; windows of 16384 to 65536 rows and 1 to 4 groups a unit all 0.16. The study's kernels:
     # one work-item of a CPU does the work of a whole group, without barriers.

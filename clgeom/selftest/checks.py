@@ -33,7 +33,7 @@ def _cloud(n, dtype, seed=0):
     return (np.random.default_rng(seed).normal(size=(n, 2)) * 1000).astype(dtype)
 
 
-def _same(got, expected, what):
+def same(got, expected, what):
     if not np.array_equal(got, expected):
         raise AssertionError(f"{what}: got {np.asarray(got)!r}, expected {np.asarray(expected)!r}")
 
@@ -49,7 +49,7 @@ def _extremes(session):
         x, y = points.astype(key_type(dtype)).T
         for axis, (a, b) in enumerate(OCTAGON_AXES):
             key = y * b + x * a if b else x
-            _same(
+            same(
                 found["index"][2 * axis : 2 * axis + 2],
                 [key.argmax(), key.argmin()],
                 f"{np.dtype(dtype)} {a, b}",
@@ -65,8 +65,8 @@ def _scan(session):
     for n in (1, 50_021):
         values = np.random.default_rng(2).integers(-1000, 1000, n).astype(np.int32)
         total = np.cumsum(values, dtype=np.int32)
-        _same(inclusive_scan(values, device=session), total, "inclusive")
-        _same(exclusive_scan(values, device=session), total - values, "exclusive")
+        same(inclusive_scan(values, device=session), total, "inclusive")
+        same(exclusive_scan(values, device=session), total - values, "exclusive")
     return "sums of 50,021 values"
 
 
@@ -84,7 +84,7 @@ def _compact(session):
 
     labels = np.random.default_rng(3).integers(0, 6, 50_021).astype(np.uint8)
     for k, indices in enumerate(partition(labels, 4, device=session)):
-        _same(indices, np.flatnonzero(labels == k + 1), f"class {k + 1}")
+        same(indices, np.flatnonzero(labels == k + 1), f"class {k + 1}")
     return "4 classes of 50,021 labels"
 
 
@@ -104,7 +104,7 @@ def _gather(session):
         plan = gather_plan(session.profile, table, "table", indices, len(picked), out)
         buffer = as_device_values(session, picked, caller="selftest").chunks[0].buffer
         result = launch(session, plan, table=table, indices=buffer)
-        _same(result.read(out).reshape(-1, 2), points[picked], str(np.dtype(dtype)))
+        same(result.read(out).reshape(-1, 2), points[picked], str(np.dtype(dtype)))
     return "20,011 rows of 5,003"
 
 
@@ -116,7 +116,7 @@ def _strided(session):
 
     values = np.random.default_rng(4).normal(size=(301, 7)).astype(">f4")
     there = cl_array.to_device(session.queue, values)
-    _same(fetched(there[::-3, 1::2]), values[::-3, 1::2].astype("f4"), "strides and byte order")
+    same(fetched(there[::-3, 1::2]), values[::-3, 1::2].astype("f4"), "strides and byte order")
     return "rows and columns of 2,107 big-endian numbers"
 
 
@@ -132,7 +132,7 @@ def _orient2d(session):
         else:
             a, b, c = witnesses(dtype)
         expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
-        _same(orient2d(a, b, c, device=session), expected, str(np.dtype(dtype)))
+        same(orient2d(a, b, c, device=session), expected, str(np.dtype(dtype)))
         paths.append("filter" if predicate_parameters(session, dtype)["filtered"] else "integers only")
     return f"witnesses right; {', '.join(f'{np.dtype(t)}: {path}' for t, path in zip(_types(session), paths))}"
 
@@ -167,7 +167,7 @@ def _sieve(session):
         for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
             with override({"hull/sieve/sieve": shape}):
                 found = sieved_hull(to_device(session, points, caller="selftest"), keep_collinear=False)
-            _same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
+            same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
 
 
@@ -183,7 +183,7 @@ def _hull(session):
         points = _cloud(20_011, dtype)
         hull = convex_hull(points, filter="none", device=session)
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
-        _same(hull.points, np.array(expected, dtype), str(np.dtype(dtype)))
+        same(hull.points, np.array(expected, dtype), str(np.dtype(dtype)))
     return "hull of 20,011 points"
 
 
@@ -197,8 +197,8 @@ def _heads(session):
     host = convex_hulls_by_label(points, labels, device=session)
     given = [cl_array.to_device(session.queue, array) for array in (points, labels)]
     batch = convex_hulls_by_label(*given, device=session)
-    _same(batch.labels, np.unique(labels), "labels")
-    _same(batch.vertices.get(), host.vertices, "vertices")
+    same(batch.labels, np.unique(labels), "labels")
+    same(batch.vertices.get(), host.vertices, "vertices")
     return f"{len(batch)} labels of 5,003 points"
 
 
@@ -221,7 +221,7 @@ def _batch(session):
         for begin, end, hull in zip(offsets, offsets[1:], batch):
             distinct = sorted(set(map(tuple, points[begin:end].tolist())))
             corners = np.array(hull_of_few(distinct), dtype).reshape(-1, 2)
-            _same(hull.points, corners, f"{np.dtype(dtype)}, {hull.n}")
+            same(hull.points, corners, f"{np.dtype(dtype)}, {hull.n}")
     return f"{len(offsets) - 1} hulls of up to 5,003 points"
 
 
@@ -239,7 +239,7 @@ def _hoods(session):
         for method in ("published", "runs"):
             for hood, expected in ((lower_hood, lower), (upper_hood, upper)):
                 found = hood(points, method=method, device=session).points
-                _same(found, np.array(expected, dtype), f"{np.dtype(dtype)}, {hood.__name__}, {method}")
+                same(found, np.array(expected, dtype), f"{np.dtype(dtype)}, {hood.__name__}, {method}")
     return "both hoods of 5,011 points"
 
 
@@ -255,11 +255,11 @@ def _radix(session):
     with recording():  # so that the host leaves few keys to the device
         for dtype in (np.uint8, np.uint16, np.float32, np.int64):
             keys = (rng.normal(size=40_009) * 1000).astype(np.int64).astype(dtype)
-            _same(sort(keys, device=session), np.sort(keys), f"sort {np.dtype(dtype)}")
-            _same(argsort(keys, device=session), np.argsort(keys, kind="stable"), f"argsort {np.dtype(dtype)}")
+            same(sort(keys, device=session), np.sort(keys), f"sort {np.dtype(dtype)}")
+            same(argsort(keys, device=session), np.argsort(keys, kind="stable"), f"argsort {np.dtype(dtype)}")
     offsets = np.array([0, 5, 5, 1000, 35_000, len(keys)])
     parts = np.split(keys, offsets[1:-1])
-    _same(
+    same(
         sort(keys, offsets=offsets, device=session),
         np.concatenate([np.sort(part) for part in parts]),
         "segments",
@@ -282,8 +282,8 @@ def _chained(session):
             session.profile, "keys[0]", len(keys), keys.dtype, payload="index", means=chained
         )
         result = run(session, plan, keys=buffer)
-        _same(result.read(sorted_keys).view(np.float32), np.sort(keys), "keys")
-        _same(result.read(order), np.argsort(keys, kind="stable"), "order")
+        same(result.read(sorted_keys).view(np.float32), np.sort(keys), "keys")
+        same(result.read(order), np.argsort(keys, kind="stable"), "order")
     return "chained scans of 40,009 keys, also with groups that stall"
 
 
@@ -297,9 +297,9 @@ def _shellsort(session):
     keys = np.random.default_rng(7).normal(size=3_001).astype(np.float32)
     for variant in VARIANTS:
         found = shellsort(keys, variant=variant, device=session).keys
-        _same(np.sort(found) if variant in "BC" else found, np.sort(keys), f"variant {variant}")
+        same(np.sort(found) if variant in "BC" else found, np.sort(keys), f"variant {variant}")
     many = np.random.default_rng(8).normal(size=100_003).astype(np.float32)
-    _same(shellsort(many, device=session).keys, np.sort(many), "auto")
+    same(shellsort(many, device=session).keys, np.sort(many), "auto")
     return "every variant on 3,001 keys, auto on 100,003"
 
 
@@ -332,17 +332,17 @@ def _region(session):
     for dtype in _types(session):
         points = _cloud(5_011, dtype)
         whole = convex_hull(points, device=session).points
-        _same(adaptive_region(points, 1, device=session).polygon, whole, f"{np.dtype(dtype)}, one segment")
+        same(adaptive_region(points, 1, device=session).polygon, whole, f"{np.dtype(dtype)}, one segment")
         for axis in ("x", "y"):
             found = [
                 region_by_kernel(points, 900, axis=axis, kernel=kernel, device=session) for kernel in ("naive", "local")
             ]
             assert found[0].contains(points).all(), f"{np.dtype(dtype)}: a region along {axis} lost a point"
-            _same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
-            _same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
+            same(found[0].lower, found[1].lower, f"{np.dtype(dtype)}, lower chains")
+            same(found[0].upper, found[1].upper, f"{np.dtype(dtype)}, upper chains")
         for segments in (5, 70):  # long segments, in several blocks
             local = region_by_kernel(points, segments, kernel="local", device=session)
-            _same(
+            same(
                 region_by_kernel(points, segments, kernel="naive", device=session).upper,
                 local.upper,
                 f"{segments}",
@@ -369,7 +369,7 @@ def _coverage(session):
     for m in (0, 1):
         for level in (40, 55):
             found = sum(r.cells for r in parts if r.map == m and r.level == level)
-            _same(found, (maps[m] >= level).sum(), f"cells of map {m} at level {level}")
+            same(found, (maps[m] >= level).sum(), f"cells of map {m} at level {level}")
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
 
 
@@ -387,10 +387,10 @@ def _bits(session):
         distances = np.arange(len(b) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(b) + 1))
     for problem, value, wasted in (("lcs", lengths[-1], (1,)), ("edit", distances[-1], (1, 2, 3))):
         found, steps = Pair(session, problem, a, b).steps(1 << 16)
-        _same(found, value, problem)
+        same(found, value, problem)
         matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
-        _same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
-        _same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
+        same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
+        same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
     return "two sequences of 1,500 and 2,300 symbols"
 
 
@@ -402,7 +402,7 @@ def _graph(session):
 
     equation = Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
     graph = dependency_graph(equation, (9, 11), device=session)
-    _same(
+    same(
         graph.depths,
         np.minimum(np.arange(9)[:, None], 1)
         * np.minimum(np.arange(11), 1)
@@ -412,9 +412,9 @@ def _graph(session):
     table = np.ones((9, 11), np.int64)
     for i in range(1, 9):
         table[i] = np.cumsum(table[i - 1])
-    _same(fill_by_stages(equation, (9, 11), graph=graph, device=session), table, "table")
+    same(fill_by_stages(equation, (9, 11), graph=graph, device=session), table, "table")
     found = infer_pattern(equation, (100, 200), method="probe", device=session)
-    _same(found.best, "NOSE", "pattern")
+    same(found.best, "NOSE", "pattern")
     return "a table of 9 x 11"
 
 
@@ -440,8 +440,8 @@ def _stages(session):
         equation = Equation(text, pattern=name)
         for layout in LAYOUTS if name == "NOSE" else (None,):
             table = fill(equation, (n, m), path="stages", layout=layout, device=session)
-            _same(table.numpy(), expected, f"{name}, {layout}")
-            _same(table.row(5), expected[5], f"row of {name}, {layout}")
+            same(table.numpy(), expected, f"{name}, {layout}")
+            same(table.row(5), expected[5], f"row of {name}, {layout}")
     return "8 patterns, 4 layouts of 37 x 53 cells"
 
 
@@ -459,7 +459,7 @@ def _wide(session):
         expected[j] = min(expected[k] + (j - k) ** 2 % 11 for k in range(j))
     with override({"dp/paths/wide_stage": Policy("group", wg_size=64, groups_per_unit=8)}):
         table = fill(Equation(cell, pattern="CLR"), (1, 200), path="stages", device=session)
-    _same(table.row(0), expected, "minima")
+    same(table.row(0), expected, "minima")
     return "200 cells of up to 199 terms"
 
 
@@ -470,7 +470,7 @@ def _recover(session):
     equation = Equation("i + 3 * j", pattern="RUD")
     table = fill(equation, (4, 9), device=session)
     found = table.recover("for (int k = 0; k < 4; ++k) out[k] = M(k, 2 * k); return 4;", 4)
-    _same(found, [0, 7, 14, 21], "recovered")
+    same(found, [0, 7, 14, 21], "recovered")
     return "4 cells of 36"
 
 
@@ -513,16 +513,16 @@ def _paths(session):
     ):
         expected = fill(eq, shape, path="stages", device=session, **given)
         found = fill(eq, shape, path=path, device=session, **given)
-        _same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
+        same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
         if found.decisions is not None:
-            _same(found.decisions.numpy(), expected.decisions.numpy(), f"choices of {eq.name}")
+            same(found.decisions.numpy(), expected.decisions.numpy(), f"choices of {eq.name}")
         if path == "tiles":
             if are_safe(session) and not session.profile.is_cpu:
                 single = replace(select(session.profile, "dp/paths/tile_sweep"), launches="single")
                 with override({"dp/paths/tile_sweep": single}):
                     once = fill(eq, shape, path=path, device=session, **given)
-                _same(once.numpy(), expected.numpy(), "tiles in one launch")
+                same(once.numpy(), expected.numpy(), "tiles in one launch")
             way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
-            _same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "choices of the traceback")
-            _same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
+            same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "choices of the traceback")
+            same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
     return "tiles, rows, splits and a traceback against stages"

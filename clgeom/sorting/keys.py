@@ -12,12 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import DeviceArray, as_device_values, host_values, is_device_array
 
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
 )
 _NATIVE = frozenset(KEY_TYPES)
+#: Kinds of types of bool, dates and durations, which the radix sorts and what is built on them take as well.
+OTHER_KINDS = "bMm"
+#: Types of the indices of a result: by default the first one on the host, the second one on the device.
+INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.uint32))
 #: Most keys: indices are uint32, and the last tile, or the last row of a block, may go beyond the end.
 MOST_KEYS = (1 << 32) - (1 << 20)
 
@@ -29,12 +34,12 @@ def unsigned(dtype) -> np.dtype:
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """The order of keys of one type, ascending or descending, NaN last in both.
+    """The order of keys of one type, ascending or descending, NaN and NaT last in both.
 
     Parameters
     ----------
     dtype : numpy.dtype
-        One of ``KEY_TYPES``, in native byte order.
+        One of ``KEY_TYPES``, bool, datetime64 or timedelta64, in native byte order.
     descending : bool
     """
 
@@ -43,7 +48,7 @@ class KeyOrder:
 
     def __post_init__(self):
         object.__setattr__(self, "dtype", np.dtype(self.dtype))
-        if self.dtype not in KEY_TYPES:
+        if self.dtype not in KEY_TYPES and self.dtype.kind not in OTHER_KINDS:
             raise ValueError(f"no key type: {self.dtype}")
 
     @functools.cached_property
@@ -52,8 +57,9 @@ class KeyOrder:
         return 8 * self.dtype.itemsize
 
     @functools.cached_property
-    def floating(self) -> bool:
-        return self.dtype.kind == "f"
+    def floating(self) -> int:
+        """CLGEOM_KEY_FLOAT of keys/key_order.h: 1 for floats, 2 for dates and durations, 0 for others."""
+        return {"f": 1, "M": 2, "m": 2}.get(self.dtype.kind, 0)
 
     @functools.cached_property
     def storage(self) -> np.dtype:
@@ -64,7 +70,7 @@ class KeyOrder:
     def flip(self) -> np.generic:
         """The argument `flip` of the functions of keys/key_order.h."""
         everything = (1 << self.bits) - 1
-        sign = 1 << (self.bits - 1) if self.dtype.kind == "i" else 0
+        sign = 1 << (self.bits - 1) if self.dtype.kind in "iMm" else 0
         return self.storage.type(sign ^ (everything if self.descending else 0))
 
     @functools.cached_property
@@ -74,7 +80,7 @@ class KeyOrder:
 
     def options(self) -> dict:
         """Template parameters that choose the functions of keys/key_order.h."""
-        return {"key_bits": self.bits, "key_float": int(self.floating)}
+        return {"key_bits": self.bits, "key_float": self.floating}
 
     @property
     def infinity(self) -> int:
@@ -84,12 +90,25 @@ class KeyOrder:
     def digits(self, keys) -> np.ndarray:
         """The ordered keys of an array (key_digits), equal for equal keys."""
         bits = np.asarray(keys, self.dtype).view(self.storage)
+        if self.floating == 2:
+            return (bits ^ self.flip) - (self.flip >> np.uint64(63))
         if not self.floating:
             return bits ^ self.flip
         sign = self.storage.type(1 << (self.bits - 1))
         bits = np.where(bits == sign, self.storage.type(0), bits)
         digits = np.where(bits & sign, ~bits, bits | sign) ^ self.flip
         return np.where((bits & ~sign) > self.infinity, ~self.storage.type(0), digits)
+
+    def keys_of_digits(self, digits) -> np.ndarray:
+        """A key for each of these ordered keys (key_of_digits)."""
+        unfolded = np.asarray(digits, self.storage)
+        if self.floating == 2:
+            unfolded = unfolded + (self.flip >> np.uint64(63))
+        unfolded = unfolded ^ self.flip
+        if self.floating == 1:
+            sign = self.storage.type(1 << (self.bits - 1))
+            unfolded = np.where(unfolded & sign, unfolded ^ sign, ~unfolded)
+        return unfolded.astype(self.storage).view(self.dtype)
 
     def encode(self, keys) -> np.ndarray:
         """The codes of an array (key_encode): a total order of the bits that agrees with the ordered keys."""
@@ -118,17 +137,21 @@ class KeyOrder:
         return self.storage.type(first), self.storage.type(top - first)
 
 
-def key_dtype(keys, *, caller: str, name: str = "keys") -> np.dtype:
-    """The native type of an array of keys; `InvalidInput` when it is no key type."""
+def key_dtype(keys, *, caller: str, name: str = "keys", others: str = "") -> np.dtype:
+    """The native type of an array of keys; `InvalidInput` when it is no key type, and of none of the kinds `others`."""
     dtype = np.dtype(keys.dtype).newbyteorder("=")
-    if dtype not in KEY_TYPES:
-        allowed = ", ".join(t.name for t in KEY_TYPES)
+    if dtype not in KEY_TYPES and dtype.kind not in others:
+        names = {"b": "bool", "M": "datetime64", "m": "timedelta64"}
+        allowed = ", ".join([*(t.name for t in KEY_TYPES), *(names[kind] for kind in others)])
         raise InvalidInput(f"The '{name}' parameter of {caller} must be one of {allowed}. Got {keys.dtype} instead.")
     return dtype
 
 
-def as_key_array(keys, *, caller: str, name: str = "keys"):
-    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged."""
+def as_key_array(keys, *, caller: str, name: str = "keys", others: str = ""):
+    """Keys as a native, contiguous, one-dimensional NumPy array; a pyopencl array unchanged.
+
+    `others`: the kinds that are allowed besides ``KEY_TYPES``, of ``OTHER_KINDS``.
+    """
     if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE:
         if keys.flags.c_contiguous and keys.flags.aligned:
             return keys
@@ -136,7 +159,7 @@ def as_key_array(keys, *, caller: str, name: str = "keys"):
         keys = host_values(keys, caller=caller, name=name)
     if keys.ndim != 1:
         raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {keys.shape} instead.")
-    dtype = key_dtype(keys, caller=caller, name=name)
+    dtype = key_dtype(keys, caller=caller, name=name, others=others)
     if is_device_array(keys):
         return keys
     return np.require(keys.astype(dtype, copy=False), requirements=["C", "A"])
@@ -147,3 +170,16 @@ def as_device_bits(session, keys, *, caller: str, name: str = "keys") -> DeviceA
     storage = unsigned(keys.dtype)
     bits = keys.view(storage.newbyteorder(keys.dtype.byteorder))
     return as_device_values(session, bits, caller=caller, name=name, types=(storage,))
+
+
+def index_dtype(index_type, on_device: bool, *, caller: str) -> np.dtype:
+    """The type of the indices of a result: what the caller asks for, else int64 on the host, uint32 on the device."""
+    if index_type is None:
+        return INDEX_TYPES[on_device]
+    try:
+        dtype = np.dtype(index_type)
+    except TypeError:
+        dtype = None
+    if dtype not in INDEX_TYPES:
+        raise wrong("index_type", caller, "int64 or uint32", repr(index_type))
+    return dtype

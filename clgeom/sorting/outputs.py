@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.device_arrays import complete, is_device_array, share_memory
+from clgeom.runtime.device_arrays import buffer_of, complete, is_device_array, share_memory
 from clgeom.runtime.launch import allocate, as_array, copy, finish, in_place, precede, read, show_host
 
 #: Most candidates that `numpy.shares_memory` tries for overlapping entries.
@@ -80,6 +80,17 @@ def into(out, values):
     if out is None:
         return values
     out[...] = values
+    return out
+
+
+def into_any(session, out, result):
+    """A contiguous result on the host or the device, in the caller's array of that place if it was given."""
+    if out is None or not is_device_array(out):
+        return into(out, result)
+    if out.size:
+        complete(session, out)
+        copy(session, buffer_of(result), out.base_data, out.nbytes, at=out.offset)
+        precede(session, out.queue)
     return out
 
 

@@ -22,9 +22,7 @@ from clgeom.sorting.radix.passes import radix_plan
 # Errors -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "wrong", (np.array([1j]), np.array(["a"]), np.array([None]), np.array([True]), np.zeros(2, "M8[s]"))
-)
+@pytest.mark.parametrize("wrong", (np.array([1j]), np.array(["a"]), np.array([None]), np.zeros(2, "V4")))
 def test_other_types_are_refused(wrong):
     for function in (sort, argsort):
         with pytest.raises(
@@ -37,7 +35,11 @@ def test_other_types_are_refused(wrong):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     (
-        ({"keys": np.zeros((2, 2))}, r"'keys' parameter of sort must have shape \(n,\). Got \(2, 2\)"),
+        ({"axis": 1}, r"'axis' parameter of sort must be None or an integer from -1 to 0, .* \(4,\). Got 1 instead"),
+        ({"axis": 0.5}, "'axis' .* Got 0.5 instead"),
+        ({"keys": np.zeros((2, 2)), "axis": -3}, "from -2 to 1, .* Got -3 instead"),
+        ({"keys": np.zeros((2, 2)), "offsets": [0, 4]}, r"'offsets' .* keys of shape \(2, 2\)"),
+        ({"keys": np.zeros((2, 2)), "out": np.zeros(4)}, r"'out' .* of shape \(2, 2\). Got float64 of shape \(4,\)"),
         ({"keys": 3}, r"Got \(\)"),
         ({"keys": np.ma.array([1.0, 2.0], mask=[0, 1])}, "no masked entries. Got 1 of them"),
         ({"keys": [[1], [2, 3]]}, "'keys' parameter of sort must be an array of numbers"),
@@ -88,8 +90,8 @@ def test_bad_values_are_named(session):
     there = device_array(session, np.zeros(4))
     with pytest.raises(InvalidInput, match="where the keys are, on the device. Got an array on the host"):
         sort_by_key(there, np.zeros(4))
-    with pytest.raises(InvalidInput, match="1, 2, 4 or 8 bytes"):
-        sort_by_key(there, device_array(session, np.zeros(4, complex)))
+    with pytest.raises(InvalidInput, match=r"one entry for each of the 4 keys. Got shape \(3, 2\)"):
+        sort_by_key(there, device_array(session, np.zeros((3, 2))))
     locked = np.zeros(4)
     locked.flags.writeable = False
     with pytest.raises(InvalidInput, match="read-only"):

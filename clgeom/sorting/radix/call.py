@@ -11,7 +11,7 @@ from clgeom.runtime.arguments import is_masked_array
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.runtime.interop.objects import values_of
-from clgeom.sorting.keys import KeyOrder, as_key_array
+from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_key_array, index_dtype
 from clgeom.sorting.outputs import entries_overlap
 
 #: Sizes in bytes of values that kernels can move.
@@ -46,16 +46,16 @@ class Call:
     carried : ndarray or pyopencl.array.Array, shape (n,), or None
         The values, if kernels move them.
     picks : bool
-        Whether the host must pick the values by index, since kernels cannot move them.
+        Whether the values are picked by index in the end, since kernels that sort cannot move them.
     outs : (array or None, array or None)
         Arrays for the keys, and for the values or indices; None for a new array.
     key_bits, profile
         As the caller gave them.
     """
 
-    def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile):
+    def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile, index_type=None):
         self.caller, self.profile, self.key_bits = caller, profile, key_bits
-        self.keys = as_key_array(keys, caller=caller)
+        self.keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
         self.n = len(self.keys)
         self.on_device = is_device_array(self.keys)
         self.session = session_of(self.keys, device)
@@ -69,7 +69,7 @@ class Call:
         self.picks = self.values is not None and self.carried is None
         self.payload_type = None if self.carried is None else self.carried.dtype
         if caller == "argsort" or self.picks:
-            self.payload_type = np.dtype(np.uint32 if self.on_device else np.int64)
+            self.payload_type = index_dtype(index_type, self.on_device, caller=caller)
         self.outs = (None, None) if out is None else self._checked_outs(out)
 
     def _wrong(self, name, must, got):
@@ -126,35 +126,32 @@ class Call:
             values = self._array(values, "values", must)
         if values.ndim == 0 or len(values) != self.n:
             raise self._wrong("values", must, f"shape {values.shape}")
-        if self.on_device and (values.ndim != 1 or values.dtype.itemsize not in MOVABLE):
-            must = "have, on the device, shape (n,) and 1, 2, 4 or 8 bytes an entry"
-            raise self._wrong("values", must, f"{values.dtype} of shape {values.shape}")
         return values
 
     def _movable(self, values):
         """The values if kernels can move them, else None."""
-        if self.on_device or values is None:
-            return values
-        fits = values.ndim == 1 and values.dtype.itemsize in MOVABLE and not values.dtype.hasobject
-        return np.require(values, requirements=["C", "A"]) if fits else None
+        if values is None or values.ndim != 1 or values.dtype.itemsize not in MOVABLE or values.dtype.hasobject:
+            return None
+        return values if self.on_device else np.require(values, requirements=["C", "A"])
 
     def _checked_outs(self, out):
         """(for the keys, for the payload)."""
         if self.caller == "sort":
-            self._check_out(out, self.order.dtype, (self.n,), "out")
+            self.check_out(out, self.order.dtype, (self.n,), "out")
             return out, None
         if self.caller == "argsort":
-            self._check_out(out, self.payload_type, (self.n,), "out")
+            self.check_out(out, self.payload_type, (self.n,), "out")
             return None, out
         if not isinstance(out, (tuple, list)) or len(out) != 2:
             raise self._wrong("out", "be a pair of arrays, for keys and values", type(out).__name__)
-        self._check_out(out[0], self.order.dtype, (self.n,), "out[0]")
-        self._check_out(out[1], self.values.dtype, self.values.shape, "out[1]")
+        self.check_out(out[0], self.order.dtype, (self.n,), "out[0]")
+        self.check_out(out[1], self.values.dtype, self.values.shape, "out[1]")
         if overlap(*out) if self.on_device else np.shares_memory(*out):
             raise self._wrong("out", "be two arrays that share no memory", "arrays that do")
         return tuple(out)
 
-    def _check_out(self, out, dtype, shape, name):
+    def check_out(self, out, dtype, shape, name):
+        """Refuse an `out` that cannot hold results of this type and shape."""
         right_place = is_device_array(out) if self.on_device else isinstance(out, np.ndarray)
         if not right_place:
             kind = "a pyopencl.array.Array" if self.on_device else "an ndarray"

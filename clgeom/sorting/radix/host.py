@@ -34,7 +34,7 @@ def sorted_on_host(call):
     """
     if call.on_device or call.offsets is not None or call.profile or current() is not None or overridden():
         return None
-    if call.order.floating and not SUBNORMAL > 0:
+    if call.order.dtype.kind not in "iuf" or (call.order.floating and not SUBNORMAL > 0):
         return None
     turns = _turns(call) if call.n > LOOKED_AT and call.key_bits is None else None
     kind = _kind(call, turns)
@@ -60,7 +60,7 @@ def _taken(call, turns):
     if call.caller == "sort":
         return keys, None
     if call.values is None:
-        return keys, np.arange(indices.start, indices.stop, indices.step, np.int64)
+        return keys, np.arange(indices.start, indices.stop, indices.step, call.payload_type)
     return keys, call.values[way].copy()
 
 
@@ -78,7 +78,7 @@ def _sorted_by_numpy(call, kind):
     keys = None if call.caller == "argsort" else call.keys[indices]
     if call.caller == "sort":
         return keys, None
-    return keys, indices.astype(np.int64, copy=False) if call.values is None else call.values[indices]
+    return keys, indices.astype(call.payload_type, copy=False) if call.values is None else call.values[indices]
 
 
 def _ordered(call):

@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit
-from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values, session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.tuning import overridden
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
-from clgeom.sorting.keys import MOST_KEYS, as_device_bits, unsigned
-from clgeom.sorting.outputs import Output, into
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, DTypeLike, IntLike, NDArray
+from clgeom.sorting.keys import MOST_KEYS, OTHER_KINDS, as_device_bits, key_dtype, unsigned
+from clgeom.sorting.outputs import Output, into, into_any
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.counting import counting_plan, is_counted
 from clgeom.sorting.radix.host import sorted_on_host
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
+from clgeom.sorting.radix.rows import Rows, as_array, checked_axis
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
+from clgeom.sorting.take import taken
 
 #: From so many keys on, a survey of some keys, which the host waits for, costs less than a pass that changes nothing.
 SURVEYED_FROM = 1 << 20
@@ -61,18 +63,25 @@ class Profiled(NamedTuple):
 
 
 @overload
-def sort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[Any]: ...
+def sort(
+    keys: ArrayLike, *, profile: Literal[False] = ..., axis: IntLike | None = ..., **options: Unpack[Options]
+) -> NDArray[Any]: ...
 @overload
-def sort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+def sort(
+    keys: CLArray, *, profile: Literal[False] = ..., axis: IntLike | None = ..., **options: Unpack[Options]
+) -> CLArray: ...
 @overload
-def sort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+def sort(
+    keys: AnyArray, *, profile: Literal[True], axis: IntLike | None = ..., **options: Unpack[Options]
+) -> Profiled: ...
 @overload
-def sort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def sort(keys: AnyArray, *, profile: bool, axis: IntLike | None = ..., **options: Unpack[Options]) -> Any: ...
 def sort(
     keys: AnyArray,
     *,
     descending: bool = False,
     out: Any = None,
+    axis: IntLike | None = -1,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
     device: DeviceLike = None,
@@ -82,13 +91,16 @@ def sort(
 
     Parameters
     ----------
-    keys : array_like or pyopencl.array.Array, shape (n,)
-        Integers of 8 to 64 bits, float16, float32 or float64; of any strides and byte order.
+    keys : array_like or pyopencl.array.Array, shape (n,) or any other
+        Integers of 8 to 64 bits, float16, float32 or float64, bool, datetime64 or timedelta64; of any strides and byte
+        order.
     descending : bool
-        Sort by negated keys (integers: in reverse order). NaN stays last, and equal keys stay in input order.
-    out : ndarray or pyopencl.array.Array, shape (n,), optional
-        Array for the result, of the keys' type. For host keys it is on the host, in any byte order; for device keys on
-        the device, in native byte order. It may be the keys themselves.
+        Sort by negated keys (integers: in reverse order). NaN and NaT stay last, and equal keys stay in input order.
+    out : ndarray or pyopencl.array.Array, optional
+        Array for the result, of its shape and of the keys' type. For host keys it is on the host, in any byte order;
+        for device keys on the device, in native byte order. It may be the keys themselves.
+    axis : int or None
+        The axis to sort along, by default the last one; None for the flat array.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
@@ -102,19 +114,20 @@ def sort(
 
     Returns
     -------
-    ndarray, or pyopencl.array.Array for keys on the device, shape (n,), of the keys' type in native byte order
+    ndarray, or pyopencl.array.Array for keys on the device, of the keys' shape, and of their type in native byte order
 
     Raises
     ------
     InvalidInput
-        For another type or shape, offsets out of order, bits that keys do not have, an unusable `out`.
+        For another type, an axis that the keys do not have, an unusable `out`; for offsets out of order or of keys of
+        several dimensions, and bits that keys do not have.
     DeviceLimit
         When keys on the device need more memory than it has. Host keys are then sorted in chunks, merged by the host.
 
     Notes
     -----
-    NaN is last, whatever its sign; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs and NaNs
-    their payloads. The result is the same bit for bit on every device and for every work-group shape. Few keys
+    NaN is last, whatever its sign, and so is NaT; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs
+    and NaNs their payloads. The result is the same bit for bit on every device and for every work-group shape. Few keys
     on the host, and on a CPU keys in long runs, are sorted by NumPy, unless `offsets` or `profile` is given.
 
     Examples
@@ -124,23 +137,55 @@ def sort(
     [1.0, 2.0, 3.0, nan]
     >>> clgeom.sort([3, 1, 2, 9, 7, 8], descending=True, offsets=[0, 3, 6]).tolist()
     [3, 2, 1, 9, 8, 7]
+    >>> clgeom.sort([[3, 1], [2, 9]], axis=0).tolist()
+    [[2, 1], [3, 9]]
     """
-    return _answer(Call("sort", keys, None, descending, out, offsets, key_bits, device, profile))
+    return _along("sort", keys, axis, out, (descending, offsets, key_bits, device, profile))
 
 
 @overload
-def argsort(keys: ArrayLike, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> NDArray[np.int64]: ...
+def argsort(
+    keys: ArrayLike,
+    *,
+    profile: Literal[False] = ...,
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> NDArray[np.int64]: ...
 @overload
-def argsort(keys: CLArray, *, profile: Literal[False] = ..., **options: Unpack[Options]) -> CLArray: ...
+def argsort(
+    keys: CLArray,
+    *,
+    profile: Literal[False] = ...,
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> CLArray: ...
 @overload
-def argsort(keys: AnyArray, *, profile: Literal[True], **options: Unpack[Options]) -> Profiled: ...
+def argsort(
+    keys: AnyArray,
+    *,
+    profile: Literal[True],
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> Profiled: ...
 @overload
-def argsort(keys: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+def argsort(
+    keys: AnyArray,
+    *,
+    profile: bool,
+    axis: IntLike | None = ...,
+    index_type: DTypeLike = ...,
+    **options: Unpack[Options],
+) -> Any: ...
 def argsort(
     keys: AnyArray,
     *,
     descending: bool = False,
     out: Any = None,
+    axis: IntLike | None = -1,
+    index_type: DTypeLike = None,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
     device: DeviceLike = None,
@@ -150,14 +195,16 @@ def argsort(
 
     Parameters
     ----------
-    keys, descending, offsets, key_bits, device, profile
-        As in `sort`. Indices count from the first key, with segments too.
+    keys, descending, axis, offsets, key_bits, device, profile
+        As in `sort`. Indices count from the first key, with segments too; along an axis from the first key of the row.
     out : optional
-        As in `sort`, int64 on the host, uint32 on the device.
+        As in `sort`, of the indices' type.
+    index_type : data-type, optional
+        int64 or uint32: by default int64 on the host, uint32 on the device.
 
     Returns
     -------
-    ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, shape (n,)
+    ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, of the keys' shape
 
     Examples
     --------
@@ -165,7 +212,7 @@ def argsort(
     >>> clgeom.argsort([30, 10, 20, 10]).tolist()
     [1, 3, 2, 0]
     """
-    return _answer(Call("argsort", keys, None, descending, out, offsets, key_bits, device, profile))
+    return _along("argsort", keys, axis, out, (descending, offsets, key_bits, device, profile), index_type)
 
 
 @overload
@@ -200,7 +247,8 @@ def sort_by_key(
     keys, descending, offsets, key_bits, device, profile
         As in `sort`.
     values : array_like or pyopencl.array.Array, shape (n, ...)
-        On the host values of any type. On the device, with keys there too, shape (n,) and 1, 2, 4 or 8 bytes each.
+        Of any type and width, where the keys are. On the device those of shape (n,) with 1, 2, 4 or 8 bytes move with
+        the keys; others are picked by index in the end.
     out : (array, array), optional
         Arrays for the sorted keys and the sorted values, which share no memory. They may be the given arrays.
 
@@ -219,6 +267,33 @@ def sort_by_key(
     return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
 
 
+def _along(caller, keys, axis, out, options, index_type=None):
+    """The return value of `sort` or `argsort` along an axis."""
+    descending, offsets, key_bits, device, profile = options
+    keys = as_array(keys, caller=caller)
+    axis = checked_axis(axis, keys, caller=caller)
+    if keys.ndim == 1:
+        return _answer(Call(caller, keys, None, descending, out, offsets, key_bits, device, profile, index_type))
+    if offsets is not None:
+        raise InvalidInput(
+            f"The 'offsets' parameter of {caller} must be None for keys of several dimensions. Got offsets for keys of "
+            f"shape {keys.shape} instead."
+        )
+    if axis is None:
+        axis, keys = 0, keys.reshape(keys.size) if keys.flags.c_contiguous else keys.ravel()
+    key_dtype(keys, caller=caller, others=OTHER_KINDS)
+    session = session_of(keys, device)
+    rows = Rows(session, keys, axis, caller=caller)
+    call = Call(caller, rows.flat, None, descending, None, rows.offsets, key_bits, session, profile, index_type)
+    if out is not None:
+        call.check_out(out, call.payload_type or call.order.dtype, keys.shape, "out")
+    with recording(profile) as phases:
+        result = _result(call)
+        result = rows.restored(rows.within(result) if caller == "argsort" else result)
+        result = into_any(session, out, result)
+    return Profiled(result, tuple(phases)) if profile else result
+
+
 def _answer(call):
     """The return value of a call."""
     if call.profile:
@@ -229,12 +304,17 @@ def _answer(call):
 
 
 def _result(call):
-    keys, payload = sorted_on_host(call) or _sorted_on_device(call)
+    keys, payload = sorted_and_payload(call)
     return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
 
 
+def sorted_and_payload(call):
+    """The keys (None for argsort) and the payload (None for sort) of a call."""
+    return sorted_on_host(call) or _sorted_on_device(call)
+
+
 def _sorted_on_device(call):
-    at_once = call.on_device or call.n <= _most_at_once(call, call.payload_type)
+    at_once = call.on_device or call.n <= most_at_once(call, call.payload_type)
     return _sorted(call) if at_once else _sorted_in_chunks(call)
 
 
@@ -255,9 +335,16 @@ def _sorted(call):
         _run(call, moved, buffers)
     payload = payload_out.finished() if payload_out else None
     # picked before any result is written: out may be the values
-    picked = call.values[payload] if call.picks else None
+    picked = _picked(call, payload) if call.picks else None
     keys = keys_out.finished() if keys_out else None
-    return keys, into(call.outs[1], picked) if call.picks else payload
+    return keys, into_any(call.session, call.outs[1], picked) if call.picks else payload
+
+
+def _picked(call, indices):
+    """The values at these indices."""
+    if not call.on_device:
+        return call.values[indices]
+    return taken(call.session, call.values, indices, call.n, call.values.shape[1:])
 
 
 def _outputs(call):
@@ -363,7 +450,7 @@ _remembered_survey = functools.lru_cache(maxsize=256)(survey_plan)
 # In chunks --------------------------------------------------------------------------------------------------------
 
 
-def _most_at_once(call, payload_type):
+def most_at_once(call, payload_type):
     """The most host keys of one chunk, with the memory that sorting them and this payload needs.
 
     Kernels read each array in one chunk. There may be one more offset than keys.
@@ -379,7 +466,7 @@ def _most_at_once(call, payload_type):
 
 def _sorted_in_chunks(call):
     """The result of `_sorted` for host keys beyond the device's memory: sorted by chunks, merged on the host."""
-    most, indices = _most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64)
+    most, indices = most_at_once(call, np.dtype(np.int64)), np.empty(call.n, np.int64)
     offsets = np.array([0, call.n]) if call.offsets is None else call.offsets
     for begin, end in _whole_segments(offsets, most):
         first, last = np.searchsorted(offsets, [begin, end])

@@ -1,0 +1,259 @@
+"""Keys counted in bins: `bincount` and `histogram`::
+
+    bounds of the bins ──> ordered keys ──bin_counts──> counts of each group ──bin_sums──> counts
+
+Edges become ordered keys on the host: kernels compare integers alone, so that every count is exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arguments import boolean, integer, wrong
+from clgeom.runtime.arrays import as_device_values, c_name, host_values
+from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.launch import allocate, fill, run
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
+from clgeom.sorting.family import flat_keys
+from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
+from clgeom.sorting.outputs import Output
+
+#: On CPUs each group has counts of its own, up to so many for each key, or MOST_COUNTS.
+COUNTS_A_KEY = 4
+MOST_COUNTS = 1 << 20
+
+
+def bincount(
+    numbers: AnyArray, *, minlength: IntLike = 0, index_type: DTypeLike = None, device: DeviceLike = None
+) -> Any:
+    """Number of times that each integer from 0 on occurs, as ``numpy.bincount(numbers, minlength=minlength)`` has it.
+
+    Parameters
+    ----------
+    numbers : array_like or pyopencl.array.Array of int, shape (n,)
+        None below 0.
+    minlength : int
+        The least length of the result.
+    index_type : data-type, optional
+        int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device.
+    device : optional
+        As in `sort`.
+
+    Returns
+    -------
+    ndarray or pyopencl.array.Array, shape (max(largest number + 1, minlength),)
+
+    Raises
+    ------
+    InvalidInput
+        For a number below 0, or of another type.
+    DeviceLimit
+        When the counts do not fit in the device's memory.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.bincount([0, 2, 2, 5], minlength=7).tolist()
+    [1, 0, 2, 0, 0, 1, 0]
+    """
+    caller = "bincount"
+    least = integer(minlength, "minlength", caller=caller, least=0)
+    if not is_device_array(numbers):
+        numbers = host_values(numbers, caller=caller, name="numbers")
+        numbers = numbers.astype(np.int64) if numbers.size == 0 else numbers
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iub":
+        raise wrong("numbers", caller, "integers of shape (n,)", f"{numbers.dtype} of shape {numbers.shape}")
+    keys, _, session = flat_keys(numbers, device, caller=caller, name="numbers")
+    number = index_dtype(index_type, is_device_array(keys), caller=caller)
+    low, high = _range(session, keys, caller=caller, name="numbers") if len(keys) else (0, -1)
+    if low < 0:
+        raise wrong("numbers", caller, "at least 0", str(low))
+    bins = max(int(high) + 1, least)
+    if bins * 4 > session.profile.max_alloc_bytes or bins >= 1 << 31:
+        raise DeviceLimit(f"bincount would have {bins:,} counts, more than {session.profile.name} holds in one array.")
+    order = KeyOrder(keys.dtype.newbyteorder("="))
+    info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
+    first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
+    return counts_of(session, keys, order, np.array([first]), last, bins, number, edges=False)
+
+
+def histogram(
+    values: AnyArray,
+    bins: AnyArray | str = 10,
+    *,
+    range: tuple[float, float] | None = None,
+    density: bool = False,
+    index_type: DTypeLike = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Number of values in each bin, and the bins' edges, as ``numpy.histogram`` has them.
+
+    Parameters
+    ----------
+    values : array_like or pyopencl.array.Array
+        Numbers of a type that `sort` takes, of any shape.
+    bins : int, str, or array_like of ascending edges
+        As in ``numpy.histogram``; names of rules such as "auto" for values on the host. Each bin has its lower edge,
+        and the last one its upper edge, too.
+    range : (float, float), optional
+        The lower end of the first bin and the upper end of the last one; by default the least and the greatest value.
+    density : bool
+        Divide counts by their sum and by the widths of the bins.
+    index_type : data-type, optional
+        int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device.
+    device : optional
+        As in `sort`.
+
+    Returns
+    -------
+    counts : ndarray or pyopencl.array.Array, shape (m,)
+        float64 on the host with `density`.
+    edges : ndarray, shape (m + 1,)
+        Those of ``numpy.histogram_bin_edges``, on the host.
+
+    Raises
+    ------
+    InvalidInput
+        For edges that descend or are NaN, a range that is not finite, values of another type.
+
+    Notes
+    -----
+    Counts are exact: a value is in the bin between whose edges it lies, compared in the type that NumPy compares in.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> counts, edges = clgeom.histogram([1.0, 2.0, 2.5, 4.0], bins=3)
+    >>> counts.tolist(), edges.tolist()
+    ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
+    """
+    caller = "histogram"
+    density = boolean(density, "density", caller=caller)
+    keys, _, session = flat_keys(values, device, caller=caller, name="values")
+    there = is_device_array(keys)
+    if keys.dtype.kind in "Mm":
+        raise wrong("values", caller, "numbers", str(keys.dtype))
+    if keys.dtype.kind == "b":
+        keys = keys.view(np.uint8)  # as NumPy does
+    number = index_dtype(index_type, there, caller=caller)
+    edges = _edges(session, keys, bins, range)
+    order = KeyOrder(keys.dtype.newbyteorder("="))
+    first, last = _thresholds(order, edges)
+    counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
+    if not density:
+        return counts, edges
+    widths = np.array(np.diff(edges), float)
+    plain = fetched(counts) if there else counts
+    return plain / widths / plain.sum(), edges
+
+
+def _edges(session, keys, bins, range):
+    """The edges, as NumPy has them for these values."""
+    caller = "histogram"
+    if is_device_array(bins):
+        bins = fetched(bins)
+    if isinstance(bins, str) and is_device_array(keys):
+        raise wrong("bins", caller, "a number or edges for values on the device", repr(bins))
+    given, unnamed = keys, not isinstance(bins, str)
+    if is_device_array(keys):
+        whole = range is None and np.ndim(bins) == 0 and len(keys)
+        ends = _range(session, keys, caller=caller, name="values") if whole else (0,) * bool(len(keys))
+        given = np.array(ends, keys.dtype.newbyteorder("="))
+    elif unnamed and np.ndim(bins):
+        given = keys[:1]  # edges that are given depend on no value
+    try:
+        edges = np.histogram_bin_edges(given, bins, range)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"The 'bins' and 'range' parameters of {caller} must be those of NumPy. {error}.") from error
+    if edges.dtype.kind not in "iuf" or len(edges) < 2 or (edges != edges).any():
+        raise wrong("bins", caller, "two or more ascending edges, none of them NaN", f"{edges.dtype}, {len(edges)}")
+    return edges
+
+
+def _range(session, keys, *, caller, name):
+    """The least and the greatest of some keys."""
+    if not is_device_array(keys):
+        return keys.min(), keys.max()
+    order, n = KeyOrder(keys.dtype.newbyteorder("=")), len(keys)
+    buffer = as_device_bits(session, keys, caller=caller, name=name).chunks[0].buffer
+    policy = select(session.profile, "sorting/key_range", order.dtype, n)
+    groups = policy.groups(-(-n // policy.tile), session.profile.compute_units)
+    found = Scratch("found", order.storage, 2 * groups)
+    args, moved = ("keys", np.uint32(n), order.flip, found), n * order.storage.itemsize
+    step = Step("sorting/key_range", policy, args, groups, order.options(), bytes_moved=moved)
+    ends = run(session, Plan(step), keys=buffer).read(found).reshape(-1, 2)
+    return tuple(order.keys_of_digits(np.array([ends[:, 0].min(), ends[:, 1].max()])))
+
+
+def _thresholds(order, edges):
+    """The least ordered key from each edge on but the last, and the greatest one up to the last edge.
+
+    By bisection of the ordered keys, for all edges at once. An edge above all keys has none: such edges, which are the
+    last ones, are left out. The greatest one is None if all keys are above the last edge.
+    """
+    common = np.result_type(order.dtype, edges.dtype)
+    bounds = edges.astype(common)
+    info = np.finfo(order.dtype) if order.floating else np.iinfo(order.dtype)
+    ends = (-np.inf, np.inf) if order.floating else (info.min, info.max)
+    least, most = (int(digit) for digit in order.digits(np.array(ends, order.dtype)))
+
+    def first_key(bounds, holds):
+        low, high = (np.full(len(bounds), end, object) for end in (least, most + 1))
+        while (low < high).any():
+            middle = (low + high) // 2
+            keys = order.keys_of_digits(np.minimum(middle, most).astype(order.storage)).astype(common)
+            found = holds(keys, bounds) | (low >= high)
+            high, low = np.where(found, np.minimum(middle, high), high), np.where(found, low, middle + 1)
+        return low
+
+    first = first_key(bounds[:-1], np.greater_equal)
+    after = int(first_key(bounds[-1:], np.greater)[0])
+    first = first[first <= most].astype(order.storage)
+    return first, None if after == least else order.storage.type(after - 1)
+
+
+def counts_of(session, keys, order, first, last, bins, number, *, edges):
+    """Counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the first on."""
+    n, profile = len(keys), session.profile
+    sums = Output(session, number, bins, [keys])
+    used = len(first) if edges else bins
+    if not bins:
+        return sums.finished()
+    if not n or not used or last is None:
+        fill(session, sums.buffer, number.type(0), bins)
+        return sums.finished()
+    policy = select(profile, "sorting/bin_counts", order.dtype, n)
+    groups, rows = policy.groups(-(-n // policy.tile), profile.compute_units), 1
+    total = np.uint32(used)
+    if policy.variant == "serial":
+        groups = rows = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used), 1)
+    counts = allocate(session, 4 * rows * used)
+    if policy.variant != "serial":
+        fill(session, counts, np.uint32(0), used)
+    if used < bins:  # bins above all keys
+        fill(session, sums.buffer, number.type(0), bins)
+    starts = as_device_values(session, first, caller="histogram")
+    array = as_device_bits(session, keys, caller="histogram")
+    buffers = {"edges": starts.chunks[0].buffer, "counts": counts, "sums": sums.buffer}
+    params = {**order.options(), "edges": edges}
+    for i, chunk in enumerate(array.chunks):
+        if i:
+            return _by_chunks(session, keys, order, first, last, bins, number, edges, len(array.chunks))
+        buffers["keys"] = chunk.buffer
+    args = ("keys", np.uint32(n), order.flip, "edges", order.storage.type(last), total, "counts")
+    step = Step("sorting/bin_counts", policy, args, groups, params, bytes_moved=n * order.storage.itemsize)
+    args = ("counts", np.uint32(rows), total, "sums")
+    add = Step.over(profile, "sorting/bin_sums", args, used, params={"index": c_name(number)}, bytes_moved=4 * used)
+    run(session, Plan(step, add), **buffers)
+    return sums.finished()
+
+
+def _by_chunks(session, keys, order, first, last, bins, number, edges, parts):
+    """The sum of the counts of host keys beyond one allocation, part by part."""
+    pieces = np.array_split(keys, parts + 1)
+    return sum(counts_of(session, piece, order, first, last, bins, number, edges=edges) for piece in pieces)

@@ -1,0 +1,70 @@
+"""What the functions built on sorted keys have in common: their arguments, and keys sorted where kernels read them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.runtime.arrays import host_values, session_of
+from clgeom.runtime.device_arrays import is_device_array, native_array
+from clgeom.runtime.launch import to_array
+from clgeom.sorting.keys import OTHER_KINDS, key_dtype
+from clgeom.sorting.radix.call import Call
+from clgeom.sorting.radix.sort import most_at_once, sorted_and_payload
+
+
+def array_of_keys(keys, *, caller: str, name: str = "keys"):
+    """Keys of any shape as an array, of a type that can be sorted: on the host, or on the device as they are."""
+    if not is_device_array(keys):
+        keys = host_values(keys, caller=caller, name=name)
+    key_dtype(keys, caller=caller, name=name, others=OTHER_KINDS)
+    return keys
+
+
+def flat_keys(keys, device, *, caller: str, name: str = "keys"):
+    """(keys in one dimension, the shape they came in, session)."""
+    keys = array_of_keys(keys, caller=caller, name=name)
+    session, shape = session_of(keys, device), keys.shape
+    return flat(session, keys, caller=caller, name=name), shape, session
+
+
+def flat(session, array, *, caller: str, name: str):
+    """An array in one dimension, in C order."""
+    if array.ndim == 1:
+        return array
+    if not is_device_array(array):
+        return np.ravel(array)
+    if array.size == 0:
+        return array.reshape(0) if array.flags.c_contiguous else array[(0,) * (array.ndim - 1)][:0]
+    return native_array(session, array, caller=caller, name=name).reshape(array.size)
+
+
+def sorted_for_kernels(session, keys, *, caller: str, order: bool):
+    """Keys sorted where kernels read them: on the device, on CPU devices also on the host.
+
+    Parameters
+    ----------
+    session : Session
+    keys : ndarray or pyopencl.array.Array, shape (n,)
+    caller : str
+    order : bool
+        Whether the order is needed.
+
+    Returns
+    -------
+    keys : ndarray or pyopencl.array.Array
+    order : the same, of uint32, or None
+        Of equal keys the first one comes first.
+    whole : bool
+        False if there are too many keys for one sort on the device: then both are on the host, the order int64.
+    """
+
+    def call_of(keys):
+        call = Call(caller, keys, None, False, None, None, None, session, False)
+        call.payload_type = np.dtype(np.uint32) if order else None
+        return call
+
+    call = call_of(keys)
+    whole = call.on_device or call.n <= most_at_once(call, call.payload_type)
+    if whole and not call.on_device and not session.profile.is_cpu and call.n:
+        call = call_of(to_array(session, call.keys))
+    return *sorted_and_payload(call), whole

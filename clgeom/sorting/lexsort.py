@@ -1,0 +1,99 @@
+"""Indices that sort by several keys: `lexsort`, one stable sort for each key, the most significant one last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import wrong
+from clgeom.runtime.arrays import host_values, session_of
+from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.launch import to_array
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
+from clgeom.sorting.radix.sort import argsort, sort_by_key
+from clgeom.sorting.take import taken
+
+#: Bytes of memory for each key beside the keys themselves, at most.
+BYTES_A_KEY = 64
+
+
+def lexsort(keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike = None, device: DeviceLike = None) -> Any:
+    """Indices that sort by several keys, the last one first, as ``numpy.lexsort(keys)`` has them.
+
+    Parameters
+    ----------
+    keys : sequence of array_like or of pyopencl.array.Array, each of shape (n,)
+        One or more, all on the host or all on the device, of types that `sort` takes. The last one is the most
+        significant. The rows of an array of two dimensions are keys, too.
+    index_type : data-type, optional
+        int64 or uint32: by default int64 on the host, uint32 on the device.
+    device : optional
+        As in `sort`.
+
+    Returns
+    -------
+    ndarray or pyopencl.array.Array, shape (n,)
+        Equal entries stay in input order.
+
+    Raises
+    ------
+    InvalidInput
+        For no keys, keys of different lengths, in different places, or of another type.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> surnames, names = [2, 1, 2, 1], [7, 9, 5, 8]
+    >>> clgeom.lexsort([names, surnames]).tolist()
+    [3, 1, 2, 0]
+    """
+    caller = "lexsort"
+    keys = _checked_keys(keys)
+    there = is_device_array(keys[0])
+    number = index_dtype(index_type, there, caller=caller)
+    session, n = session_of(keys[0], device), len(keys[0])
+    widest = max(key.dtype.itemsize for key in keys)
+    fits = n * 8 <= session.profile.max_alloc_bytes and n * (widest + BYTES_A_KEY) <= session.profile.global_mem_bytes
+    moves = not there and not session.profile.is_cpu and n > 0 and fits
+    if moves:
+        keys = [to_array(session, key) for key in keys]
+    narrow = is_device_array(keys[0]) or fits
+    order = argsort(keys[0], index_type="uint32" if len(keys) > 1 and narrow else number, device=session)
+    for at, key in enumerate(keys[1:], 2):
+        if is_device_array(key):
+            ordered = taken(session, key, order, n, ())
+        else:
+            ordered = key[order]
+        last = at == len(keys)
+        order = sort_by_key(ordered, order, device=session)[1]
+        if last and order.dtype != number:
+            order = order.astype(number)
+    return fetched(order) if moves else order
+
+
+def _checked_keys(keys):
+    """The keys as arrays in one dimension and of one length."""
+    caller = "lexsort"
+    if is_device_array(keys):
+        if keys.ndim != 2:
+            raise wrong("keys", caller, "a sequence of arrays, or an array of shape (k, n)", f"shape {keys.shape}")
+        keys = [keys[i] for i in range(keys.shape[0])]
+    elif not isinstance(keys, (tuple, list)):
+        keys = host_values(keys, caller=caller, name="keys")
+        if keys.ndim < 1:
+            raise wrong("keys", caller, "a sequence of arrays, or an array of shape (k, n)", f"shape {keys.shape}")
+    if not len(keys):
+        raise InvalidInput("The 'keys' parameter of lexsort must have one or more keys. Got none instead.")
+    keys = [as_key_array(key, caller=caller, name=f"keys[{i}]", others=OTHER_KINDS) for i, key in enumerate(keys)]
+    for i, key in enumerate(keys):
+        if is_device_array(key) != is_device_array(keys[0]):
+            raise wrong(f"keys[{i}]", caller, "where the first one is", "one in another place")
+        if len(key) != len(keys[0]):
+            raise wrong(f"keys[{i}]", caller, f"as long as the first one, {len(keys[0])}", str(len(key)))
+        if is_device_array(key) and key.context != keys[0].context:
+            raise wrong(f"keys[{i}]", caller, "in the OpenCL context of the first one", "one of another context")
+    return [np.ascontiguousarray(key) if isinstance(key, np.ndarray) else key for key in keys]

@@ -1,0 +1,85 @@
+"""Keys of several dimensions as rows along an axis: segments of one length."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, is_integer
+from clgeom.runtime.arrays import c_name, host_values
+from clgeom.runtime.device_arrays import buffer_of, is_device_array, native_array
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Step
+
+
+def as_array(keys, *, caller: str):
+    """Keys of any shape: a host array, or an array on the device as it is."""
+    return keys if is_device_array(keys) else host_values(keys, caller=caller, name="keys")
+
+
+def checked_axis(axis, keys, *, caller: str) -> int | None:
+    """The axis counted from 0, or None for the flat array."""
+    if axis is None:
+        return None
+    if keys.ndim == 0:
+        raise InvalidInput(
+            f"The 'keys' parameter of {caller} must have a dimension, or axis=None. Got {keys.shape} instead."
+        )
+    if not is_integer(axis) or not -keys.ndim <= axis < keys.ndim:
+        raise InvalidInput(
+            f"The 'axis' parameter of {caller} must be None or an integer from {-keys.ndim} to {keys.ndim - 1}, for "
+            f"keys of shape {keys.shape}. Got {axis!r} instead."
+        )
+    return int(axis) % keys.ndim
+
+
+class Rows:
+    """The rows of an array along an axis, one after the other.
+
+    Attributes
+    ----------
+    flat : ndarray or pyopencl.array.Array, shape (rows * length,)
+    length : int
+        Keys of a row.
+    offsets : ndarray of int64
+        Where the rows begin, for `sort`.
+    """
+
+    def __init__(self, session, keys, axis, *, caller):
+        self.session, self.shape = session, keys.shape
+        others = [i for i in range(keys.ndim) if i != axis]
+        self.axes = [*others, axis]
+        self.length = keys.shape[axis]
+        if is_device_array(keys):
+            moved = keys if self.axes == sorted(self.axes) else keys.transpose(self.axes)
+            self.flat = native_array(session, moved, caller=caller, name="keys").reshape(keys.size)
+        else:
+            self.flat = keys.transpose(self.axes).reshape(-1)
+        self.offsets = np.arange(0, keys.size + 1, self.length) if keys.size else np.zeros(1, np.int64)
+
+    def restored(self, result):
+        """A result of the flat keys, in the shape of the keys."""
+        inverse = [self.axes.index(i) for i in range(len(self.axes))]
+        moved = result.reshape([self.shape[i] for i in self.axes])
+        if inverse == sorted(inverse):
+            return moved
+        if not is_device_array(moved):
+            return np.ascontiguousarray(moved.transpose(inverse))
+        return native_array(self.session, moved.transpose(inverse), caller="sort", name="keys")
+
+    def within(self, indices):
+        """Indices into the flat keys as indices into their rows."""
+        if not is_device_array(indices):
+            return (indices.reshape(-1, max(self.length, 1)) - self.offsets[:-1, None]).reshape(-1)
+        n = indices.size
+        if n:
+            step = Step.over(
+                self.session.profile,
+                "sorting/row_indices",
+                ("indices", np.uint32(n), np.uint32(self.length)),
+                n,
+                dtype=indices.dtype,
+                params={"index": c_name(indices.dtype)},
+                bytes_moved=2 * indices.nbytes,
+            )
+            run(self.session, Plan(step), indices=buffer_of(indices))
+        return indices

@@ -1,0 +1,157 @@
+"""Places of keys among sorted keys: `searchsorted`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import one_of, wrong
+from clgeom.runtime.arrays import as_device_values, c_name, host_values, session_of
+from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Step
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.sorting.family import array_of_keys, flat
+from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, index_dtype
+from clgeom.sorting.outputs import Output
+from clgeom.sorting.radix.passes import survey_plan, surveyed
+
+#: The order of the haystack is tested if it has at most so many keys for each needle.
+TESTED = 8
+
+
+def searchsorted(
+    haystack: AnyArray,
+    needles: AnyArray,
+    *,
+    side: str = "left",
+    sorter: AnyArray | None = None,
+    index_type: DTypeLike = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Indices at which keys would be inserted into sorted keys, as ``numpy.searchsorted`` has them.
+
+    Parameters
+    ----------
+    haystack : array_like or pyopencl.array.Array, shape (n,)
+        Ascending keys, NaN and NaT last, of a type that `sort` takes.
+    needles : array_like or pyopencl.array.Array
+        Of any shape. On the host, types may differ: keys are compared in the type that NumPy promotes both to. On the
+        device, with the haystack there, of its type.
+    side : {"left", "right"}
+        Before or behind equal keys.
+    sorter : array_like or pyopencl.array.Array of int, shape (n,), optional
+        Indices that sort the haystack, as from `argsort`.
+    index_type : data-type, optional
+        int64 or uint32, as in `unique`.
+    device : optional
+        As in `sort`.
+
+    Returns
+    -------
+    ndarray or pyopencl.array.Array of the needles' shape, an integer for a single number
+
+    Raises
+    ------
+    InvalidInput
+        For an unsorted haystack on the host that is at most 8 times as long as the needles (a longer one is not
+        tested), a sorter with indices out of range, arrays in different places.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.searchsorted([10, 20, 20, 30], [20, 5, 99]).tolist()
+    [1, 0, 4]
+    >>> int(clgeom.searchsorted([10, 20, 20, 30], 20, side="right"))
+    3
+    """
+    caller = "searchsorted"
+    side = one_of(side, ("left", "right"), "side", caller=caller)
+    there = is_device_array(haystack)
+    for name, array in (("needles", needles), ("sorter", sorter)):
+        if array is not None and is_device_array(array) != there:
+            sides = ("on the host", "on the device")
+            raise wrong(name, caller, f"where the haystack is, {sides[there]}", f"an array {sides[not there]}")
+    session = session_of(haystack, device)
+    haystack = as_key_array(haystack, caller=caller, name="haystack", others=OTHER_KINDS)
+    needles = array_of_keys(needles, caller=caller, name="needles")
+    sorter = None if sorter is None else _checked_sorter(sorter, len(haystack))
+    haystack, needles = _of_one_type(haystack, needles)
+    number = index_dtype(index_type, there, caller=caller)
+    if not there and max(haystack.nbytes, needles.size * 8) > session.profile.max_alloc_bytes:
+        found = np.searchsorted(haystack, needles, side, sorter)
+        return found.astype(number)[()]
+    found = _found(session, haystack, flat(session, needles, caller=caller, name="needles"), side, sorter, number)
+    found = found.reshape(needles.shape)
+    return found if there else found[()]
+
+
+def _checked_sorter(sorter, n):
+    """A sorter of the right shape and type; on the host also with indices in range."""
+    caller = "searchsorted"
+    there = is_device_array(sorter)
+    if not there:
+        sorter = host_values(sorter, caller=caller, name="sorter")
+    if sorter.shape != (n,) or (n and sorter.dtype.kind not in "iu"):
+        raise wrong("sorter", caller, f"integers of shape ({n},)", f"{sorter.dtype} of shape {sorter.shape}")
+    if there:
+        return sorter
+    if n and not 0 <= (low := int(sorter.min())) <= int(sorter.max()) < n:
+        raise wrong("sorter", caller, f"indices from 0 to {n - 1}", str(low if low < 0 else sorter.max()))
+    return sorter.astype(np.uint32)
+
+
+def _of_one_type(haystack, needles):
+    """Both in the type that NumPy compares them in."""
+    first, second = (array.dtype.newbyteorder("=") for array in (haystack, needles))
+    if first == second:
+        return haystack, needles
+    if is_device_array(haystack):
+        raise wrong("needles", "searchsorted", f"of the haystack's type, {first}, on the device", str(second))
+    try:
+        common = np.result_type(first, second)
+    except TypeError as error:
+        raise wrong("needles", "searchsorted", f"comparable with the haystack, {first}", str(second)) from error
+    haystack, needles = haystack.astype(common), needles.astype(common)
+    return as_key_array(haystack, caller="searchsorted", name="haystack", others=OTHER_KINDS), needles
+
+
+def _found(session, haystack, needles, side, sorter, number):
+    """Indices of flat needles."""
+    caller, n, m = "searchsorted", len(haystack), len(needles)
+    order = KeyOrder(haystack.dtype.newbyteorder("="))
+    found = Output(session, number, m, [needles])
+    if m:
+        needles = needles if is_device_array(needles) else np.require(needles, order.dtype, ["C", "A"])
+        # kept until the end: kernels may read the caller's memory
+        hay = as_device_bits(session, haystack, caller=caller, name="haystack")
+        pins = as_device_bits(session, needles, caller=caller, name="needles")
+        buffers = {"needles": pins.chunks[0].buffer, "found": found.buffer}
+        buffers["haystack"] = hay.chunks[0].buffer if n else buffers["needles"]
+        if n and sorter is None and not is_device_array(haystack) and n <= TESTED * m:
+            _refuse_unsorted(session, haystack, buffers["haystack"], order)
+        args = "haystack", np.uint32(n), order.flip, "needles", np.uint32(m), "found"
+        params = {**order.options(), "right": side == "right", "index": c_name(number)}
+        if sorter is not None and n:
+            numbers = as_device_values(session, sorter, caller=caller, name="sorter")
+            buffers["order"], params["order"] = numbers.chunks[0].buffer, c_name(numbers.dtype)
+            args += ("order",)
+        moved = m * (order.storage.itemsize * (1 + n.bit_length()) + number.itemsize)
+        step = Step.over(
+            session.profile, "sorting/search_sorted", args, m, dtype=order.dtype, params=params, bytes_moved=moved
+        )
+        run(session, Plan(step), **buffers)
+    return found.finished()
+
+
+def _refuse_unsorted(session, haystack, buffer, order):
+    plan, found = survey_plan(session.profile, "keys", len(haystack), order)
+    if surveyed(run(session, plan, keys=buffer), found)[2]:
+        digits = order.digits(haystack)
+        at = int(np.argmax(digits[1:] < digits[:-1]))
+        raise InvalidInput(
+            f"The 'haystack' parameter of searchsorted must ascend, or come with a sorter. "
+            f"Got {haystack[at + 1]} at [{at + 1}] after {haystack[at]} instead."
+        )

@@ -1,0 +1,141 @@
+"""Rows of an array by their indices: `take`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import one_of, wrong
+from clgeom.runtime.arrays import MOST_ITEMS, c_name, host_values, session_of
+from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.launch import allocate, as_array, fill, read, run
+from clgeom.runtime.plan import Plan, Step
+from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike
+
+NONE_WRONG = np.uint32(0xFFFFFFFF)
+
+
+def take(
+    values: AnyArray, indices: AnyArray, *, axis: IntLike | None = None, mode: str = "raise", device: DeviceLike = None
+) -> Any:
+    """Values at these indices, as ``numpy.take(values, indices, axis, mode=mode)`` has them.
+
+    Parameters
+    ----------
+    values : array_like or pyopencl.array.Array
+        Of any type without Python objects, and of any shape.
+    indices : array_like or pyopencl.array.Array of int
+        Of any shape, on the device if and only if the values are. Those below 0 count from the end.
+    axis : {None, 0}
+        None: indices into the flat array. 0: indices of rows.
+    mode : {"raise", "wrap", "clip"}
+        What to do with an index out of range: an error, or another index as ``numpy.take`` has it. On the device
+        "raise" waits for the result.
+    device : optional
+        As in `sort`.
+
+    Returns
+    -------
+    ndarray or pyopencl.array.Array, of the values' type
+        Of the indices' shape, followed with ``axis=0`` by that of a row.
+
+    Raises
+    ------
+    InvalidInput
+        For an index out of range, values and indices in different places.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.take([10, 20, 30], [[2, 0], [-1, 1]]).tolist()
+    [[30, 10], [30, 20]]
+    """
+    mode = one_of(mode, ("raise", "wrap", "clip"), "mode", caller="take")
+    if axis is not None and (isinstance(axis, bool) or axis != 0):
+        raise wrong("axis", "take", "None or 0", repr(axis))
+    there = is_device_array(values)
+    if is_device_array(indices) != there:
+        sides = ("on the host", "on the device")
+        raise wrong("indices", "take", f"where the values are, {sides[there]}", f"an array {sides[not there]}")
+    session = session_of(values, device)
+    if not there:
+        return _on_the_host(values, indices, axis, mode)
+    if values.ndim == 0:
+        raise wrong("values", "take", "an array of at least one dimension", "shape ()")
+    _check_type(indices.dtype)
+    flat = axis is None
+    rows, row_shape = (values.size, ()) if flat else (values.shape[0], values.shape[1:])
+    _check_rows(rows, indices.size)
+    return taken(session, values, indices, rows, row_shape, mode)
+
+
+def _check_type(dtype):
+    if dtype.kind not in "iu":
+        raise wrong("indices", "take", "integers", str(dtype))
+
+
+def _check_rows(rows, count):
+    if count and not rows:
+        raise InvalidInput(f"The 'indices' parameter of take must be empty for no values. Got {count} of them instead.")
+
+
+def _on_the_host(values, indices, axis, mode):
+    """NumPy's own take: one read and one write of memory, which the host does itself fastest."""
+    values = host_values(values, caller="take", name="values", expected="an array")
+    indices = host_values(indices, caller="take", name="indices")
+    if indices.size == 0:
+        indices = indices.astype(np.int64)
+    _check_type(indices.dtype)
+    if axis == 0 and values.ndim == 0:
+        raise wrong("values", "take", "an array of at least one dimension", "shape ()")
+    rows = values.size if axis is None else len(values)
+    _check_rows(rows, indices.size)
+    if mode == "raise" and indices.size:
+        low, high = int(indices.min()), int(indices.max())
+        if low < -rows or high >= rows:
+            at = np.unravel_index(int(indices.argmin() if low < -rows else indices.argmax()), indices.shape)
+            raise _out_of_range(indices[at], ", ".join(map(str, at)), rows)
+    return np.take(values, indices.astype(np.int64) if indices.dtype.kind == "u" else indices, axis, mode=mode)
+
+
+def _out_of_range(index, at, rows):
+    return wrong("indices", "take", f"within {-rows} and {rows - 1}", f"{index} at [{at}]")
+
+
+def taken(session, values, indices, rows, row_shape, mode="clip"):
+    """Rows of an array on the device, of any width, as a new array there. `indices` are on the device, too."""
+    table = native_array(session, values, caller="take", name="values")
+    indices = native_array(session, indices, caller="take", name="indices")
+    shape = (*indices.shape, *row_shape)
+    n, row_bytes = indices.size, int(np.prod(row_shape, dtype=np.int64)) * table.dtype.itemsize
+    out = allocate(session, max(n * row_bytes, 1))
+    queue = values.queue or session.queue
+    if n and row_bytes:
+        if n >= MOST_ITEMS:
+            raise wrong("indices", "take", f"fewer than {MOST_ITEMS:,} on the device", f"{n:,}")
+        word = next(size for size in (8, 4, 2, 1) if row_bytes % size == 0 and table.offset % size == 0)
+        buffers = {"table": buffer_of(table), "indices": buffer_of(indices), "out": out}
+        width = row_bytes // word
+        args = "table", np.uint64(rows), np.uint32(width), "indices", np.uint64(n), "out"
+        if mode == "raise":
+            buffers["wrong"] = allocate(session, 4)
+            fill(session, buffers["wrong"], NONE_WRONG, 1)
+            args += ("wrong",)
+        step = Step.over(
+            session.profile,
+            "sorting/take_rows",
+            args,
+            n * width if not session.profile.is_cpu else n,
+            params={"word": c_name(f"uint{8 * word}"), "index": c_name(indices.dtype), "mode": mode},
+            bytes_moved=n * (2 * row_bytes + indices.dtype.itemsize),
+        )
+        run(session, Plan(step), **buffers)
+        if mode == "raise":
+            at = int(read(session, buffers["wrong"], np.dtype(np.uint32), 1)[0])
+            if at != NONE_WRONG:
+                index = fetched(indices.reshape(n)[at : at + 1])[0]
+                where = ", ".join(map(str, np.unravel_index(at, indices.shape)))
+                raise _out_of_range(index, where, rows)
+    return as_array(session, out, shape, table.dtype, queue=queue, wait=False)

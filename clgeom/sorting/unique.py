@@ -1,0 +1,210 @@
+"""The distinct values of an array: `unique`. Keys of few different values are counted, others sorted::
+
+keys ──sort──> | 1 1 2 5 5 5 7 |      with the order of the keys where it is needed
+     ──unique_count──> runs in each tile ──scan──> offsets
+     ──unique_emit──> values, starts, inverse
+     ──unique_runs──> index, counts
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clgeom.primitives.operators import OPERATORS
+from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.runtime.arguments import boolean
+from clgeom.runtime.arrays import as_device_values, c_name
+from clgeom.runtime.call import recording
+from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.launch import run, to_array
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.sorting.bins import counts_of
+from clgeom.sorting.family import flat_keys, sorted_for_kernels
+from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
+from clgeom.sorting.outputs import Output
+from clgeom.sorting.radix.sort import Profiled
+
+#: Keys of a tile of the kernels.
+TILE = 2048
+#: Keys are counted, not sorted, if there are at least so many, and at most so many possible values for each of them.
+LEAST_COUNTED = 1024
+BINS_A_KEY = 2
+
+
+def unique(
+    keys: AnyArray,
+    *,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    equal_nan: bool = True,
+    index_type: DTypeLike = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
+    """Sorted distinct values of an array, as ``numpy.unique`` has them.
+
+    Parameters
+    ----------
+    keys : array_like or pyopencl.array.Array
+        As in `sort`, of any shape; it is taken as flat.
+    return_index : bool
+        Also return the index of the first of each value, as if the array were flat.
+    return_inverse : bool
+        Also return, in the shape of the keys, the index of each key's value among the distinct ones.
+    return_counts : bool
+        Also return how often each value occurs.
+    equal_nan : bool
+        Whether all NaN, or all NaT, are one value. If not, each is a value, and they are last in input order.
+    index_type : data-type, optional
+        int64 or uint32, the type of indices and counts: by default int64 on the host, uint32 on the device.
+    device, profile : optional
+        As in `sort`.
+
+    Returns
+    -------
+    values, or a tuple of the values and of what was asked for, in the order of the parameters
+        On the host or on the device as the keys. Of equal keys with different bits (-0.0 and 0.0, or several NaN) the
+        first one is the value.
+
+    Raises
+    ------
+    InvalidInput
+        For another type of keys.
+    DeviceLimit
+        When keys on the device need more memory than it has.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.unique([3, 1, 3, 2, 1]).tolist()
+    [1, 2, 3]
+    >>> values, first, counts = clgeom.unique([30, 10, 30], return_index=True, return_counts=True)
+    >>> values.tolist(), first.tolist(), counts.tolist()
+    ([10, 30], [1, 0], [1, 2])
+    """
+    caller = "unique"
+    wanted = {
+        "index": boolean(return_index, "return_index", caller=caller),
+        "inverse": boolean(return_inverse, "return_inverse", caller=caller),
+        "counts": boolean(return_counts, "return_counts", caller=caller),
+    }
+    apart = not boolean(equal_nan, "equal_nan", caller=caller)
+    with recording(boolean(profile, "profile", caller=caller)) as phases:
+        flat, shape, session = flat_keys(keys, device, caller=caller)
+        number = index_dtype(index_type, is_device_array(flat), caller=caller)
+        found = _unique(session, flat, wanted, apart, number)
+    if wanted["inverse"]:
+        at = 1 + wanted["index"]
+        found[at] = found[at].reshape(shape)
+    result = tuple(found) if len(found) > 1 else found[0]
+    return Profiled(result, tuple(phases)) if profile else result
+
+
+def _unique(session, given, wanted, apart, number) -> list:
+    """The values and what is wanted of them, where the keys are."""
+    with_order = wanted["index"] or wanted["inverse"]
+    found = None if with_order else _counted(session, given, wanted, apart, number)
+    if found is not None:
+        return found
+    ordered, order, whole = sorted_for_kernels(session, given, caller="unique", order=with_order)
+    if not whole or not len(given):
+        return _by_numpy(session, given, ordered, order, wanted, apart, number)
+    profile, n, kind = session.profile, len(given), KeyOrder(ordered.dtype)
+    buffers = {"keys": as_device_bits(session, ordered, caller="unique").chunks[0].buffer}
+    if order is not None:
+        buffers["order"] = as_device_values(session, order, caller="unique", name="order").chunks[0].buffer
+    args = "keys", np.uint32(n), kind.storage.type(apart)
+    counts, offsets = (Scratch(name, np.uint32, ceil_div(n, TILE) + 1) for name in ("counts", "offsets"))
+    plan = Plan(_step(profile, "unique_count", (*args, counts), n, kind))
+    pieces = [Piece(counts, 0, counts.count)]
+    plan += scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
+    found = run(session, plan, **buffers)
+    runs = int(found.read(offsets, 1, offsets.count - 1)[0])
+
+    def output(dtype, count):
+        return Output(session, dtype, count, [given], wait=False)
+
+    values, inverse = output(given.dtype.newbyteorder("="), runs), output(number, n) if wanted["inverse"] else None
+    index, count = (output(number, runs) if wanted[name] else None for name in ("index", "counts"))
+    buffers |= {"offsets": found[offsets], "values": values.buffer}
+    buffers |= {name: out.buffer for name, out in (("inverse", inverse), ("index", index), ("counts", count)) if out}
+    starts = Scratch("starts", np.uint32, runs)
+    args = (*args, "offsets", "values", *([starts] if index or count else []))
+    args += ("order", "inverse") if inverse else ()
+    params = {"starts": bool(index or count), "inverse": c_name(number) if inverse else ""}
+    plan = Plan(_step(profile, "unique_emit", args, n, kind, **params))
+    if index or count:
+        args = starts, np.uint32(runs), np.uint32(n), *(("order", "index") if index else ())
+        params = {"index": c_name(number) if index else "", "count": c_name(number) if count else ""}
+        args += ("counts",) if count else ()
+        plan += Plan(Step.over(profile, "sorting/unique_runs", args, runs, params=params, bytes_moved=16 * runs))
+    run(session, plan, **buffers)
+    return [out.finished() for out in (values, index, inverse, count) if out]
+
+
+def _counted(session, given, wanted, apart, number) -> list | None:
+    """The values and their counts by a count of every key that there may be; None where that does not pay."""
+    n, there, kind = len(given), is_device_array(given), KeyOrder(given.dtype.newbyteorder("="))
+    if kind.dtype.kind not in "iubf" or (kind.floating and (there or kind.bits > 16)) or n < LEAST_COUNTED:
+        return None
+    first, last = kind.storage.type(0), kind.everything
+    if kind.bits > 16:
+        if there:
+            return None
+        first, last = kind.digits(np.array([given.min(), given.max()], kind.dtype))
+    bins = int(last) - int(first) + 1
+    if bins > n * BINS_A_KEY:
+        return None
+    keys = given if there else np.require(given, kind.dtype, ["C", "A"])
+    counts = counts_of(session, keys, kind, np.array([first]), last, bins, np.dtype(np.int64), edges=False)
+    counts = fetched(counts) if there else counts
+    present = np.flatnonzero(counts)
+    counts = counts[present]
+    digits = present.astype(kind.storage) + first
+    values = kind.keys_of_digits(digits)
+    if kind.floating:
+        nan, zero = digits == kind.everything, values == 0
+        if apart and counts[nan].sum() > 1:
+            return None
+        for same, is_one in ((nan, np.isnan), (zero, np.logical_not)):
+            if same.any():
+                values[same] = keys[np.argmax(is_one(keys))]
+    results = [values, *([counts.astype(number)] if wanted["counts"] else [])]
+    return [to_array(session, one, queue=given.queue) for one in results] if there else results
+
+
+def _step(profile, kernel, args, n, kind, **params):
+    """The launch of a kernel over tiles of sorted keys."""
+    params = {**kind.options(), "tile": TILE, **params}
+    moved = n * kind.storage.itemsize
+    return Step.over(
+        profile, f"sorting/{kernel}", args, n, dtype=kind.dtype, tile=TILE, params=params, bytes_moved=moved
+    )
+
+
+def _by_numpy(session, given, ordered, order, wanted, apart, number) -> list:
+    """The same for no keys, and for so many that they were sorted in chunks."""
+    n = len(given)
+    if n == 0:
+        types = [given.dtype.newbyteorder("="), *(number for name in wanted if wanted[name])]
+        return [Output(session, dtype, 0, [given]).finished() for dtype in types]
+    digits = KeyOrder(ordered.dtype).digits(ordered)
+    begins = np.append(True, digits[1:] != digits[:-1])
+    if apart:
+        begins |= ordered != ordered
+    starts, results = np.flatnonzero(begins), []
+    results.append(ordered[starts])
+    if wanted["index"]:
+        results.append(order[starts].astype(number))
+    if wanted["inverse"]:
+        inverse = np.empty(n, number)
+        inverse[order] = np.cumsum(begins) - 1
+        results.append(inverse)
+    if wanted["counts"]:
+        results.append(np.diff(np.append(starts, n)).astype(number))
+    return results

@@ -1,0 +1,55 @@
+<%page args="key_bits=32, key_float=0, edges=False, variant='group', wg_size=256, items_per_thread=8"/>\
+// bin_counts: the number of keys in each bin.
+//
+//   edges   bin b has the ordered keys from edges[b] to below edges[b + 1], the last one up to `last`, inclusive
+//   else    bin b has the ordered key edges[0] + b
+//   counts  [ group 0: bin 0, bin 1 .. | group 1: .. ]    serial: a row for each group, which sets it to 0
+//                                                         group: one row, which is 0 before; atomic, sums have no order
+//
+// Reads n keys, writes the counts.
+#include "portable.h"
+#define CLGEOM_KEY_BITS ${key_bits}
+#define CLGEOM_KEY_FLOAT ${key_float}
+#include "keys/key_order.h"
+
+// The bin of an ordered key, or `bins` for none.
+inline uint bin_of(key_t key, global const key_t *edges, key_t last, uint bins)
+{
+    if (key < edges[0] || key > last)
+        return bins;
+% if edges:
+    uint low = 0, length = bins;                          // the last edge that is not above the key
+    while (length > 1) {
+        const uint half_length = length / 2;
+        low += edges[low + half_length] <= key ? half_length : 0;
+        length -= half_length;
+    }
+    return low;
+% else:
+    return (uint)(key - edges[0]);
+% endif
+}
+
+kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
+void bin_counts(global const key_t *keys, const uint n, const key_t flip, global const key_t *edges, const key_t last,
+                const uint bins, volatile global uint *counts)
+{
+% if variant == "serial":
+    const uint group = get_group_id(0), groups = get_num_groups(0), share = n / groups + (n % groups != 0);
+    const uint begin = min((ulong)group * share, (ulong)n), end = begin + min(share, n - begin);
+    global uint *mine = (global uint *)counts + (ulong)group * bins;
+    for (uint b = 0; b < bins; ++b)
+        mine[b] = 0;
+    for (uint i = begin; i < end; ++i) {
+        const uint bin = bin_of(key_digits(keys[i], flip), edges, last, bins);
+        if (bin < bins)
+            ++mine[bin];
+    }
+% else:
+    for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
+        const uint bin = bin_of(key_digits(keys[i], flip), edges, last, bins);
+        if (bin < bins)
+            atomic_inc(&counts[bin]);
+    }
+% endif
+}

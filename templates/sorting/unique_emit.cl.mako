@@ -1,0 +1,81 @@
+<%page args="key_bits=32, key_float=0, tile=2048, starts=False, inverse='', variant='group', wg_size=256, items_per_thread=8"/>\
+// unique_emit: the first key of each run of equal keys in sorted keys, and where the runs begin.
+//
+//   keys     | 1 1 2 5 .. | 5 5 7 .. | ..       tiles of ${tile}, as in unique_count
+//   offsets  [ 0 | 3 | 4 | .. | total ]         exclusive scan of its counts
+//   values   | 1 2 5 | 7 | ..                   starts: | 0 2 3 | 6 | ..
+//   inverse  [order[i]] = run of key i          order: the index of each sorted key in the input
+//
+// Reads n keys (and their order), writes a value a run (and n runs).
+#include "portable.h"
+#define CLGEOM_KEY_BITS ${key_bits}
+#define CLGEOM_KEY_FLOAT ${key_float}
+#include "keys/key_order.h"
+#include "keys/key_heads.h"
+#define WG_SIZE ${wg_size}
+#define TILE ${tile}
+% if variant != "serial":
+#include "group/scan.h"
+GROUP_SCAN(group_scan_heads, local, uint, GROUP_SUM)
+#define ITEMS (TILE / WG_SIZE)
+% endif
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void unique_emit(global const key_t *keys, const uint n, const key_t apart, global const uint *offsets,
+                 global key_t *values\
+${", global uint *starts" if starts else ""}\
+${f", global const uint *order, global {inverse} *inverse" if inverse else ""})
+{
+    const uint tiles = (n + TILE - 1) / TILE;
+% if variant == "serial":
+    const uint share = (tiles + get_num_groups(0) - 1) / get_num_groups(0);
+    const uint begin = min((uint)get_group_id(0) * share, tiles), end = min(begin + share, tiles);
+    for (uint tile = begin; tile < end; ++tile) {
+        // every key is written where the next run's goes, until all runs of the tile have begun: no branch to predict
+        const uint stop = offsets[tile + 1];
+        uint next = offsets[tile];
+        for (uint i = tile * TILE; next < stop; ++i) {
+            const key_t own = keys[i];
+            values[next] = own;
+    % if starts:
+            starts[next] = i;
+    % endif
+            next += i ? key_begins(keys[i - 1], own, apart) : 1;
+        }
+    % if inverse:
+        uint run = offsets[tile] - 1;
+        const uint last = tile * TILE + min(n - tile * TILE, (uint)TILE);
+        for (uint i = tile * TILE; i < last; ++i) {
+            run += i ? key_begins(keys[i - 1], keys[i], apart) : 1;
+            inverse[order[i]] = run;
+        }
+    % endif
+    }
+% else:
+    local uint cells[2 * WG_SIZE];
+    const uint lid = get_local_id(0);
+    for (uint tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+        const uint last = tile * TILE + min(n - tile * TILE, (uint)TILE);
+        const uint first = min(tile * TILE + lid * ITEMS, last), after = min(first + ITEMS, last);
+        uint heads = 0;
+        for (uint i = first; i < after; ++i)
+            heads += i ? key_begins(keys[i - 1], keys[i], apart) : 1;
+        cells[lid] = heads;
+        const uint from = group_scan_heads(cells, WG_SIZE, lid);
+        uint next = offsets[tile] + cells[from + lid] - heads;
+        for (uint i = first; i < after; ++i) {
+            if (!i || key_begins(keys[i - 1], keys[i], apart)) {
+                values[next] = keys[i];
+    % if starts:
+                starts[next] = i;
+    % endif
+                ++next;
+            }
+    % if inverse:
+            inverse[order[i]] = next - 1;
+    % endif
+        }
+        GROUP_BARRIER();
+    }
+% endif
+}

@@ -1,0 +1,30 @@
+<%page args="index='', count='', variant='group', wg_size=256, items_per_thread=1"/>\
+// unique_runs: the length of each run of equal keys, and the index in the input of its first key.
+//
+//   starts  [ 0 2 3 6 .. ]      where each run begins in the sorted keys
+//   order   the index of each sorted key in the input; of equal keys the first one comes first
+//   counts  [ 2 1 3 .. ]        up to the start of the next run, or the end
+//
+// Reads the starts, writes one number a run and result.
+#include "portable.h"
+
+kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
+void unique_runs(global const uint *starts, const uint runs, const uint n\
+${f", global const uint *order, global {index} *first" if index else ""}\
+${f", global {count} *counts" if count else ""})
+{
+% if variant == "serial":
+    const uint share = (runs + get_global_size(0) - 1) / get_global_size(0);
+    const uint begin = min((uint)get_global_id(0) * share, runs), end = min(begin + share, runs), stride = 1;
+% else:
+    const uint begin = get_global_id(0), end = runs, stride = get_global_size(0);
+% endif
+    for (uint k = begin; k < end; k += stride) {
+% if index:
+        first[k] = order[starts[k]];
+% endif
+% if count:
+        counts[k] = (k + 1 < runs ? starts[k + 1] : n) - starts[k];
+% endif
+    }
+}

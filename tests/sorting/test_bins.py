@@ -1,0 +1,139 @@
+"""bincount and histogram against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
+
+from clgeom import bincount, histogram
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.sorting.keys import KEY_TYPES, KeyOrder
+
+TYPES = ("uint8", "int16", "int32", "uint64", "int64", "float16", "float32", "float64")
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@given(data=st.data())
+def test_bincount_is_that_of_numpy(any_session, data):
+    n, most = data.draw(st.sampled_from((0, 1, 700, 5000))), data.draw(st.sampled_from((1, 9, 200, 70_000)))
+    dtype = data.draw(st.sampled_from(("uint8", "int16", "int32", "uint64")))
+    most = min(most, np.iinfo(dtype).max)
+    numbers = np.random.default_rng(n).integers(0, most, n, endpoint=True).astype(dtype)
+    least = data.draw(st.sampled_from((0, 5, 300)))
+    expected = np.bincount(numbers.astype(np.int64), minlength=least)
+    found = bincount(numbers, minlength=least, device=any_session)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, expected)
+    there = bincount(device_array(any_session, numbers), minlength=least, device=any_session)
+    assert there.dtype == np.uint32
+    np.testing.assert_array_equal(there.get(), expected)
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@given(data=st.data())
+def test_histogram_is_that_of_numpy(any_session, data):
+    dtype = data.draw(st.sampled_from(TYPES))
+    name, n = data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), data.draw(st.sampled_from((1, 2, 900, 5000)))
+    keys = keys_of(name, n, dtype)
+    bins = data.draw(st.sampled_from((1, 7, 100, [0, 1, 2], [-3.5, -3.5, 0.1, 0.1, 30], [20, 21.5, 1e9])))
+    ends = data.draw(st.sampled_from((None, (-2, 7), (0.1, 0.7), (25.5, 25.5))))
+    if dtype == "float16":
+        keys = np.clip(keys, -100, 100)
+    if ends is None and not np.isfinite(keys).all():
+        ends = (-2, 7)
+    with np.errstate(all="ignore"):
+        expected, edges = np.histogram(keys, bins, ends)
+    found, found_edges = histogram(keys, bins, range=ends, device=any_session)
+    assert found.dtype == np.int64 and found_edges.dtype == edges.dtype
+    np.testing.assert_array_equal(bits_of(found_edges), bits_of(edges))
+    np.testing.assert_array_equal(found, exact(keys, edges))
+    if dtype != "float16":  # NumPy's index of a bin overflows, or is off by more than one, in float16
+        np.testing.assert_array_equal(found, expected)
+    there, there_edges = histogram(device_array(any_session, keys), bins, range=ends, device=any_session)
+    np.testing.assert_array_equal(there.get(), found)
+    np.testing.assert_array_equal(there_edges, edges)
+
+
+def exact(keys, edges):
+    """Counts by comparing each key with all edges."""
+    common = np.result_type(keys, edges)
+    keys, edges = keys.astype(common), edges.astype(common)
+    at = np.searchsorted(edges, keys, "right") - 1
+    at[keys == edges[-1]] = len(edges) - 2
+    inside = (keys >= edges[0]) & (keys <= edges[-1])
+    return np.bincount(at[inside], minlength=len(edges) - 1)
+
+
+def test_histogram_in_other_ways(session):
+    keys = keys_of("random", 900, np.float64)
+    for options in ({"density": True}, {"range": (0, 1), "density": True}):
+        found, expected = histogram(keys, 20, **options, device=session), np.histogram(keys, 20, **options)
+        np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(histogram(keys, "sturges", device=session)[0], np.histogram(keys, "sturges")[0])
+    np.testing.assert_array_equal(histogram(keys.reshape(30, 30), device=session)[0], np.histogram(keys)[0])
+    np.testing.assert_array_equal(histogram([True, False, True], 2, device=session)[0], [1, 2])
+    for found, expected in zip(histogram([], 3, device=session), np.histogram([], 3)):
+        np.testing.assert_array_equal(found, expected)
+    large = np.array([2**63 - 1, 2**62 + 1, -(2**63), 2**53 + 1])
+    edges = [-(2.0**63), 2.0**53 + 2, 2.0**62, 2.0**63]
+    np.testing.assert_array_equal(histogram(large, edges, device=session)[0], np.histogram(large, edges)[0])
+    none = histogram(np.array([1, 2], np.uint8), [-5, -2, -1], device=session)[0]
+    np.testing.assert_array_equal(none, [0, 0])
+    above = histogram(np.array([1, 255], np.uint8), [0, 200, 300, 400], index_type="uint32", device=session)[0]
+    assert above.tolist() == [1, 1, 0] and above.dtype == np.uint32
+
+
+@pytest.mark.settings("small_allocations")
+def test_keys_beyond_one_allocation(any_session):
+    keys = keys_of("random", 300_000, np.float64)
+    np.testing.assert_array_equal(histogram(keys, 50, device=any_session)[0], np.histogram(keys, 50)[0])
+    numbers = (np.abs(keys) % 100).astype(np.int64)
+    np.testing.assert_array_equal(bincount(numbers, device=any_session), np.bincount(numbers))
+    with pytest.raises(DeviceLimit, match="bincount would have 1,000,001 counts"):
+        bincount([1_000_000], device=any_session)
+
+
+@pytest.mark.parametrize("dtype", [*KEY_TYPES, np.dtype("M8[s]"), np.dtype(bool)], ids=str)
+def test_keys_of_ordered_keys(dtype):
+    keys = keys_of("random", 300, "uint8").astype(bool) if dtype.kind == "b" else None
+    if keys is None:
+        keys = keys_of("random", 300, "int64").view(dtype) if dtype.kind == "M" else keys_of("random", 300, dtype)
+    for descending in (False, True):
+        order = KeyOrder(dtype, descending)
+        np.testing.assert_array_equal(bits_of(order.keys_of_digits(order.digits(keys))), bits_of(keys))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "options", "message"),
+    (
+        (bincount, ([1, -2],), {}, "'numbers' parameter of bincount must be at least 0. Got -2"),
+        (bincount, ([1.0],), {}, "'numbers' parameter of bincount must be integers of shape"),
+        (bincount, ([[1]],), {}, r"Got int64 of shape \(1, 1\)"),
+        (bincount, ([1],), {"minlength": -1}, "'minlength' parameter of bincount must be an integer from 0"),
+        (histogram, ([1.0, np.nan],), {}, "'bins' and 'range' .* not finite"),
+        (histogram, ([1.0], [2, 1]), {}, "'bins' and 'range' .* monotonically"),
+        (histogram, ([1.0], [0, np.nan]), {}, "'bins' parameter of histogram must be two or more ascending edges"),
+        (histogram, ([1.0], [1]), {}, "two or more ascending edges"),
+        (histogram, ([1.0], 0), {}, "'bins' and 'range' .* positive"),
+        (histogram, ([1.0], 3), {"range": (2, 1)}, "'bins' and 'range' .* max must be larger than min"),
+        (
+            histogram,
+            (np.zeros(1, "M8[s]"),),
+            {},
+            r"'values' parameter of histogram must be numbers. Got dat",
+        ),
+        (histogram, ([1.0],), {"density": "yes"}, "'density' parameter of histogram must be True or False"),
+    ),
+)
+def test_what_counts_refuse(function, arguments, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        function(*arguments, **options)
+
+
+def test_what_counts_refuse_on_the_device(session):
+    there = device_array(session, np.array([3, -1]))
+    with pytest.raises(InvalidInput, match="must be at least 0. Got -1"):
+        bincount(there)
+    with pytest.raises(InvalidInput, match="a number or edges for values on the device. Got 'auto'"):
+        histogram(there, "auto")

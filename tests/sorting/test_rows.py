@@ -1,0 +1,95 @@
+"""sort and argsort along an axis, and of bools, dates and durations: bit for bit those of NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of
+
+from clgeom import argsort, sort, sort_by_key
+
+TYPES = ("uint8", "int16", "float32", "int64", "float64")
+SHAPES = ((0, 3), (3, 0), (1, 1), (7, 300), (300, 7), (3, 2049), (4, 5, 6), (2, 1, 3, 2))
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@given(data=st.data())
+def test_sort_along_an_axis_is_that_of_numpy(any_session, data):
+    shape = data.draw(st.sampled_from(SHAPES))
+    dtype, name = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(sorted(DISTRIBUTIONS)))
+    keys = keys_of(name, int(np.prod(shape)), dtype).reshape(shape)
+    axis = data.draw(st.one_of(st.none(), st.integers(-len(shape), len(shape) - 1)))
+    order = np.argsort(keys, axis, kind="stable")
+    expected = np.take_along_axis(keys.ravel() if axis is None else keys, order, axis or 0 if axis is None else axis)
+    there = device_array(any_session, keys)
+    for given_keys in (keys, there):
+        found, indices = (f(given_keys, axis=axis, device=any_session) for f in (sort, argsort))
+        assert found.shape == expected.shape and found.dtype == keys.dtype
+        assert indices.dtype == (np.uint32 if given_keys is there else np.int64)
+        found, indices = (one.get() if given_keys is there else one for one in (found, indices))
+        np.testing.assert_array_equal(bits_of(found), bits_of(expected))
+        np.testing.assert_array_equal(indices, order)
+
+
+def test_sort_along_an_axis_in_other_ways(session):
+    keys = keys_of("special", 600, np.float32).reshape(20, 30)
+    np.testing.assert_array_equal(
+        argsort(keys, axis=0, descending=True, device=session), np.argsort(-keys, 0, kind="stable")
+    )
+    strided = np.asfortranarray(keys)[::-2, 1::3]
+    np.testing.assert_array_equal(sort(strided, axis=0, device=session), np.sort(strided, 0))
+    for axis in (0, 1):
+        out = keys.copy()
+        assert sort(out, axis=axis, out=out, device=session) is out
+        np.testing.assert_array_equal(out, np.sort(keys, axis))
+        there = device_array(session, keys)
+        assert sort(there, axis=axis, out=there, device=session) is there
+        np.testing.assert_array_equal(there.get(), np.sort(keys, axis))
+        wide = argsort(there[::2, 3:], axis=axis, index_type="int64", device=session)
+        assert wide.dtype == np.int64
+        np.testing.assert_array_equal(wide.get(), np.argsort(there.get()[::2, 3:], axis, kind="stable"))
+    profiled = sort(keys, axis=0, profile=True, device=session)
+    assert profiled.phases and profiled.result.shape == keys.shape
+    assert argsort([3, 1, 2], index_type="uint32", device=session).dtype == np.uint32
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", ("M8[ns]", "m8[D]", ">M8[s]", "?"))
+def test_bools_dates_and_durations_sort(any_session, dtype):
+    native = np.dtype(dtype).newbyteorder("=")
+    for n in (0, 1, 500, 3000):
+        rng = np.random.default_rng(n)
+        if native.kind == "b":
+            keys = rng.random(n) < 0.3
+        else:
+            keys = rng.integers(-(2**63), 2**63 - 1, n, dtype=np.int64).view(native)
+            keys[rng.random(n) < 0.2] = "NaT"
+            keys[::5] = keys[0] if n else keys[::5]
+        for descending in (False, True):
+            order = expected_times(keys) if descending else np.argsort(keys, kind="stable")
+            there = device_array(any_session, keys)
+            for given_keys in (keys.astype(dtype), there):
+                found = sort(given_keys, descending=descending, device=any_session)
+                assert found.dtype == native
+                pairs = sort_by_key(given_keys, given_keys, descending=descending, device=any_session)
+                indices = argsort(given_keys, descending=descending, device=any_session)
+                results = [found, *pairs, indices]
+                if given_keys is there:
+                    results = [one.get() for one in results]
+                for one in results[:3]:
+                    np.testing.assert_array_equal(bits_of(one.astype(native)), bits_of(keys[order]))
+                np.testing.assert_array_equal(results[3], order)
+
+
+def expected_times(keys):
+    """The stable order of bools, dates and durations from the last one, NaT last."""
+    if keys.dtype.kind == "b":
+        return np.argsort(~keys, kind="stable")
+    numbers = keys.view(np.int64)
+    return np.lexsort([~numbers, np.isnat(keys)])
+
+
+def test_model_of_descending_order():
+    keys = np.array(["NaT", "2001", "2003", "NaT", "2003"], "M8[Y]")
+    assert expected_times(keys).tolist() == [2, 4, 1, 0, 3]
+    assert expected_order(np.array([1, 3, 2]), descending=True).tolist() == [1, 2, 0]

@@ -1,0 +1,153 @@
+"""Distinct values: bit for bit a plain reference on the stable order, and what numpy.unique has."""
+
+import numpy as np
+import pytest
+from conftest import LONG
+from hypothesis import given
+from hypothesis import strategies as st
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
+
+from clgeom import unique
+from clgeom.errors import InvalidInput
+from clgeom.sorting.radix.sort import Profiled
+
+TYPES = "uint8 int16 uint32 int64 float16 float32 float64".split()
+#: Around the tile of the kernels, and the most keys that one launch sorts.
+SIZES = (0, 1, 2, 300, 2047, 2048, 2049, 5000)
+ALL = {"return_index": True, "return_inverse": True, "return_counts": True}
+
+
+def reference(keys, equal_nan=True):
+    """values, index, inverse, counts by the stable order: of equal keys the first one is the value."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    differs = ordered[1:] != ordered[:-1]
+    if equal_nan:
+        differs &= ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1])) if keys.dtype.kind in "f" else True
+    begins = np.append(np.ones(min(len(keys), 1), bool), differs)
+    starts, inverse = np.flatnonzero(begins), np.empty(len(keys), np.int64)
+    inverse[order] = np.cumsum(begins) - 1
+    return ordered[starts], order[starts], inverse, np.diff(np.append(starts, len(keys)))
+
+
+def agrees(keys, device, **options):
+    """All results, and the values alone, against the reference and NumPy."""
+    expected = reference(keys, options.get("equal_nan", True))
+    found = unique(keys, **ALL, device=device, **options)
+    assert [one.dtype for one in found] == [keys.dtype, np.int64, np.int64, np.int64]
+    np.testing.assert_array_equal(bits_of(found[0]), bits_of(expected[0]))
+    for got, wanted, theirs in zip(found[1:], expected[1:], np.unique(keys, **ALL, **options)[1:]):
+        np.testing.assert_array_equal(got, wanted)
+        np.testing.assert_array_equal(got, theirs)
+    alone = unique(keys, device=device, **options)
+    np.testing.assert_array_equal(bits_of(alone), bits_of(expected[0]))
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@given(data=st.data())
+def test_unique_is_that_of_numpy(any_session, data):
+    dtype = data.draw(st.sampled_from(TYPES))
+    n = data.draw(st.sampled_from(SIZES if LONG or any_session.profile.kind == "cpu" else SIZES[:-1]))
+    keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype, data.draw(st.integers(0, 3)))
+    agrees(keys, any_session, equal_nan=data.draw(st.booleans()))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_each_nan_may_be_a_value(any_session):
+    for n in (3, 5000):
+        keys = keys_of("special", n, np.float32)
+        keys[n // 2] = np.nan
+        agrees(keys, any_session, equal_nan=False)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", ("bool", "int8", "uint16", "float16", "int64"))
+def test_keys_that_are_counted(any_session, dtype):
+    """Small types, and narrow ranges of wide ones."""
+    for n in (1023, 1024, 1025, 40_000):
+        name = "special" if dtype in ("float16", "uint16", "int8") else "narrow"
+        keys = keys_of(name, n, "uint8" if dtype == "bool" else dtype)
+        keys = keys % 2 == 0 if dtype == "bool" else keys - 60 if dtype == "int64" else keys
+        for equal_nan in (True, False):
+            expected = reference(keys, equal_nan)
+            values, counts = unique(keys, return_counts=True, equal_nan=equal_nan, device=any_session)
+            np.testing.assert_array_equal(bits_of(values), bits_of(expected[0]))
+            np.testing.assert_array_equal(counts, expected[3])
+            there = unique(device_array(any_session, keys), return_counts=True, equal_nan=equal_nan, device=any_session)
+            np.testing.assert_array_equal(bits_of(there[0].get()), bits_of(expected[0]))
+            assert there[1].dtype == np.uint32
+            np.testing.assert_array_equal(there[1].get(), expected[3])
+    ends = np.array([-(2**63), 2**63 - 1] * 600)
+    np.testing.assert_array_equal(unique(ends, device=any_session), ends[:2])
+
+
+@pytest.mark.settings("small_allocations")
+def test_unique_of_keys_beyond_one_allocation(any_session):
+    for dtype in ("float32", "int16"):
+        keys = keys_of("few", 300_000, dtype)
+        keys[::7] = np.nan if dtype == "float32" else 9
+        for equal_nan in (True, False):
+            agrees(keys, any_session, equal_nan=equal_nan)
+
+
+@pytest.mark.parametrize("n", (0, 1, 3000))
+def test_unique_of_bools_dates_and_durations(session, n):
+    rng = np.random.default_rng(n)
+    flags = rng.random(n) < 0.4
+    for got, wanted in zip(unique(flags, **ALL, device=session), np.unique(flags, **ALL)):
+        np.testing.assert_array_equal(got, wanted)
+    for dtype in ("M8[ns]", "m8[s]"):
+        times = rng.integers(-9, 9, n).astype(dtype)
+        times[rng.random(n) < 0.1] = "NaT"
+        for equal_nan in (True, False):
+            found = unique(times, **ALL, equal_nan=equal_nan, device=session)
+            for got, wanted in zip(found, np.unique(times, **ALL, equal_nan=equal_nan)):
+                np.testing.assert_array_equal(got, wanted)
+            assert found[0].dtype == times.dtype
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_unique_on_the_device_stays_there(any_session):
+    keys = keys_of("special", 4000, np.float32).reshape(40, 100)
+    there = device_array(any_session, keys)
+    for index_type, dtype in ((None, np.uint32), ("int64", np.int64)):
+        found = unique(there, **ALL, index_type=index_type, device=any_session)
+        assert [one.dtype for one in found] == [np.float32, dtype, dtype, dtype]
+        assert found[2].shape == (40, 100)
+        for got, wanted in zip(found, reference(keys.ravel())):
+            np.testing.assert_array_equal(bits_of(got.get().ravel()), bits_of(wanted.astype(got.dtype)))
+    column = unique(there[:, 3], return_counts=True, device=any_session)
+    np.testing.assert_array_equal(column[0].get(), np.unique(keys[:, 3]))
+    assert unique(there[:0], device=any_session).shape == (0,)
+
+
+def test_unique_of_rows_is_flat(session):
+    keys = np.array([[3, 1], [1, 2]], ">i4")
+    values, index, inverse = unique(keys, return_index=True, return_inverse=True, device=session)
+    np.testing.assert_array_equal(values, [1, 2, 3])
+    np.testing.assert_array_equal(index, [1, 3, 0])
+    np.testing.assert_array_equal(inverse, [[2, 0], [0, 1]])
+    assert unique(5, device=session).tolist() == [5]
+    assert unique([2, 2], index_type=np.uint32, return_counts=True, device=session)[1].dtype == np.uint32
+
+
+def test_unique_says_its_phases(session):
+    profiled = unique([3, 1, 3], profile=True, device=session)
+    assert isinstance(profiled, Profiled) and profiled.result.tolist() == [1, 3]
+    assert {"unique_count", "unique_emit"} <= {phase.name for phase in profiled.phases}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    (
+        ({"keys": ["a"]}, "'keys' parameter of unique must be one of uint8, .* timedelta64. Got <U1"),
+        ({"keys": np.ma.array([1, 2], mask=[0, 1])}, "no masked entries"),
+        ({"return_index": "yes"}, "'return_index' parameter of unique must be True or False. Got 'yes'"),
+        ({"equal_nan": None}, "'equal_nan' parameter of unique must be True or False"),
+        ({"index_type": "int16"}, "'index_type' parameter of unique must be int64 or uint32. Got 'int16'"),
+        ({"index_type": "nothing"}, "must be int64 or uint32"),
+    ),
+)
+def test_what_unique_refuses(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        unique(arguments.pop("keys", [1, 2]), **arguments)
