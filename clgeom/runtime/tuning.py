@@ -259,6 +259,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    # PoCL, 2 cores of an EPYC, 1e6 float64, 100 bins by edges: one search at a time 28 ms, eight 16
     "sorting/bin_counts": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=1),
         "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),

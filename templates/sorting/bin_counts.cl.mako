@@ -21,7 +21,7 @@ inline uint bin_of(key_t key, global const key_t *edges, key_t last, uint bins)
     uint low = 0, length = bins;                          // the last edge that is not above the key
     while (length > 1) {
         const uint half_length = length / 2;
-        low += edges[low + half_length] <= key ? half_length : 0;
+        low += half_length & -(uint)(edges[low + half_length] <= key);    // no branch to predict
         length -= half_length;
     }
     return low;
@@ -40,7 +40,24 @@ void bin_counts(global const key_t *keys, const uint n, const key_t flip, global
     global uint *mine = (global uint *)counts + (ulong)group * bins;
     for (uint b = 0; b < bins; ++b)
         mine[b] = 0;
-    for (uint i = begin; i < end; ++i) {
+    uint i = begin;
+    % if edges:
+    for (; end - i >= 8; i += 8) {                        // eight searches at once: none waits for another's loads
+        key_t key[8];
+        uint low[8];
+        for (uint j = 0; j < 8; ++j) {
+            key[j] = key_digits(keys[i + j], flip);
+            low[j] = 0;
+        }
+        for (uint length = bins; length > 1; length -= length / 2)
+            for (uint j = 0; j < 8; ++j)
+                low[j] += length / 2 & -(uint)(edges[low[j] + length / 2] <= key[j]);
+        for (uint j = 0; j < 8; ++j)
+            if (key[j] >= edges[0] && key[j] <= last)
+                ++mine[low[j]];
+    }
+    % endif
+    for (; i < end; ++i) {
         const uint bin = bin_of(key_digits(keys[i], flip), edges, last, bins);
         if (bin < bins)
             ++mine[bin];

@@ -8,7 +8,7 @@ from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys
 
 from clgeom import argsort, sort, sort_by_key
 
-TYPES = ("uint8", "int16", "float32", "int64", "float64")
+TYPES = ("uint8", "float32", "int64")
 SHAPES = ((0, 3), (3, 0), (1, 1), (7, 300), (300, 7), (3, 2049), (4, 5, 6), (2, 1, 3, 2))
 
 
@@ -54,7 +54,7 @@ def test_sort_along_an_axis_in_other_ways(session):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize("dtype", ("M8[ns]", "m8[D]", ">M8[s]", "?"))
+@pytest.mark.parametrize("dtype", ("M8[ns]", ">m8[s]", "?"))
 def test_bools_dates_and_durations_sort(any_session, dtype):
     native = np.dtype(dtype).newbyteorder("=")
     for n in (0, 1, 500, 3000):

@@ -13,7 +13,7 @@ from clgeom.errors import InvalidInput
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
 @given(data=st.data())
 def test_searchsorted_is_that_of_numpy(any_session, data):
-    dtype = data.draw(st.sampled_from(("uint8", "int16", "float32", "int64", "float64")))
+    dtype = data.draw(st.sampled_from(("int16", "float32", "uint64")))
     name = st.sampled_from(sorted(DISTRIBUTIONS))
     n, m = data.draw(st.sampled_from((0, 1, 2, 500, 3001))), data.draw(st.sampled_from((0, 1, 700)))
     keys, needles = keys_of(data.draw(name), n, dtype), keys_of(data.draw(name), m, dtype, 1)

@@ -11,7 +11,7 @@ from clgeom import unique
 from clgeom.errors import InvalidInput
 from clgeom.sorting.radix.sort import Profiled
 
-TYPES = "uint8 int16 uint32 int64 float16 float32 float64".split()
+TYPES = "int16 uint32 float32 float64".split()
 #: Around the tile of the kernels, and the most keys that one launch sorts.
 SIZES = (0, 1, 2, 300, 2047, 2048, 2049, 5000)
 ALL = {"return_index": True, "return_inverse": True, "return_counts": True}
