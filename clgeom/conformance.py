@@ -49,7 +49,7 @@ class Case:
     """
 
     family: str
-    points: np.ndarray
+    points: NDArray[Any]
     corners: list[tuple[float, float]]
 
     @property

@@ -6,7 +6,11 @@ import functools
 import importlib.resources
 from dataclasses import dataclass
 
+from typing import Any
+
 import numpy as np
+
+from clgeom.runtime.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -17,10 +21,10 @@ class Cities:
     are tuples of str, `populations` is int32.
     """
 
-    points: np.ndarray
+    points: NDArray[Any]
     names: tuple[str, ...]
     countries: tuple[str, ...]
-    populations: np.ndarray
+    populations: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.points)

@@ -206,13 +206,13 @@ class VerticesOnDevice:
     def __len__(self) -> int:
         return self.count
 
-    def read(self) -> np.ndarray:
+    def read(self) -> NDArray[Any]:
         return read(self.points.session, self.ids, np.uint32, self.count).astype(np.int64)
 
-    def read_corners(self) -> np.ndarray:
+    def read_corners(self) -> NDArray[Any]:
         return self.corners_of(self.gather())
 
-    def corners_of(self, buffer) -> np.ndarray:
+    def corners_of(self, buffer) -> NDArray[Any]:
         return read(self.points.session, buffer, self.points.dtype, 2 * self.count).reshape(-1, 2)
 
     def gather(self):
@@ -241,11 +241,11 @@ class HullOnDevice(Hull):
         return len(self._found)
 
     @functools.cached_property
-    def vertices(self) -> np.ndarray:
+    def vertices(self) -> NDArray[Any]:
         return self._found.read()
 
     @functools.cached_property
-    def points(self) -> np.ndarray:
+    def points(self) -> NDArray[Any]:
         return self._found.corners_of(self._corners)
 
     def on_device(self) -> tuple[CLArray, CLArray]:

@@ -222,7 +222,7 @@ class ConvexHull:
     # Attributes, computed at the first access ----------------------------------------------------------------------
 
     @functools.cached_property
-    def points(self) -> np.ndarray:
+    def points(self) -> NDArray[Any]:
         return self._collected().astype(np.float64, copy=False)
 
     def _collected(self):
@@ -251,21 +251,21 @@ class ConvexHull:
         return np.argsort(np.maximum(self.vertices, np.roll(self.vertices, -1)), kind="stable")
 
     @functools.cached_property
-    def simplices(self) -> np.ndarray:
+    def simplices(self) -> NDArray[Any]:
         return np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)[self._edges]
 
     @functools.cached_property
-    def neighbors(self) -> np.ndarray:
+    def neighbors(self) -> NDArray[Any]:
         simplex = np.empty(self.nsimplex, self.vertices.dtype)
         simplex[self._edges] = np.arange(self.nsimplex)
         return np.stack([np.roll(simplex, -1), np.roll(simplex, 1)], axis=1)[self._edges]
 
     @functools.cached_property
-    def equations(self) -> np.ndarray:
+    def equations(self) -> NDArray[Any]:
         return edge_equations(self._corners)[self._edges]
 
     @functools.cached_property
-    def good(self) -> np.ndarray | None:
+    def good(self) -> NDArray[Any] | None:
         if self._options.seen_from is None:
             return None
         point = np.broadcast_to(self._collected()[self._options.seen_from], self._corners.shape)
@@ -274,7 +274,7 @@ class ConvexHull:
         return (seen == self._options.seen)[self._edges]
 
     @functools.cached_property
-    def coplanar(self) -> np.ndarray:
+    def coplanar(self) -> NDArray[Any]:
         if not self._options.coplanar:
             return np.empty((0, 3), np.int32)
         return self._on_edges()
@@ -295,11 +295,11 @@ class ConvexHull:
         return rows[np.argsort(rows[:, 0])].astype(self.vertices.dtype)
 
     @functools.cached_property
-    def min_bound(self) -> np.ndarray:
+    def min_bound(self) -> NDArray[Any]:
         return self._bounds().min(axis=0).astype(np.float64)
 
     @functools.cached_property
-    def max_bound(self) -> np.ndarray:
+    def max_bound(self) -> NDArray[Any]:
         return self._bounds().max(axis=0).astype(np.float64)
 
     def _bounds(self):

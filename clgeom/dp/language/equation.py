@@ -275,7 +275,7 @@ class Equation:
         with trace.deep_enough(self.name):
             return cell.shown_text(self)
 
-    def decision_dtype(self, shape: tuple[int, int]) -> np.dtype | None:
+    def decision_dtype(self, shape: tuple[int, int]) -> np.dtype[Any] | None:
         """The smallest type that holds a choice of a table of this shape, None without choices.
 
         An index is stored as index + 1 (DP_STORED_DECISION in kernels), since -1 stands for none.

@@ -14,7 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
-from clgeom.runtime.typing import ArrayLike, DeviceLike
+from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
 
 
 def _matrix_chain(M, i, j, d):
@@ -94,7 +94,7 @@ class MatrixChain:
     """
 
     multiplications: int
-    splits: np.ndarray | None = field(default=None, repr=False)
+    splits: NDArray[Any] | None = field(default=None, repr=False)
 
     @property
     def parenthesisation(self) -> str:
@@ -127,7 +127,7 @@ class AlphabeticTree:
     """
 
     cost: int | float
-    splits: np.ndarray | None = field(default=None, repr=False)
+    splits: NDArray[Any] | None = field(default=None, repr=False)
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class SearchTree:
     """
 
     cost: int | float
-    parents: np.ndarray | None = field(default=None, repr=False)
+    parents: NDArray[Any] | None = field(default=None, repr=False)
 
 
 def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = None) -> MatrixChain:

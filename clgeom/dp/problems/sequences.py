@@ -15,7 +15,7 @@ from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
 from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.typing import ArrayLike, DeviceLike
+from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
 
 Letters = TypeVar("Letters", str, bytes)
 METHODS = ("auto", "bits", "equation")
@@ -81,8 +81,8 @@ class CommonSubsequence:
     """
 
     length: int
-    a_indices: np.ndarray | None = field(default=None, repr=False)
-    b_indices: np.ndarray | None = field(default=None, repr=False)
+    a_indices: NDArray[Any] | None = field(default=None, repr=False)
+    b_indices: NDArray[Any] | None = field(default=None, repr=False)
     subsequence: Any = None
 
 

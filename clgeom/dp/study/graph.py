@@ -78,12 +78,12 @@ class DependencyGraph:
         return reached.reshape(self.shape)
 
     @property
-    def base_cases(self) -> np.ndarray:
+    def base_cases(self) -> NDArray[Any]:
         """The cells that read none, int64 of shape (k, 2)."""
         return self._places(np.flatnonzero(np.diff(self.starts) == 0))
 
     @cached_property
-    def depths(self) -> np.ndarray:
+    def depths(self) -> NDArray[Any]:
         """The longest path from each cell to a base case, int64 of the table's shape: its minimal stage.
 
         Raises
@@ -119,7 +119,7 @@ class DependencyGraph:
         return int(self.depths.max())
 
     @cached_property
-    def stages(self) -> tuple[np.ndarray, ...]:
+    def stages(self) -> tuple[NDArray[Any], ...]:
         """The minimal sequence of stages (Algorithm 1): for each the cells, int64 of shape (k, 2), row by row.
 
         All cells of a stage can be filled at the same time when those before are.

@@ -236,9 +236,9 @@ class HullBatch(Exchange, Generic[ArrayT]):
 
 @dataclass(frozen=True)
 class _OnHost:
-    vertices: np.ndarray
-    offsets: np.ndarray
-    points: np.ndarray
+    vertices: NDArray[Any]
+    offsets: NDArray[Any]
+    points: NDArray[Any]
 
 
 def _get(array):

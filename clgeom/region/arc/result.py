@@ -24,7 +24,7 @@ from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
-from clgeom.runtime.typing import ArrayLike, DTypeLike
+from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
 
 #: Most vertices of a region whose repr shows the area.
 SHOWN = 100_000
@@ -108,12 +108,12 @@ class Region(Exchange):
         return self._both()
 
     @property
-    def lower(self) -> np.ndarray:
+    def lower(self) -> NDArray[Any]:
         """The lower chain, from left to right (axis="y": the left one, from bottom to top); shape (l, 2)."""
         return self._turned(self._both()[0])
 
     @property
-    def upper(self) -> np.ndarray:
+    def upper(self) -> NDArray[Any]:
         """The upper chain, from left to right (axis="y": the right one, from bottom to top); shape (u, 2)."""
         return self._turned(self._both()[1])
 
@@ -149,7 +149,7 @@ class Region(Exchange):
     # Shape ------------------------------------------------------------------------------------------------------
 
     @functools.cached_property
-    def parts(self) -> tuple[np.ndarray, ...]:
+    def parts(self) -> tuple[NDArray[Any], ...]:
         """The parts of the region along its axis: arrays of shape (m, 2).
 
         A polygon is a ring of at least 3 vertices, counter-clockwise, not closed. A segment has its 2 ends, a point 1
@@ -160,12 +160,12 @@ class Region(Exchange):
         return tuple(part if self.axis == "x" or len(part) < 3 else _turned_round(part) for part in found)
 
     @property
-    def rings(self) -> list[np.ndarray]:
+    def rings(self) -> list[NDArray[Any]]:
         """The parts that are polygons."""
         return [part for part in self.parts if len(part) > 2]
 
     @property
-    def polygon(self) -> np.ndarray:
+    def polygon(self) -> NDArray[Any]:
         """The only polygon; InvalidInput unless there is exactly one part. See `parts`."""
         if len(self.parts) != 1 or len(self.parts[0]) < 3:
             raise InvalidInput(f"This region is not one polygon but has {len(self.parts)} parts: see Region.parts.")
@@ -316,7 +316,7 @@ class CrossRegion(Exchange):
         }
 
     @property
-    def parts(self) -> tuple[np.ndarray, ...]:
+    def parts(self) -> tuple[NDArray[Any], ...]:
         """Polygons as rings of vertices, counter-clockwise, not closed; segments; points. float64."""
         shapely = require_shapely()
         found = []
@@ -328,7 +328,7 @@ class CrossRegion(Exchange):
         return tuple(found)
 
     @property
-    def rings(self) -> list[np.ndarray]:
+    def rings(self) -> list[NDArray[Any]]:
         """The parts that are polygons."""
         return [part for part in self.parts if len(part) > 2]
 

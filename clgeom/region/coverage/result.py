@@ -33,19 +33,19 @@ class Hole:
     `owner` has the region of each. Islands of other regions inside the hole are cut out with it.
     """
 
-    column: np.ndarray
-    top: np.ndarray
-    bottom: np.ndarray
+    column: NDArray[Any]
+    top: NDArray[Any]
+    bottom: NDArray[Any]
     mask: int
     region: int
     runs: Runs
-    owner: np.ndarray
+    owner: NDArray[Any]
 
     @property
     def cells(self) -> int:
         return int((self.bottom - self.top + 1).sum())
 
-    def rings(self) -> tuple[np.ndarray, ...]:
+    def rings(self) -> tuple[NDArray[Any], ...]:
         """The boundary in columns and rows: the outer ring, then the rings of islands of the same region."""
         outer, *inner = sorted(trace_runs(self.column, self.top, self.bottom), key=twice_area, reverse=True)
         return outer, *(ring for ring in inner if self._region_of_island(ring) == self.region)
@@ -133,12 +133,12 @@ class CoverageRegion(Exchange):
         return self.grid.crs
 
     @functools.cached_property
-    def hole_rings(self) -> tuple[tuple[np.ndarray, ...], ...]:
+    def hole_rings(self) -> tuple[tuple[NDArray[Any], ...], ...]:
         """The boundary of each hole in columns and rows: its outer ring, then rings of islands that stay covered."""
         return tuple(hole.rings() for hole in self.holes)
 
     @functools.cached_property
-    def rings(self) -> tuple[np.ndarray, ...]:
+    def rings(self) -> tuple[NDArray[Any], ...]:
         """The outline in map coordinates: rings of shape (m, 2), float64, counter-clockwise, not closed.
 
         There is one ring, except for an empty region, and for a region in several pieces with axis="both".
@@ -148,7 +148,7 @@ class CoverageRegion(Exchange):
         return tuple(np.concatenate([ring[:1], ring[:0:-1]]) if turned else ring for ring in made)
 
     @property
-    def exterior(self) -> np.ndarray:
+    def exterior(self) -> NDArray[Any]:
         """The only ring of `rings`; no vertices for an empty region, InvalidInput for one in several pieces."""
         if len(self.rings) > 1:
             raise InvalidInput(f"This region is in {len(self.rings)} pieces: see CoverageRegion.rings.")
@@ -293,10 +293,10 @@ class Group:
     """
 
     chains: Chains
-    maps: np.ndarray
-    levels: np.ndarray
-    parts: np.ndarray
-    cells: np.ndarray | None = None
+    maps: NDArray[Any]
+    levels: NDArray[Any]
+    parts: NDArray[Any]
+    cells: NDArray[Any] | None = None
     holes: dict | None = None
     across: list | None = None
 
