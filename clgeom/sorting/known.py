@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.call import recording
+from clgeom.sorting.bins import bincount, histogram
 from clgeom.sorting.radix.sort import argsort, sort
+from clgeom.sorting.search import searchsorted
 from clgeom.sorting.shellsort.sort import shellsort
+from clgeom.sorting.take import take
+from clgeom.sorting.unique import unique
 
 
 def _keys(n):
@@ -43,6 +47,40 @@ def segments(session, dtype) -> bool:
         return np.array_equal(
             argsort(few >> np.uint32(27), device=session), np.argsort(few >> 27, kind="stable")
         ) and np.array_equal(sort(few, offsets=offsets, device=session), expected)
+
+
+def distinct(session, dtype) -> bool:
+    """Whether distinct keys are found, with their first indices, inverse indices and counts."""
+    keys = (_keys(3_000) >> np.uint32(21)).astype(np.float32)
+    options = {"return_index": True, "return_inverse": True, "return_counts": True}
+    return all(map(np.array_equal, unique(keys, device=session, **options), np.unique(keys, **options)))
+
+
+def searches(session, dtype) -> bool:
+    """Whether keys are found among sorted ones, rows taken, and columns sorted."""
+    import pyopencl.array as cl_array
+
+    keys, numbers = np.sort(_keys(500)), _keys(3_000)
+    table = (numbers >> np.uint32(28)).reshape(300, 10)
+    rows = (numbers % 300).astype(np.int64)
+    there, places = (cl_array.to_device(session.queue, array) for array in (table, rows))
+    return (
+        np.array_equal(searchsorted(keys, numbers, device=session), np.searchsorted(keys, numbers))
+        and np.array_equal(take(there, places, axis=0, device=session).get(), table[rows])
+        and np.array_equal(argsort(there, axis=0, device=session).get(), np.argsort(table, axis=0, kind="stable"))
+    )
+
+
+def bins(session, dtype) -> bool:
+    """Whether numbers are counted, and values in bins."""
+    import pyopencl.array as cl_array
+
+    numbers = (_keys(3_000) >> np.uint32(22)).astype(np.int32)
+    there = cl_array.to_device(session.queue, numbers.astype(np.float32))
+    counts = histogram(there, 16, device=session)[0].get()
+    return np.array_equal(bincount(numbers, device=session), np.bincount(numbers)) and np.array_equal(
+        counts, np.histogram(numbers, 16)[0]
+    )
 
 
 def shellsorts(session, dtype) -> bool:
