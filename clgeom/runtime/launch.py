@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit
+from clgeom.errors import DeviceError, DeviceLimit
 from clgeom.runtime import staging
 from clgeom.runtime.build import kernel_of
 from clgeom.runtime.call import current, loading
@@ -343,6 +343,9 @@ def follow(session, queue, events=()) -> None:
     import pyopencl as cl
 
     events = list(events)
+    failed = min((event.command_execution_status for event in events), default=0)
+    if failed < 0:  # PoCL 3.0 would wait for ever
+        raise DeviceError(f"A command that must end first has failed on {session.profile.name}, with status {failed}.")
     if queue is not None and queue != session.queue:
         events.append(cl.enqueue_marker(queue))
         queue.flush()  # else the session's queue might wait for commands that never begin
