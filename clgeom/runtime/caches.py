@@ -109,7 +109,7 @@ def noted(name: str) -> dict:
     """The note of this name; empty where there is none or it is unreadable."""
     try:
         found = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -133,11 +133,12 @@ def kept(name: str) -> str | None:
 
 def keep(name: str, text: str) -> None:
     """Keep a text for later processes. When there are too many, all go. A failure to write is ignored."""
-    into = folder() / "texts"
+    into, present = folder() / "texts", ()
     with contextlib.suppress(OSError):
         present = os.listdir(into)
-        for old in present if len(present) >= MOST_TEXTS else ():
-            (into / old).unlink(missing_ok=True)
+    for old in present if len(present) >= MOST_TEXTS else ():
+        with contextlib.suppress(OSError):
+            (into / old).unlink()
     _write(into / name, f"{digest_of(text)}\n{text}")
 
 
@@ -155,5 +156,7 @@ def _write(path, text):
             with open(number, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
             os.replace(made, path)
-        except OSError:
-            os.unlink(made)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(made)
+            raise

@@ -38,7 +38,7 @@ def native_array(session, array, *, caller: str, name: str):
     -------
     pyopencl.array.Array
         Contiguous, in native byte order, at an offset where a sub-buffer may begin. The commands that fill it have run,
-        or are enqueued in the session's queue.
+        or are enqueued in the session's queue. A copy is on the array's queue, which waits for them.
     """
     if array.context != session.context:
         raise InvalidInput(
@@ -73,6 +73,17 @@ def complete(session, array) -> None:
         follow(session, array.queue, array.events)
 
 
+def let_change(session, sources) -> None:
+    """Let arrays change, or go, only after the session's commands, which read them."""
+    from clgeom.runtime.launch import finish, precede
+
+    if not all(map(is_kept, sources)):
+        finish(session)
+    for queue in dict.fromkeys(source.queue for source in sources):
+        if queue != session.queue:
+            precede(session, queue)
+
+
 def buffer_of(array):
     """The memory of a `native_array`, from its first item on."""
     return part_of(array.base_data, array.offset, array.nbytes) if array.offset else array.base_data
@@ -94,6 +105,16 @@ def in_buffer(array) -> bool:
     import pyopencl as cl
 
     return isinstance(array.base_data, cl.MemoryObjectHolder)
+
+
+def is_kept(array) -> bool:
+    """Whether the driver keeps an array's memory until the commands that use it have ended, also if the array goes.
+
+    Of shared virtual memory, and of buffers in memory of the host, it does not.
+    """
+    import pyopencl as cl
+
+    return in_buffer(array) and not array.base_data.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR
 
 
 def _allocation(array):
@@ -127,10 +148,8 @@ def _begins_a_buffer(session, array):
 
 
 def _copied(session, array, swapped):
-    """A copy of an array, contiguous and in native byte order, in pooled memory of the session's queue."""
-    import pyopencl.array as cl_array
-
-    from clgeom.runtime.launch import allocate, copy
+    """A copy of an array, contiguous and in native byte order, in pooled memory."""
+    from clgeom.runtime.launch import allocate, as_array, copy
 
     buffer = allocate(session, array.nbytes)
     if array.flags.c_contiguous and not swapped and in_buffer(array):
@@ -138,7 +157,8 @@ def _copied(session, array, swapped):
     else:
         _gather(session, array, swapped, buffer)
     dtype = array.dtype.newbyteorder("=") if swapped else array.dtype
-    return cl_array.Array(session.queue, array.shape, dtype, data=buffer)
+    wait = array.queue is None or not is_kept(array)
+    return as_array(session, buffer, array.shape, dtype, queue=array.queue, wait=wait)
 
 
 def _gather(session, array, swapped, buffer):

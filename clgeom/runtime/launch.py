@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit
+from clgeom.errors import DeviceError, DeviceLimit
 from clgeom.runtime import staging
 from clgeom.runtime.build import kernel_of
 from clgeom.runtime.call import current, loading
@@ -314,17 +314,28 @@ def finish(session, queue=None) -> None:
         (queue or session.queue).finish()
 
 
-def precede(session, queue) -> None:
-    """Let what another queue runs next come after the session's commands; without a queue, wait for them."""
+def precede(session, queue) -> list:
+    """Let what another queue runs next come after the session's commands; without a queue, wait for them.
+
+    Returns events for `pyopencl.array.Array.events`, that further queues may wait for.
+    """
     import pyopencl as cl
 
     if queue is None:
         finish(session)
-    elif queue != session.queue:
-        with failures(session.device, "end what was launched"):
-            marker = cl.enqueue_marker(session.queue)
-            session.queue.flush()  # else the other queue might wait for commands that never begin
+        return []
+    with failures(session.device, "end what was launched"):
+        marker = cl.enqueue_marker(session.queue)
+        session.queue.flush()  # else another queue might wait for commands that never begin
+        if queue != session.queue:
             cl.enqueue_barrier(queue, wait_for=[marker])
+    return [marker]
+
+
+def changed(session, array) -> None:
+    """Let what an array's queue runs next, and what waits for its events, come after the session's commands."""
+    for event in precede(session, array.queue):
+        array.add_event(event)
 
 
 def follow(session, queue, events=()) -> None:
@@ -332,6 +343,9 @@ def follow(session, queue, events=()) -> None:
     import pyopencl as cl
 
     events = list(events)
+    failed = min((event.command_execution_status for event in events), default=0)
+    if failed < 0:  # PoCL 3.0 would wait for ever
+        raise DeviceError(f"A command that must end first has failed on {session.profile.name}, with status {failed}.")
     if queue is not None and queue != session.queue:
         events.append(cl.enqueue_marker(queue))
         queue.flush()  # else the session's queue might wait for commands that never begin
@@ -354,14 +368,14 @@ def as_array(session, buffer, shape, dtype, *, queue=None, wait=True):
     """A pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
 
     It need not `wait` where no command reads memory of the host, which might go before it runs: what the caller's queue
-    runs next comes after our commands.
+    runs next, and what waits for the array's events, comes after our commands.
     """
     import pyopencl.array as cl_array
 
     queue = queue or session.queue
-    precede(session, None if wait else queue)
+    events = precede(session, None if wait else queue)
     session.pool.hold(buffer, queue)
-    return cl_array.Array(queue, shape, dtype, data=buffer)
+    return cl_array.Array(queue, shape, dtype, data=buffer, events=events)
 
 
 def to_array(session, values: np.ndarray, *, queue=None):

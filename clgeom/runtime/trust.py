@@ -12,6 +12,7 @@ import contextvars
 import functools
 import hashlib
 import importlib
+import os
 import sys
 import threading
 
@@ -40,8 +41,10 @@ TRIALS = {
     ),
     ("clgeom.sorting.known", "narrow"): ("sorting/radix/radix_values", "sorting/radix/radix_runs"),
     ("clgeom.sorting.known", "segments"): ("sorting/radix/radix_segments",),
-    ("clgeom.sorting.known", "distinct"): ("sorting/unique_count", "sorting/unique_emit", "sorting/unique_runs"),
-    ("clgeom.sorting.known", "searches"): ("sorting/search_sorted", "sorting/take_rows", "sorting/row_indices"),
+    ("clgeom.sorting.known", "rows"): ("sorting/row_indices",),
+    ("clgeom.sorting.known", "takes"): ("sorting/take_rows",),
+    ("clgeom.sorting.known", "uniques"): ("sorting/unique_count", "sorting/unique_emit", "sorting/unique_runs"),
+    ("clgeom.sorting.known", "searches"): ("sorting/search_sorted",),
     ("clgeom.sorting.known", "bins"): ("sorting/bin_counts", "sorting/bin_sums", "sorting/key_range"),
     ("clgeom.sorting.known", "shellsorts"): ("sorting/shellsort",),
     ("clgeom.region.known", "points"): ("region/arc",),
@@ -63,6 +66,9 @@ NOTE = "trials"
 #: files and modules, the end of the interpreter.
 FROM_WRONG_RESULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 OURS = {"clgeom", "numpy", "pyopencl", "mako", *sys.stdlib_module_names}
+
+#: Options for all builds of a process, which pyopencl and PoCL read. They may change what kernels compute.
+BUILD_VARIABLES = ("PYOPENCL_BUILD_OPTIONS", "POCL_EXTRA_BUILD_FLAGS")
 
 _verdicts: dict = {}  # of this process: (device, trial, type) -> whether all results were correct
 _trying = threading.local()
@@ -179,12 +185,14 @@ def _name(trial, dtype=None):
 
 @functools.cache
 def _digest(trial) -> str:
-    """A digest of a trial's kernels, their headers and their policies."""
+    """A digest of a trial's kernels, their headers and their policies, and of options for all builds."""
     return _digest_of(_kernels_of(trial))
 
 
 def _digest_of(kernels) -> str:
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
+    for name in filter(os.environ.get, BUILD_VARIABLES):
+        digest.update(os.fsencode(f"{name}={os.environ[name]}"))
     for kernel in kernels:
         for text in dict.fromkeys(sources.template(kernel, variant) for variant in ("group", "serial")):
             digest.update(sources.inline_headers(text).encode())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.call import recording
+from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.launch import to_array
 from clgeom.sorting.bins import bincount, histogram
 from clgeom.sorting.radix.sort import argsort, sort
 from clgeom.sorting.search import searchsorted
@@ -49,37 +51,47 @@ def segments(session, dtype) -> bool:
         ) and np.array_equal(sort(few, offsets=offsets, device=session), expected)
 
 
-def distinct(session, dtype) -> bool:
-    """Whether distinct keys are found, with their first indices, inverse indices and counts."""
-    keys = (_keys(3_000) >> np.uint32(21)).astype(np.float32)
-    options = {"return_index": True, "return_inverse": True, "return_counts": True}
-    return all(map(np.array_equal, unique(keys, device=session, **options), np.unique(keys, **options)))
+def rows(session, dtype) -> bool:
+    """Whether indices along an axis count from the first key of their row."""
+    table = _keys(3_000).reshape(30, 100)
+    found = argsort(to_array(session, table), device=session)
+    return np.array_equal(fetched(found), np.argsort(table, kind="stable"))
+
+
+def takes(session, dtype) -> bool:
+    """Whether rows are picked by indices of either sign, and one that is out of range is found."""
+    table, at = _keys(3_000).reshape(1000, 3), (_keys(500) % 2000).astype(np.int32) - 1000
+    there, indices = to_array(session, table), to_array(session, at)
+
+    def picked(mode):
+        return fetched(take(there, indices, axis=0, mode=mode, device=session))
+
+    return all(np.array_equal(picked(mode), np.take(table, at, 0, mode=mode)) for mode in ("raise", "wrap", "clip"))
+
+
+def uniques(session, dtype) -> bool:
+    """Whether distinct keys, the first of each, their places and their counts are found."""
+    keys = _keys(5_000) >> np.uint32(20)
+    wanted = {"return_index": True, "return_inverse": True, "return_counts": True}
+    return all(map(np.array_equal, unique(keys, device=session, **wanted), np.unique(keys, **wanted)))
 
 
 def searches(session, dtype) -> bool:
-    """Whether keys are found among sorted ones, rows taken, and columns sorted."""
-    import pyopencl.array as cl_array
-
-    keys, numbers = np.sort(_keys(500)), _keys(3_000)
-    table = (numbers >> np.uint32(28)).reshape(300, 10)
-    rows = (numbers % 300).astype(np.int64)
-    there, places = (cl_array.to_device(session.queue, array) for array in (table, rows))
-    return (
-        np.array_equal(searchsorted(keys, numbers, device=session), np.searchsorted(keys, numbers))
-        and np.array_equal(take(there, places, axis=0, device=session).get(), table[rows])
-        and np.array_equal(argsort(there, axis=0, device=session).get(), np.argsort(table, axis=0, kind="stable"))
+    """Whether keys are found among others, before and behind equal ones."""
+    hay, needles = np.sort(_keys(3_000) >> np.uint32(20)), _keys(1_000) >> np.uint32(20)
+    return all(
+        np.array_equal(searchsorted(hay, needles, side=side, device=session), np.searchsorted(hay, needles, side))
+        for side in ("left", "right")
     )
 
 
 def bins(session, dtype) -> bool:
-    """Whether numbers are counted, and values in bins."""
-    import pyopencl.array as cl_array
-
-    numbers = (_keys(3_000) >> np.uint32(22)).astype(np.int32)
-    there = cl_array.to_device(session.queue, numbers.astype(np.float32))
-    counts = histogram(there, 16, device=session)[0].get()
-    return np.array_equal(bincount(numbers, device=session), np.bincount(numbers)) and np.array_equal(
-        counts, np.histogram(numbers, 16)[0]
+    """Whether keys are counted, one by one and between edges, and the least and the greatest are found."""
+    keys = _keys(5_000) >> np.uint32(22)
+    counts = bincount(to_array(session, keys), device=session)
+    between = histogram(keys, [3, 10, 200, 201, 900], device=session)[0]
+    return np.array_equal(fetched(counts), np.bincount(keys)) and np.array_equal(
+        between, np.histogram(keys, [3, 10, 200, 201, 900])[0]
     )
 
 

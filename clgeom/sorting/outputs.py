@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.device_arrays import buffer_of, complete, is_device_array, share_memory
-from clgeom.runtime.launch import allocate, as_array, copy, finish, in_place, precede, read, show_host
+from clgeom.runtime.device_arrays import buffer_of, complete, is_device_array, let_change, share_memory
+from clgeom.runtime.launch import allocate, as_array, changed, copy, finish, in_place, read, show_host
 
 #: Most candidates that `numpy.shares_memory` tries for overlapping entries.
 MOST_WORK = 1_000_000
@@ -34,7 +34,7 @@ class Output:
         self.on_device = is_device_array(sources[0])
         self.host = self.buffer = None
         if self.on_device:
-            self.queues = [s.queue for s in sources]
+            self.sources = sources
             if out is not None:
                 complete(session, out)
             usable = out is not None and not out.offset and not any(share_memory(out, s) for s in sources)
@@ -64,14 +64,13 @@ class Output:
     def _on_device(self):
         if self.wait:
             finish(self.session)
-        for queue in dict.fromkeys(self.queues):  # the sources may change only after the commands that read them
-            precede(self.session, queue)
+        let_change(self.session, self.sources)
         if self.out is None:
-            queue = next(filter(None, self.queues), self.session.queue)
+            queue = next((s.queue for s in self.sources if s.queue is not None), self.session.queue)
             return as_array(self.session, self.buffer, (self.n,), self.dtype, queue=queue, wait=False)
         if self.n and self.buffer is not self.out.base_data:
             copy(self.session, self.buffer, self.out.base_data, self.out.nbytes, at=self.out.offset)
-        precede(self.session, self.out.queue)
+        changed(self.session, self.out)
         return self.out
 
 
@@ -90,7 +89,7 @@ def into_any(session, out, result):
     if out.size:
         complete(session, out)
         copy(session, buffer_of(result), out.base_data, out.nbytes, at=out.offset)
-        precede(session, out.queue)
+        changed(session, out)
     return out
 
 

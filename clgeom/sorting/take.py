@@ -9,7 +9,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import MOST_ITEMS, c_name, host_values, session_of
-from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
 from clgeom.runtime.launch import allocate, as_array, fill, read, run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike
@@ -106,12 +106,12 @@ def _out_of_range(index, at, rows):
 
 def taken(session, values, indices, rows, row_shape, mode="clip"):
     """Rows of an array on the device, of any width, as a new array there. `indices` are on the device, too."""
+    sources, queue = (values, indices), values.queue or session.queue
     table = native_array(session, values, caller="take", name="values")
     indices = native_array(session, indices, caller="take", name="indices")
     shape = (*indices.shape, *row_shape)
     n, row_bytes = indices.size, int(np.prod(row_shape, dtype=np.int64)) * table.dtype.itemsize
     out = allocate(session, max(n * row_bytes, 1))
-    queue = values.queue or session.queue
     if n and row_bytes:
         if n >= MOST_ITEMS:
             raise wrong("indices", "take", f"fewer than {MOST_ITEMS:,} on the device", f"{n:,}")
@@ -138,4 +138,5 @@ def taken(session, values, indices, rows, row_shape, mode="clip"):
                 index = fetched(indices.reshape(n)[at : at + 1])[0]
                 where = ", ".join(map(str, np.unravel_index(at, indices.shape)))
                 raise _out_of_range(index, where, rows)
+    let_change(session, sources)
     return as_array(session, out, shape, table.dtype, queue=queue, wait=False)

@@ -83,6 +83,10 @@ def test_prepare_finds_a_place_of_the_users_own(tmp_path, monkeypatch):
     assert other != own and other.parent == tmp_path and stat.S_IMODE(other.stat().st_mode) == 0o700
 
 
+def _interrupt(*arguments):
+    raise KeyboardInterrupt
+
+
 def test_notes(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     if caches.folder().parent != tmp_path:
@@ -91,9 +95,13 @@ def test_notes(tmp_path, monkeypatch):
     caches.note("thing", {"a": [1, 2]})
     assert caches.noted("thing") == {"a": [1, 2]}
     assert [path.name for path in caches.folder().iterdir()] == ["thing.json"]
-    for text in ("{", "[]", "\xff"):
+    for text in ("{", "[]", "\xff", "[" * 200_000):
         (caches.folder() / "thing.json").write_bytes(text.encode("latin-1"))
         assert caches.noted("thing") == {}
+    with monkeypatch.context() as interrupted, pytest.raises(KeyboardInterrupt):
+        interrupted.setattr(os, "replace", _interrupt)
+        caches.note("thing", {"a": 1})
+    assert [path.name for path in caches.folder().iterdir()] == ["thing.json"]
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
     caches.note("thing", {})
     assert caches.noted("thing") == {}
@@ -117,6 +125,11 @@ def test_texts(tmp_path, monkeypatch):
     for i in range(5):
         caches.keep(str(i), text)
         assert caches.kept(str(i)) == text and len(os.listdir(path.parent)) <= 3
+    for i in range(3):  # which are not removed, and others are all the same
+        (path.parent / f"folder {i}").mkdir()
+    for i in range(20):
+        caches.keep(f"{i} besides", text)
+    assert sum(one.is_file() for one in path.parent.iterdir()) == 1
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
     caches.keep(name, text)
     assert caches.kept(name) is None

@@ -11,7 +11,7 @@ import pytest
 
 import clgeom
 from clgeom import dp, radio
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceError, InvalidInput
 from clgeom.runtime.arrays import as_device_points, as_device_values, session_of
 from clgeom.runtime.device_arrays import fetched, is_device_array, overlap, share_memory
 from clgeom.runtime.launch import read
@@ -157,6 +157,19 @@ def test_what_another_queue_does_comes_first(session):
     assert clgeom.sort(given, out=out) is out
     out.queue.finish()
     np.testing.assert_array_equal(out.get(), np.sort(values))
+
+
+def test_arrays_whose_commands_have_failed_are_refused(session):
+    """And the session goes on."""
+    values, failed = some("float32"), cl.UserEvent(session.context)
+    failed.set_status(-5)
+    array, out = there(session, values), there(session, values)
+    array.add_event(failed)
+    with pytest.raises(DeviceError, match="must end first has failed on .*, with status -5"):
+        clgeom.sort(array)
+    with pytest.raises(DeviceError):
+        clgeom.sort(out, out=array)
+    np.testing.assert_array_equal(clgeom.sort(out).get(), np.sort(values))
 
 
 def test_overlap(session):

@@ -251,8 +251,8 @@ class Watched:
                         self.faults.append(buffer)
             return buffer
 
-        def marked(session, queue, part, bound, *options):
-            result = enqueued(session, queue, part, bound, *options)
+        def marked(session, queue, part, bound, *rest):
+            result = enqueued(session, queue, part, bound, *rest)
             if queue != session.queue:
                 note(
                     cl.enqueue_marker(queue),

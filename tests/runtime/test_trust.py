@@ -436,3 +436,6 @@ def test_what_is_remembered(fresh, monkeypatch):
         assert known() and len(asked) == 4
     monkeypatch.setattr(sources, "header", lambda name: "// another")
     assert known() and known() and len(asked) == 5
+    for times, name in enumerate(trust.BUILD_VARIABLES, 6):  # fast arithmetic gives orient2d other signs
+        monkeypatch.setenv(name, "-cl-fast-relaxed-math")
+        assert known() and known() and len(asked) == times

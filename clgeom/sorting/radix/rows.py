@@ -7,7 +7,7 @@ import numpy as np
 from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arrays import c_name, host_values
 from clgeom.runtime.device_arrays import buffer_of, is_device_array, native_array
-from clgeom.runtime.launch import run
+from clgeom.runtime.launch import changed, run
 from clgeom.runtime.plan import Plan, Step
 
 
@@ -82,4 +82,5 @@ class Rows:
                 bytes_moved=2 * indices.nbytes,
             )
             run(self.session, Plan(step), indices=buffer_of(indices))
+            changed(self.session, indices)
         return indices
