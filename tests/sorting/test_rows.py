@@ -57,6 +57,15 @@ def test_sort_along_an_axis_in_other_ways(session):
     np.testing.assert_array_equal(narrow, np.argsort(keys, kind="stable"))
 
 
+@pytest.mark.settings("small_allocations")
+def test_index_type_of_keys_beyond_one_allocation(any_session):
+    keys = keys_of("few", 1 << 18, np.float64)
+    for shape, axis in ((keys.shape, 0), ((2, -1), 1)):
+        found = argsort(keys.reshape(shape), axis=axis, index_type="uint32", device=any_session)
+        assert found.dtype == np.uint32
+        np.testing.assert_array_equal(found, np.argsort(keys.reshape(shape), axis, kind="stable"))
+
+
 def test_slices_on_the_device_as_flat_arrays(session):
     keys = keys_of("random", 600, np.float32).reshape(20, 30)
     there = device_array(session, keys)

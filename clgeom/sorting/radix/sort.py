@@ -491,6 +491,8 @@ def _sorted_in_chunks(call):
             indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
     keys = None if call.caller == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
+    if call.caller == "argsort":
+        payload = payload.astype(call.payload_type, copy=False)
     # both are copies: out may be the keys or the values, also exchanged
     return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload)
 
