@@ -473,17 +473,8 @@ def _sorted_in_chunks(call):
         inside = offsets[first : last + 1] - begin if end - begin <= most else None
         for start in range(begin, end, most):
             stop = min(start + most, end)
-            part = Call(
-                "argsort",
-                call.keys[start:stop],
-                None,
-                call.order.descending,
-                None,
-                inside,
-                call.key_bits,
-                call.session,
-                False,
-            )
+            options = inside, call.key_bits, call.session, False
+            part = Call("argsort", call.keys[start:stop], None, call.order.descending, None, *options)
             indices[start:stop] = _sorted(part)[1] + start
         if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
             found = indices[begin:end]
