@@ -68,6 +68,8 @@ def take(
     flat = axis is None
     rows, row_shape = (values.size, ()) if flat else (values.shape[0], values.shape[1:])
     _check_rows(rows, indices.size)
+    if 0 in row_shape:  # no kernel sees the indices
+        _on_the_host(np.empty((rows, 0)), fetched(indices), 0, mode)
     return taken(session, values, indices, rows, row_shape, mode)
 
 

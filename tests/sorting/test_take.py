@@ -106,6 +106,14 @@ def test_indices_far_out_of_range(session):
             np.testing.assert_array_equal(take(*there, mode=mode, device=session).get(), rows)
 
 
+def test_rows_without_values(session):
+    values = np.zeros((3, 0))
+    for place in (np.asarray, lambda host: device_array(session, host)):
+        assert take(place(values), place(np.array([2, 0])), axis=0).shape == (2, 0)
+        with pytest.raises(InvalidInput, match=r"'indices' parameter of take must be within -3 and 2. Got 7 at \[1\]"):
+            take(place(values), place(np.array([0, 7])), axis=0)
+
+
 def test_take_of_nothing_and_of_other_places(session):
     with pytest.raises(InvalidInput, match="must be empty for no values. Got 2 of them"):
         take([], [0, 1])
