@@ -103,7 +103,7 @@ def test_ordered_keys_of_edges(dtype):
 
 
 def test_edges_of_many_bins_take_little_time():
-    """The processor's time, of 0.1 s; by Python's integers it was 8 s."""
+    """The processor's time, of 0.1 s; by Python's integers it was 3.6 s."""
     edges = np.linspace(1, 2, 100_001)
     begin = time.process_time()
     first, last = bins._thresholds(KeyOrder(np.float64), edges)
