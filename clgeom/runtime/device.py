@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 from clgeom.errors import ClgeomError, InvalidInput, NoDevice
@@ -261,7 +261,9 @@ def as_session(device=None) -> Session:
     if isinstance(device, Session):
         return device
     key = os.environ.get("CLGEOM_DEVICE") if device is None else device
-    if not isinstance(key, Hashable):
+    try:
+        hash(key)
+    except TypeError:
         _choose(device)  # which says what a device may be
     session = _sessions.get(key)
     if session is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, is_integer
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import as_device_values, c_name, host_values
 from clgeom.runtime.device_arrays import fetched, is_device_array
@@ -74,12 +74,17 @@ def bincount(
     if low < 0:
         raise wrong("numbers", caller, "at least 0", str(low))
     bins = max(int(high) + 1, least)
-    if bins * 4 > session.profile.max_alloc_bytes or bins >= 1 << 31:
-        raise DeviceLimit(f"bincount would have {bins:,} counts, more than {session.profile.name} holds in one array.")
+    _check_room(session, bins, caller=caller)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
     first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
     return counts_of(session, keys, order, np.array([first]), last, bins, number, edges=False)
+
+
+def _check_room(session, bins, *, caller):
+    """Refuse more counts than the device holds."""
+    if bins * 4 > session.profile.max_alloc_bytes or bins >= 1 << 31:
+        raise DeviceLimit(f"{caller} would have {bins:,} counts, more than {session.profile.name} holds in one array.")
 
 
 def histogram(
@@ -157,6 +162,10 @@ def _edges(session, keys, bins, range):
     caller = "histogram"
     if is_device_array(bins):
         bins = fetched(bins)
+    if is_integer(bins):
+        _check_room(session, int(bins), caller=caller)
+    elif not isinstance(bins, str):
+        bins = host_values(bins, caller=caller, name="bins", expected="a number of bins, or their edges")
     if isinstance(bins, str) and is_device_array(keys):
         raise wrong("bins", caller, "a number or edges for values on the device", repr(bins))
     given, unnamed = keys, not isinstance(bins, str)
@@ -202,18 +211,22 @@ def _thresholds(order, edges):
     ends = (-np.inf, np.inf) if order.floating else (info.min, info.max)
     least, most = (int(digit) for digit in order.digits(np.array(ends, order.dtype)))
 
-    def first_key(bounds, holds):
-        low, high = (np.full(len(bounds), end, object) for end in (least, most + 1))
-        while (low < high).any():
-            middle = (low + high) // 2
-            keys = order.keys_of_digits(np.minimum(middle, most).astype(order.storage)).astype(common)
-            found = holds(keys, bounds) | (low >= high)
-            high, low = np.where(found, np.minimum(middle, high), high), np.where(found, low, middle + 1)
-        return low
+    def first_keys(bounds, holds):
+        """For each bound that this holds for at all, the least ordered key that it holds for."""
 
-    first = first_key(bounds[:-1], np.greater_equal)
-    after = int(first_key(bounds[-1:], np.greater)[0])
-    first = first[first <= most].astype(order.storage)
+        def hold(digits):
+            return holds(order.keys_of_digits(digits.astype(order.storage)).astype(common), bounds)
+
+        low, high = (np.full(len(bounds), end, np.uint64) for end in (least, most))
+        while (low < high).any():
+            middle = low + ((high - low) >> np.uint64(1))
+            found = hold(middle)
+            low = np.where(found | (low >= high), low, middle + np.uint64(1))
+            high = np.where(found, middle, high)
+        return low[hold(low)]
+
+    first = first_keys(bounds[:-1], np.greater_equal).astype(order.storage)
+    after = int(next(iter(first_keys(bounds[-1:], np.greater)), most + 1))
     return first, None if after == least else order.storage.type(after - 1)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.arrays import host_values, session_of
-from clgeom.runtime.device_arrays import is_device_array, native_array
+from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import to_array
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.radix.call import Call
+from clgeom.sorting.radix.rows import flat
 from clgeom.sorting.radix.sort import most_at_once, sorted_and_payload
 
 
@@ -25,17 +26,6 @@ def flat_keys(keys, device, *, caller: str, name: str = "keys"):
     keys = array_of_keys(keys, caller=caller, name=name)
     session, shape = session_of(keys, device), keys.shape
     return flat(session, keys, caller=caller, name=name), shape, session
-
-
-def flat(session, array, *, caller: str, name: str):
-    """An array in one dimension, in C order."""
-    if array.ndim == 1:
-        return array
-    if not is_device_array(array):
-        return np.ravel(array)
-    if array.size == 0:
-        return array.reshape(0) if array.flags.c_contiguous else array[(0,) * (array.ndim - 1)][:0]
-    return native_array(session, array, caller=caller, name=name).reshape(array.size)
 
 
 def sorted_for_kernels(session, keys, *, caller: str, order: bool):

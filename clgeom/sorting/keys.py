@@ -178,7 +178,7 @@ def index_dtype(index_type, on_device: bool, *, caller: str) -> np.dtype:
         return INDEX_TYPES[on_device]
     try:
         dtype = np.dtype(index_type)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # as of "(2,"
         dtype = None
     if dtype not in INDEX_TYPES:
         raise wrong("index_type", caller, "int64 or uint32", repr(index_type))

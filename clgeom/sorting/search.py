@@ -13,10 +13,11 @@ from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.sorting.family import array_of_keys, flat
+from clgeom.sorting.family import array_of_keys
 from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, index_dtype
 from clgeom.sorting.outputs import Output
 from clgeom.sorting.radix.passes import survey_plan, surveyed
+from clgeom.sorting.radix.rows import flat
 
 #: The order of the haystack is tested if it has at most so many keys for each needle.
 TESTED = 8

@@ -74,7 +74,7 @@ def topk(
     if not is_device_array(keys):
         return TopK(keys[indices], indices.copy())
     indices = indices.copy() if k else indices
-    return TopK(take(keys, indices, mode="clip", device=session) if k else keys[:0], indices)
+    return TopK(take(keys, indices, mode="clip", device=session), indices)
 
 
 def partition(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import MOST_ITEMS, c_name, host_values, session_of
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
@@ -53,7 +53,7 @@ def take(
     [[30, 10], [30, 20]]
     """
     mode = one_of(mode, ("raise", "wrap", "clip"), "mode", caller="take")
-    if axis is not None and (isinstance(axis, bool) or axis != 0):
+    if axis is not None and not (is_integer(axis) and axis == 0):
         raise wrong("axis", "take", "None or 0", repr(axis))
     there = is_device_array(values)
     if is_device_array(indices) != there:
@@ -68,6 +68,8 @@ def take(
     flat = axis is None
     rows, row_shape = (values.size, ()) if flat else (values.shape[0], values.shape[1:])
     _check_rows(rows, indices.size)
+    if 0 in row_shape:  # no kernel sees the indices
+        _on_the_host(np.empty((rows, 0)), fetched(indices), 0, mode)
     return taken(session, values, indices, rows, row_shape, mode)
 
 
@@ -97,7 +99,12 @@ def _on_the_host(values, indices, axis, mode):
         if low < -rows or high >= rows:
             at = np.unravel_index(int(indices.argmin() if low < -rows else indices.argmax()), indices.shape)
             raise _out_of_range(indices[at], ", ".join(map(str, at)), rows)
-    return np.take(values, indices.astype(np.int64) if indices.dtype.kind == "u" else indices, axis, mode=mode)
+    indices = indices.astype(np.uint64 if indices.dtype.kind == "u" else np.int64, copy=False)
+    if mode == "wrap":  # NumPy adds or subtracts the number of rows until the index is one
+        indices = indices % rows if indices.size else indices
+    elif mode == "clip" and indices.dtype.kind == "u":
+        indices = np.minimum(indices, max(rows - 1, 0))
+    return np.take(values, indices.astype(np.int64, copy=False), axis, mode=mode)
 
 
 def _out_of_range(index, at, rows):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from clouds import cloud
+from sort_keys import device_array
 
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
@@ -124,12 +125,20 @@ def test_unknown_device_lists_what_is_present():
     assert "\n" not in text
 
 
-@pytest.mark.parametrize("something", (5, 1.5, True, b"pocl", [], {}, ["pocl"]))
+@pytest.mark.parametrize("something", (5, 1.5, True, b"pocl", [], {}, ["pocl"], ([],)))
 def test_session_of_something_else(something):
     with pytest.raises(InvalidInput, match="^The 'device' parameter must be part of a device's name.* Got .* instead"):
         as_session(something)
     with pytest.raises(InvalidInput):
         Session(something)
+
+
+def test_session_of_an_array(session):
+    """Arrays have a hash function that fails."""
+    with pytest.raises(
+        InvalidInput, match="^The 'device' parameter must be part of a device's name.* Got Array instead"
+    ):
+        as_session(device_array(session, np.zeros(2)))
 
 
 def test_environment_names_the_default_device(monkeypatch):

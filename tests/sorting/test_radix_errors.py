@@ -161,3 +161,13 @@ def test_policies_fit_small_local_memory(session):
         keys = keys_of("random", 17_000, np.uint64)
         np.testing.assert_array_equal(sort(keys, device=small), np.sort(keys))
         np.testing.assert_array_equal(sort(keys[:2000], device=small), np.sort(keys[:2000]))
+
+
+@pytest.mark.parametrize("shape", ((2,), (2, 3)))
+def test_values_of_another_context_are_refused(session, shape):
+    other = Session(session.device)
+    keys, values = device_array(session, np.array([2, 1])), device_array(other, np.zeros(shape))
+    with pytest.raises(
+        InvalidInput, match="'values' parameter of sort_by_key must be in the OpenCL context of the keys"
+    ):
+        sort_by_key(keys, values)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of
 
 from clgeom import argsort, sort, sort_by_key
+from clgeom.errors import InvalidInput
 
 TYPES = ("uint8", "float32", "int64")
 SHAPES = ((0, 3), (3, 0), (1, 1), (7, 300), (300, 7), (3, 2049), (4, 5, 6), (2, 1, 3, 2))
@@ -51,6 +52,34 @@ def test_sort_along_an_axis_in_other_ways(session):
     profiled = sort(keys, axis=0, profile=True, device=session)
     assert profiled.phases and profiled.result.shape == keys.shape
     assert argsort([3, 1, 2], index_type="uint32", device=session).dtype == np.uint32
+    narrow = argsort(keys, index_type="uint32", device=session)
+    assert narrow.dtype == np.uint32
+    np.testing.assert_array_equal(narrow, np.argsort(keys, kind="stable"))
+
+
+@pytest.mark.settings("small_allocations")
+def test_index_type_of_keys_beyond_one_allocation(any_session):
+    keys = keys_of("few", 1 << 18, np.float64)
+    for shape, axis in ((keys.shape, 0), ((2, -1), 1)):
+        found = argsort(keys.reshape(shape), axis=axis, index_type="uint32", device=any_session)
+        assert found.dtype == np.uint32
+        np.testing.assert_array_equal(found, np.argsort(keys.reshape(shape), axis, kind="stable"))
+
+
+def test_slices_on_the_device_as_flat_arrays(session):
+    keys = keys_of("random", 600, np.float32).reshape(20, 30)
+    there = device_array(session, keys)
+    for part in (np.s_[:, 3:], np.s_[::2], np.s_[::-1, ::4], np.s_[:0], np.s_[:, :0]):
+        for device, host in ((there[part], keys[part]), (there[part].T, keys[part].T)):
+            np.testing.assert_array_equal(sort(device, axis=None, device=session).get(), np.sort(host, None))
+            indices = argsort(device, axis=None, device=session).get()
+            np.testing.assert_array_equal(indices, np.argsort(host, None, kind="stable"))
+
+
+def test_index_types_that_are_none():
+    for index_type in ("int32", "zzz", "(2,", [("a", "i4"), ("a", "i4")], 3.5):
+        with pytest.raises(InvalidInput, match="'index_type' parameter of argsort must be int64 or uint32. Got"):
+            argsort([3, 1], index_type=index_type)
 
 
 @pytest.mark.settings("as_is", "as_gpu")

@@ -60,3 +60,9 @@ def test_what_topk_and_partition_refuse():
             function([], 0)
         with pytest.raises(InvalidInput, match=f"'axis' parameter of {name}"):
             function([1], 0, axis=1)
+
+
+@pytest.mark.parametrize("k", (0, 1))
+def test_topk_gives_native_values_on_the_device(session, k):
+    values, _ = topk(device_array(session, np.array([3, 1], ">i4")), k)
+    assert values.dtype == np.int32 and values.dtype.isnative and values.shape == (k,)

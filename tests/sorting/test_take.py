@@ -78,6 +78,8 @@ def test_values_of_any_width_move_with_keys_on_the_device(any_session, n):
         ([0, -4], {}, r"Got -4 at \[1\]"),
         ([0.5], {}, "'indices' parameter of take must be integers. Got float64"),
         ([0], {"axis": 1}, "'axis' parameter of take must be None or 0. Got 1"),
+        ([0], {"axis": 0.0}, "'axis' parameter of take must be None or 0. Got 0.0"),
+        ([0], {"axis": np.array([0, 1])}, r"'axis' parameter of take must be None or 0. Got array\(\[0, 1\]\)"),
         ([0], {"mode": "stop"}, "'mode' parameter of take must be one of 'raise', 'wrap', 'clip'"),
     ),
 )
@@ -87,6 +89,29 @@ def test_what_take_refuses(session, indices, options, message):
     there = device_array(session, np.arange(3.0)), device_array(session, np.array(indices))
     with pytest.raises(InvalidInput, match=message):
         take(*there, **options)
+
+
+def test_indices_far_out_of_range(session):
+    values = np.arange(500.0)
+    for dtype in (np.int8, np.int64, np.uint64):
+        ends = np.iinfo(dtype)
+        indices = np.array([ends.min, 0, ends.max], dtype)
+        there = device_array(session, values), device_array(session, indices)
+        exact = [int(index) for index in indices]
+        for mode, rows in (
+            ("wrap", [index % 500 for index in exact]),
+            ("clip", [min(max(index, 0), 499) for index in exact]),
+        ):
+            np.testing.assert_array_equal(take(values, indices, mode=mode), rows)
+            np.testing.assert_array_equal(take(*there, mode=mode, device=session).get(), rows)
+
+
+def test_rows_without_values(session):
+    values = np.zeros((3, 0))
+    for place in (np.asarray, lambda host: device_array(session, host)):
+        assert take(place(values), place(np.array([2, 0])), axis=0).shape == (2, 0)
+        with pytest.raises(InvalidInput, match=r"'indices' parameter of take must be within -3 and 2. Got 7 at \[1\]"):
+            take(place(values), place(np.array([0, 7])), axis=0)
 
 
 def test_take_of_nothing_and_of_other_places(session):

@@ -126,6 +126,8 @@ class Call:
             values = self._array(values, "values", must)
         if values.ndim == 0 or len(values) != self.n:
             raise self._wrong("values", must, f"shape {values.shape}")
+        if self.on_device and values.context != self.keys.context:
+            raise self._wrong("values", "be in the OpenCL context of the keys", "an array of another context")
         return values
 
     def _movable(self, values):

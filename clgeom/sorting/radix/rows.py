@@ -32,6 +32,17 @@ def checked_axis(axis, keys, *, caller: str) -> int | None:
     return int(axis) % keys.ndim
 
 
+def flat(session, array, *, caller: str, name: str = "keys"):
+    """An array in one dimension, in C order."""
+    if array.ndim == 1:
+        return array
+    if not is_device_array(array):
+        return np.ravel(array)
+    if array.size == 0:
+        return array.reshape(0) if array.flags.c_contiguous else array[(0,) * (array.ndim - 1)][:0]
+    return native_array(session, array, caller=caller, name=name).reshape(array.size)
+
+
 class Rows:
     """The rows of an array along an axis, one after the other.
 
@@ -69,7 +80,9 @@ class Rows:
     def within(self, indices):
         """Indices into the flat keys as indices into their rows."""
         if not is_device_array(indices):
-            return (indices.reshape(-1, max(self.length, 1)) - self.offsets[:-1, None]).reshape(-1)
+            return (indices.reshape(-1, max(self.length, 1)) - self.offsets[:-1, None].astype(indices.dtype)).reshape(
+                -1
+            )
         n = indices.size
         if n:
             step = Step.over(

@@ -31,7 +31,7 @@ from clgeom.sorting.radix.counting import counting_plan, is_counted
 from clgeom.sorting.radix.host import sorted_on_host
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
-from clgeom.sorting.radix.rows import Rows, as_array, checked_axis
+from clgeom.sorting.radix.rows import Rows, as_array, checked_axis, flat
 from clgeom.sorting.radix.segments import large_segments_plan, segment_capacity, segments_plan
 from clgeom.sorting.take import taken
 
@@ -279,10 +279,10 @@ def _along(caller, keys, axis, out, options, index_type=None):
             f"The 'offsets' parameter of {caller} must be None for keys of several dimensions. Got offsets for keys of "
             f"shape {keys.shape} instead."
         )
-    if axis is None:
-        axis, keys = 0, keys.reshape(keys.size) if keys.flags.c_contiguous else keys.ravel()
     key_dtype(keys, caller=caller, others=OTHER_KINDS)
     session = session_of(keys, device)
+    if axis is None:
+        axis, keys = 0, flat(session, keys, caller=caller)
     rows = Rows(session, keys, axis, caller=caller)
     call = Call(caller, rows.flat, None, descending, None, rows.offsets, key_bits, session, profile, index_type)
     if out is not None:
@@ -473,17 +473,8 @@ def _sorted_in_chunks(call):
         inside = offsets[first : last + 1] - begin if end - begin <= most else None
         for start in range(begin, end, most):
             stop = min(start + most, end)
-            part = Call(
-                "argsort",
-                call.keys[start:stop],
-                None,
-                call.order.descending,
-                None,
-                inside,
-                call.key_bits,
-                call.session,
-                False,
-            )
+            options = inside, call.key_bits, call.session, False
+            part = Call("argsort", call.keys[start:stop], None, call.order.descending, None, *options)
             indices[start:stop] = _sorted(part)[1] + start
         if inside is None:  # NumPy's stable sort finds the sorted chunks and merges them
             found = indices[begin:end]
@@ -491,6 +482,8 @@ def _sorted_in_chunks(call):
             indices[begin:end] = found[np.argsort(ordered_keys, kind="stable")]
     keys = None if call.caller == "argsort" else call.keys[indices]
     payload = call.values[indices] if call.values is not None else indices
+    if call.caller == "argsort":
+        payload = payload.astype(call.payload_type, copy=False)
     # both are copies: out may be the keys or the values, also exchanged
     return keys if keys is None else into(call.outs[0], keys), into(call.outs[1], payload)
 
