@@ -35,6 +35,12 @@ def require_shapely():
     return shapely
 
 
+def any_m(shapely, shapes) -> bool:
+    """Whether some geometries have M coordinates; False with Shapely before 2.1 or GEOS before 3.12, which ignore M."""
+    known = hasattr(shapely, "has_m") and shapely.geos_version >= (3, 12)
+    return known and bool(shapely.has_m(shapes).any())
+
+
 def require_matplotlib() -> None:
     """Raise `InvalidInput` that says what to install when Matplotlib is missing."""
     require("Matplotlib", "Drawing", "plot")

@@ -24,7 +24,7 @@ from clgeom.exchange import crs_of, is_geopandas
 from clgeom.geodesy import as_crs
 from clgeom.hull.result import Hull
 from clgeom.labels import as_labels
-from clgeom.optional import require, require_shapely
+from clgeom.optional import any_m, require, require_shapely
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arrays import as_given
 from clgeom.runtime.messages import listed
@@ -156,8 +156,8 @@ class Geometries:
         except AttributeError as error:
             raise InvalidInput(f"The frame of {caller} must have an active geometry column: set_geometry().") from error
         shapely = require_shapely()
-        for letter, has in (("Z", shapely.has_z), ("M", getattr(shapely, "has_m", _has_none))):
-            if has(shapes).any():
+        for letter, there in (("Z", shapely.has_z(shapes).any()), ("M", any_m(shapely, shapes))):
+            if there:
                 warn(f"{caller} leaves out the {letter} of the geometries", InputWarning)
         points, rows = shapely.get_coordinates(shapes, return_index=True)
         return points, rows, own
@@ -175,7 +175,7 @@ class Geometries:
                     f"The 'by' parameter of convex_hull must name a level. Got {error} instead."
                 ) from error
             raise _unknown(rows, error.args[0], "by", "convex_hull") from error
-        except (TypeError, ValueError, IndexError, NotImplementedError) as error:
+        except (TypeError, ValueError, IndexError, NotImplementedError) as error:  # types that pandas cannot group
             raise InvalidInput(
                 f"The 'by' and 'level' parameters of convex_hull must be those of pandas' groupby. {error}"
             ) from error
@@ -259,11 +259,6 @@ def _is_noise(index, noise):
         labels = as_labels(index.get_level_values(level), value, caller="convex_hull", name="by")
         found &= labels.is_absent(np.asarray(labels.keys))
     return found
-
-
-def _has_none(shapes):
-    """Replacement for ``shapely.has_m``, which needs Shapely 2.1 and GEOS 3.12. Older versions have no M."""
-    return np.zeros(len(shapes), bool)
 
 
 def _place(frame, name, caller):

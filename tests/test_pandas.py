@@ -103,7 +103,7 @@ def test_geometries_of_every_type():
     solid = geopandas.GeoSeries.from_xy([0, 1, 0], [0, 0, 1], [5, 6, 7])
     with pytest.warns(InputWarning, match="total_hull leaves out the Z of the geometries"):
         assert solid.clgeom.total_hull().area == 0.5
-    if hasattr(shapely, "has_m"):
+    if hasattr(shapely, "has_m") and shapely.geos_version >= (3, 12):
         with pytest.warns(InputWarning, match="total_hull leaves out the M of the geometries"):
             geopandas.GeoSeries([shapely.from_wkt("LINESTRING M (0 0 1, 1 1 2)")]).clgeom.total_hull()
 
@@ -226,3 +226,15 @@ def test_sort_of_much_and_of_nothing():
 def test_examples_run():
     result = doctest.testmod(clgeom.pandas)
     assert result.attempted and not result.failed
+
+
+def test_geometries_where_geos_is_too_old_for_m(monkeypatch):
+    """Shapely has the function then, too, and raises."""
+
+    def too_old(shapes):
+        raise NotImplementedError("needs GEOS 3.12")
+
+    monkeypatch.setattr(shapely, "geos_version", (3, 11, 4))
+    monkeypatch.setattr(shapely, "has_m", too_old, raising=False)
+    series = geopandas.GeoSeries(shapely.points([(0, 0), (1, 0), (0, 1)]))
+    assert series.clgeom.total_hull().area == 0.5 == clgeom.convex_hull(series).area

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.optional import require
+from clgeom.optional import any_m, require
 
 #: Record of a point in well-known binary: byte order, type, x, y. With z or m it is longer.
 POINT_LAYOUT = {"names": ("order", "type", "x", "y"), "formats": ("u1", "<u4", "<f8", "<f8"), "offsets": (0, 1, 5, 13)}
@@ -117,6 +117,5 @@ def _by_shapely(path, column):
         raise InvalidInput(f"The file '{path}' has a damaged geometry: {' '.join(str(error).split())}") from error
     points, rows = shapely.get_coordinates(shapes, return_index=True)
     empty = int((shapely.is_empty(shapes) | shapely.is_missing(shapes)).sum())
-    has_m = shapely.has_m if hasattr(shapely, "has_m") and shapely.geos_version >= (3, 12) else np.zeros_like
-    notes = (Z_LEFT_OUT,) if shapely.has_z(shapes).any() or has_m(shapes).any() else ()
+    notes = (Z_LEFT_OUT,) if shapely.has_z(shapes).any() or any_m(shapely, shapes) else ()
     return points, rows, (*notes, _empty_words(empty)) if empty else notes

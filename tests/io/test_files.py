@@ -311,7 +311,7 @@ def test_an_attribute_with_the_name_of_the_geometries(tmp_path):
 def test_m_is_left_out_with_a_note(tmp_path):
     pa, shapely = pytest.importorskip("pyarrow"), pytest.importorskip("shapely")
     if shapely.geos_version < (3, 12):
-        pytest.skip("GEOS does not tell of m")
+        pytest.skip("GEOS before 3.12 does not read M coordinates")
     point, line = np.array([1.0, 2.0, 9.0]), np.array([3.0, 4.0, 9.0, 5.0, 6.0, 8.0])
     wkb = [b"\1\xd1\7\0\0" + point.tobytes(), b"\1\xd2\7\0\0\2\0\0\0" + line.tobytes()]
     field = pa.field("g", pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"})

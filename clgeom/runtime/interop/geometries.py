@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from clgeom.errors import short
+from clgeom.optional import any_m
 from clgeom.runtime.interop.parameter import Parameter, is_instance
 
 #: Shapely's type numbers.
@@ -51,9 +52,8 @@ def vertices_of(geometries, parameter: Parameter):
     if not shapely.is_valid_input(array).all():
         k = int(np.argmin(shapely.is_valid_input(array)))
         raise parameter.wrong("hold nothing but geometries beside geometries", f"{short(array[k])} at [{k}]")
-    left_out = [
-        letter for letter, has in (("Z", "has_z"), ("M", "has_m")) if getattr(shapely, has, _never)(array).any()
-    ]
+    dimensions = ("Z", shapely.has_z(array).any()), ("M", any_m(shapely, array))
+    left_out = [letter for letter, there in dimensions if there]
     if left_out:
         dimensions_left_out(left_out, parameter)
     points, rows = shapely.get_coordinates(array, return_index=True)
@@ -64,11 +64,6 @@ def vertices_of(geometries, parameter: Parameter):
         points, rows = with_missing(points, rows, nowhere)
         sizes = sizes_of(rows, len(array))
     return points, sizes
-
-
-def _never(array):
-    """Replacement for ``shapely.has_m`` of Shapely 2.0, which has no M."""
-    return np.zeros(len(array), bool)
 
 
 def dimensions_left_out(letters, parameter: Parameter) -> None:
