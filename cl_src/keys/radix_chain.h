@@ -79,7 +79,8 @@ inline uint chain_first(global const uint *of_digits, uint digit, local uint *ce
 }
 
 // Where the tile's keys of `digit` begin in the output. Every work-item of the group calls it; `looks` tells which have a
-// digit. cells[2 * RADIX] and *late are local memory of the group; *late is 0 before and after.
+// digit. cells[2 * RADIX] and *late are local memory of the group; *late is 0 before and after. A barrier is due before the
+// next call.
 inline uint chain_before(global const key_t *keys, key_t flip, uint shift, uint mask, global const uint *of_digits,
                          volatile global uint *words, uint tile, uint digit, bool looks, local uint *cells,
                          volatile local uint *late, uint lid)

@@ -178,7 +178,8 @@ def _edges(session, keys, bins, range):
     try:
         edges = np.histogram_bin_edges(given, bins, range)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"The 'bins' and 'range' parameters of {caller} must be those of NumPy. {error}.") from error
+        text = str(error).removesuffix(".")
+        raise InvalidInput(f"The 'bins' and 'range' parameters of {caller} must be those of NumPy. {text}.") from error
     if edges.dtype.kind not in "iuf" or len(edges) < 2 or (edges != edges).any():
         raise wrong("bins", caller, "two or more ascending edges, none of them NaN", f"{edges.dtype}, {len(edges)}")
     return edges

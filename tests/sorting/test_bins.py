@@ -46,7 +46,12 @@ def test_histogram_is_that_of_numpy(any_session, data):
     if ends is None and not np.isfinite(keys).all():
         ends = (-2, 7)
     with np.errstate(all="ignore"):
-        expected, edges = np.histogram(keys, bins, ends)
+        try:
+            expected, edges = np.histogram(keys, bins, ends)
+        except ValueError as error:  # float16 has not as many edges there
+            with pytest.raises(InvalidInput, match=str(error).removesuffix(".")):
+                histogram(keys, bins, range=ends, device=any_session)
+            return
     found, found_edges = histogram(keys, bins, range=ends, device=any_session)
     assert found.dtype == np.int64 and found_edges.dtype == edges.dtype
     np.testing.assert_array_equal(bits_of(found_edges), bits_of(edges))

@@ -420,7 +420,7 @@ def _is_surveyed(call, keys, windows, buffers) -> bool:
         return False
     if call.order.floating and call.order.bits == 64 and call.caller != "argsort":
         return True
-    plan, found = survey_plan(call.session.profile, keys, SAMPLE, call.order, call.significant)
+    plan, found = survey_plan(call.session.profile, keys, min(SAMPLE, call.n), call.order, call.significant)
     varying, _, descents = surveyed(run(call.session, plan, **buffers), found)
     return not descents or len(digit_windows(varying)) < len(windows)
 

@@ -68,8 +68,8 @@ inline void find_indices(global const key_t *keys, key_t flip, uint shift, uint 
             chain_store(words, tile, d, CHAIN_PREFIX | (before + own - (d == mask ? beyond : 0)));
             from_tile[d] = before - starts[d];
         }
+        barrier(CLK_LOCAL_MEM_FENCE);       // also: all have read *late before a digit of the next turn is looked up
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
