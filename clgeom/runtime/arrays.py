@@ -440,6 +440,11 @@ def _adopt(session, array, *, caller, name, width, types) -> DeviceArray:
         return as_device_values(session, fetched(array), caller=caller, name=name, types=types)
     if dtype == np.float64:
         session.profile.require_fp64(caller)
-    array, n = native_array(session, array, caller=caller, name=name), len(array)
+    return adopted(session, native_array(session, array, caller=caller, name=name), dtype, width)
+
+
+def adopted(session, array, dtype, width=1) -> DeviceArray:
+    """A `native_array` of shape (n, ...) as a DeviceArray of items of `dtype`."""
+    n = len(array)
     chunks = (Chunk(buffer_of(array), 0, n),) if n else ()
     return DeviceArray(session, dtype, n, width, chunks)

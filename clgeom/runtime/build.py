@@ -29,11 +29,12 @@ def kernel_of(session, key: tuple, pointers: tuple = ()):
     kernel = cache.get((key, pointers))
     if kernel is None:
         with as_loading():
-            kernel = cache[key, pointers] = _new_kernel(session, key)
+            kernel = cache[key, pointers] = new_kernel(session, key)
     return kernel
 
 
-def _new_kernel(session, key):
+def new_kernel(session, key: tuple):
+    """A kernel object of one's own for a `Step.key`."""
     import pyopencl as cl
 
     trust.require(session, key)

@@ -16,10 +16,10 @@ import numpy as np
 
 from clgeom.errors import DeviceError, DeviceLimit
 from clgeom.runtime import staging
-from clgeom.runtime.build import kernel_of
+from clgeom.runtime.build import kernel_of, new_kernel
 from clgeom.runtime.call import current, loading
 from clgeom.runtime.failures import failure, failures
-from clgeom.runtime.plan import Plan, Scratch, Series, phase_of
+from clgeom.runtime.plan import Plan, Scratch, Series, Step, phase_of
 
 
 class Result:
@@ -69,8 +69,10 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
     shared = _shared(bound)
-    queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
     call, record = current(), loading()
+    if plan.is_kept and not (shared or watch or call or record):
+        return _run_kept(session, plan, bound)
+    queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
     timed = call is not None and call.timed
     if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
         queue = session.profiling_queue
@@ -101,7 +103,7 @@ def _take_scratch(session, part, bound):
 
 
 def _step(part):
-    return part.step if isinstance(part, Series) else part
+    return part if isinstance(part, Step) else part.step
 
 
 def _enqueue_first(session, queue, part, bound, shared, pace, timed):
@@ -126,9 +128,12 @@ def _shared(bound) -> frozenset:
     return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
 
 
-def _enqueue(session, queue, part, bound, shared, pace, timed):
-    """Enqueue a Step or all launches of a Series; returns their events when timed."""
+def _enqueue(session, queue, part, bound, shared=(), pace=None, timed=False):
+    """Enqueue a Step, a kept one, or all launches of a Series; returns their events when timed."""
     import pyopencl as cl
+
+    if isinstance(part, _Launch):
+        return _enqueue_kept(session, queue, part, bound)
 
     step, pointers = _step(part), ()
     if shared:
@@ -173,6 +178,83 @@ def _enqueue(session, queue, part, bound, shared, pace, timed):
         return tuple(events)
     except cl.Error as error:
         raise failure(session.device, f"launch {step.kernel}", error) from error
+
+
+# Remembered plans -----------------------------------------------------------------------------------------------------
+
+#: Plans of which a thread keeps launches.
+MOST_KEPT = 128
+
+
+class _Launch:
+    """A step of a remembered plan with a kernel object of its own, on which all numbers are set.
+
+    Attributes
+    ----------
+    step : Step
+    sizes : (tuple of int, tuple of int)
+        Work-items of the launch, and of a group.
+    buffers : list of (int, str)
+        Index and name of each argument that is memory.
+    scratch : list of (str, int)
+        Names and bytes of the scratch memory that no launch before uses.
+    """
+
+    def __init__(self, session, step, known):
+        self.step, self.args, local = step, step.args, step.policy.wg_size
+        self.kernel, self.sizes = new_kernel(session, step.key), ((step.groups * local,), (local,))
+        self.buffers, self.scratch = [], []
+        for at, arg in enumerate(step.args):
+            if isinstance(arg, np.generic):
+                self.kernel.set_arg(at, arg)
+                continue
+            self.buffers.append((at, _name(arg)))
+            if isinstance(arg, Scratch) and arg.name not in known:
+                known.add(arg.name)
+                self.scratch.append((arg.name, arg.nbytes))
+
+
+def _kept(session, plan):
+    """This thread's launches of a remembered plan."""
+    plans = session.threads.__dict__.setdefault("plans", {})
+    entry = plans.get(id(plan))
+    if entry is None:
+        known: set[str] = set()
+        launches = [_Launch(session, step, known) for step in plan]
+        if len(plans) >= MOST_KEPT:
+            plans.clear()
+        entry = plans[id(plan)] = launches, plan  # the plan stays, and so its id
+    return entry[0]
+
+
+def _run_kept(session, plan, bound):
+    """Enqueue a remembered plan."""
+    try:
+        for one in _kept(session, plan):
+            for name, nbytes in one.scratch:
+                if name not in bound:
+                    bound[name] = allocate(session, nbytes)
+            _enqueue(session, session.queue, one, bound)
+    except BaseException:
+        settle(session.queue)
+        raise
+    return Result(session, session.queue, bound)
+
+
+def _enqueue_kept(session, queue, one, bound):
+    import pyopencl as cl
+
+    kernel, (items, local) = one.kernel, one.sizes
+    try:
+        for at, name in one.buffers:
+            kernel.set_arg(at, bound[name])
+        try:
+            cl.enqueue_nd_range_kernel(queue, kernel, items, local)
+        except cl.MemoryError as error:
+            again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
+            _again(session, queue, f"launch {one.step.kernel}", error, again)
+    except cl.Error as error:
+        raise failure(session.device, f"launch {one.step.kernel}", error) from error
 
 
 class _Pace:
@@ -342,10 +424,11 @@ def follow(session, queue, events=()) -> None:
     """Let what the session's queue runs next come after another queue's commands, if one is given, and after events."""
     import pyopencl as cl
 
-    events = list(events)
-    failed = min((event.command_execution_status for event in events), default=0)
+    states = [event.command_execution_status for event in events]
+    failed = min(states, default=0)
     if failed < 0:  # PoCL 3.0 would wait for ever
         raise DeviceError(f"A command that must end first has failed on {session.profile.name}, with status {failed}.")
+    events = [event for event, state in zip(events, states) if state != cl.command_execution_status.COMPLETE]
     if queue is not None and queue != session.queue:
         events.append(cl.enqueue_marker(queue))
         queue.flush()  # else the session's queue might wait for commands that never begin

@@ -121,6 +121,13 @@ class Plan(tuple):
     def __add__(self, other):
         return Plan(*self, *other)
 
+    def kept(self) -> Plan:
+        """This plan, for one that is remembered and runs often: threads keep kernel objects with its numbers bound."""
+        self.is_kept = all(isinstance(part, Step) for part in self)
+        return self
+
+    is_kept = False
+
     @functools.cached_property
     def scratch(self) -> dict[str, Scratch]:
         """All scratch memory of the steps, by name."""

@@ -13,7 +13,8 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import wrong
-from clgeom.runtime.arrays import DeviceArray, as_device_values, host_values, is_device_array
+from clgeom.runtime.arrays import DeviceArray, adopted, as_device_values, host_values
+from clgeom.runtime.device_arrays import is_device_array, native_array
 
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
@@ -168,6 +169,8 @@ def as_key_array(keys, *, caller: str, name: str = "keys", others: str = ""):
 def as_device_bits(session, keys, *, caller: str, name: str = "keys") -> DeviceArray:
     """What `as_key_array` returned, as unsigned integers in memory that kernels read."""
     storage = unsigned(keys.dtype)
+    if is_device_array(keys):
+        return adopted(session, native_array(session, keys, caller=caller, name=name), storage)
     bits = keys.view(storage.newbyteorder(keys.dtype.byteorder))
     return as_device_values(session, bits, caller=caller, name=name, types=(storage,))
 

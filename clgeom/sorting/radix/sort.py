@@ -386,9 +386,8 @@ def _run(call, moved, buffers):
         segments, longest = len(call.offsets) - 1, int(np.diff(call.offsets).max())
 
     if longest <= segment_capacity(device, order.dtype):
-        plan = segments_plan(
-            device, keys, n, order, significant=call.significant, segments=segments, longest=longest, **moved
-        )
+        make = _short_plan if overridden() else _remembered_short_plan
+        plan = make(device, keys, n, order, call.significant, segments, longest, tuple(moved.items()))
         return run(session, plan, **buffers)
     if segments is None and moved["payload"] is None and call.key_bits is None and is_counted(device, order):
         make = counting_plan.__wrapped__ if overridden() else counting_plan
@@ -425,6 +424,13 @@ def _is_surveyed(call, keys, windows, buffers) -> bool:
     return not descents or len(digit_windows(varying)) < len(windows)
 
 
+def _short_plan(device, keys, n, order, significant, segments, longest, moved):
+    """Plan that sorts short segments, or few keys."""
+    return segments_plan(
+        device, keys, n, order, significant=significant, segments=segments, longest=longest, **dict(moved)
+    )
+
+
 def _keys_plan(device, keys, n, order, windows, special, means, moved):
     """Plan that sorts all keys by these digits."""
     moved = dict(moved)
@@ -443,8 +449,20 @@ def _keys_plan(device, keys, n, order, windows, special, means, moved):
     return plan
 
 
-_remembered_plan = functools.lru_cache(maxsize=256)(_keys_plan)
-_remembered_survey = functools.lru_cache(maxsize=256)(survey_plan)
+@functools.lru_cache(maxsize=256)
+def _remembered_short_plan(*arguments):
+    return _short_plan(*arguments).kept()
+
+
+@functools.lru_cache(maxsize=256)
+def _remembered_plan(*arguments):
+    return _keys_plan(*arguments).kept()
+
+
+@functools.lru_cache(maxsize=256)
+def _remembered_survey(*arguments):
+    plan, found = survey_plan(*arguments)
+    return plan.kept(), found
 
 
 # In chunks --------------------------------------------------------------------------------------------------------
