@@ -5,8 +5,6 @@ keys ──radix_values──> how often each value occurs ──radix_runs─�
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from clgeom.runtime.plan import Plan, Scratch, Step
@@ -28,7 +26,6 @@ def is_counted(profile, order) -> bool:
     return not order.floating and order.bits <= NARROW and profile.is_cpu
 
 
-@functools.lru_cache(maxsize=64)
 def counting_plan(profile, keys, n, order, keys_out):
     """Plan of two launches that sort `n` keys.
 

@@ -7,7 +7,6 @@ instead, and only 32 bits of them once the remaining digits fit in these.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from clgeom.runtime.build import compiles
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.render import render_text
-from clgeom.runtime.tuning import select
+from clgeom.runtime.tuning import overridden, select
 
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8
@@ -188,14 +187,13 @@ CHAINED = ("nvidia",)
 
 def means_of(session) -> Means:
     """The means of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
-    if select(session.profile, "sorting/radix/radix_scatter").variant == "serial" or session.shuffle != "ptx":
+    if overridden() and select(session.profile, "sorting/radix/radix_scatter").variant == "serial":
         return Means()
-    return _means_with_ptx(session)
+    return session.cached(("means of sorts",), lambda: _means(session))
 
 
-@functools.lru_cache(maxsize=64)
-def _means_with_ptx(session) -> Means:
-    if not compiles(session, render_text(BALLOT_PROBE)):
+def _means(session):
+    if session.shuffle != "ptx" or not compiles(session, render_text(BALLOT_PROBE)):
         return Means()
     chained = session.profile.runtime in CHAINED and compiles(session, CHAIN_PROBE)
     return Means("ballot", "chain" if chained else "reduce")

@@ -381,21 +381,19 @@ def _bindings(call, keys_out, payload_out):
 def _run(call, moved, buffers):
     """Run all launches of a call."""
     session, device, n, order = call.session, call.session.profile, call.n, call.order
-    keys, segments, longest = Scratch("keys[0]", order.storage, n), None, n
-    if call.offsets is not None:
+    means, keys = means_of(session), Scratch("keys[0]", order.storage, n)
+    if call.offsets is None:
+        plan = _plan_without_look(call, keys, moved, means)
+        if plan is not None:
+            return run(session, plan, **buffers)
+        windows, segments = digit_windows(int(call.significant)), None
+        make = _keys_plan if overridden() else _remembered_plan
+        if means.scan == "chain" and not _is_surveyed(call, keys, windows, buffers):
+            return run(session, make(device, keys, n, order, windows, True, means, tuple(moved.items())), **buffers)
+    else:
         segments, longest = len(call.offsets) - 1, int(np.diff(call.offsets).max())
-
-    if longest <= segment_capacity(device, order.dtype):
-        make = _short_plan if overridden() else _remembered_short_plan
-        plan = make(device, keys, n, order, call.significant, segments, longest, tuple(moved.items()))
-        return run(session, plan, **buffers)
-    if segments is None and moved["payload"] is None and call.key_bits is None and is_counted(device, order):
-        make = counting_plan.__wrapped__ if overridden() else counting_plan
-        return run(session, make(device, keys, n, order, moved["keys_out"]), **buffers)
-    make = _keys_plan if overridden() else _remembered_plan
-    means, windows = means_of(session), digit_windows(int(call.significant))
-    if segments is None and means.scan == "chain" and not _is_surveyed(call, keys, windows, buffers):
-        return run(session, make(device, keys, n, order, windows, True, means, tuple(moved.items())), **buffers)
+        if longest <= segment_capacity(device, order.dtype):
+            return run(session, _short_plan(call, keys, moved, segments, longest), **buffers)
     survey = survey_plan if overridden() else _remembered_survey
     plan, found = survey(device, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
@@ -407,6 +405,41 @@ def _run(call, moved, buffers):
     else:
         plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
     return run(session, plan, **buffers)
+
+
+def _plan_without_look(call, keys, moved, means):
+    """The plan of a sort that need not know of the keys, remembered by the session; None where it should."""
+    if overridden():
+        return _new_plan(call, keys, moved, means)
+    types = tuple(one and getattr(one, "dtype", one) for one in moved.values())
+    key = "sort", call.n, call.order.dtype, call.order.descending, call.significant, SURVEYED_FROM, means, types
+    return call.session.cached(key, lambda: _new_plan(call, keys, moved, means), most=256)
+
+
+def _new_plan(call, keys, moved, means):
+    device, n, order = call.session.profile, call.n, call.order
+    if n <= segment_capacity(device, order.dtype):
+        return _short_plan(call, keys, moved, None, n).kept()
+    if moved["payload"] is None and call.key_bits is None and is_counted(device, order):
+        return counting_plan(device, keys, n, order, moved["keys_out"]).kept()
+    if means.scan == "chain" and n < SURVEYED_FROM:
+        windows = digit_windows(int(call.significant))
+        return _keys_plan(device, keys, n, order, windows, True, means, tuple(moved.items())).kept()
+    return None
+
+
+def _short_plan(call, keys, moved, segments, longest):
+    """Plan that sorts short segments, or few keys."""
+    return segments_plan(
+        call.session.profile,
+        keys,
+        call.n,
+        call.order,
+        significant=call.significant,
+        segments=segments,
+        longest=longest,
+        **moved,
+    )
 
 
 def _is_surveyed(call, keys, windows, buffers) -> bool:
@@ -422,13 +455,6 @@ def _is_surveyed(call, keys, windows, buffers) -> bool:
     plan, found = survey_plan(call.session.profile, keys, min(SAMPLE, call.n), call.order, call.significant)
     varying, _, descents = surveyed(run(call.session, plan, **buffers), found)
     return not descents or len(digit_windows(varying)) < len(windows)
-
-
-def _short_plan(device, keys, n, order, significant, segments, longest, moved):
-    """Plan that sorts short segments, or few keys."""
-    return segments_plan(
-        device, keys, n, order, significant=significant, segments=segments, longest=longest, **dict(moved)
-    )
 
 
 def _keys_plan(device, keys, n, order, windows, special, means, moved):
@@ -447,11 +473,6 @@ def _keys_plan(device, keys, n, order, windows, special, means, moved):
         **moved,
     )
     return plan
-
-
-@functools.lru_cache(maxsize=256)
-def _remembered_short_plan(*arguments):
-    return _short_plan(*arguments).kept()
 
 
 @functools.lru_cache(maxsize=256)
