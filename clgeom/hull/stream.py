@@ -4,7 +4,8 @@
     hull on the device              | chunk 0 | chunk 1 | chunk 2 |
 
 Chunk k + 1 is copied while the hull of chunk k is computed. The hull of all points is the hull of the chunks' hulls.
-Only two chunks are in memory at a time, so the device need not hold all points, nor the host those of a file.
+Only two chunks are in memory at a time, so the device need not hold all points, nor the host those of a file. Chunks of
+an array are larger than those of a file, which also take memory of the host: each one's hull delays the copies.
 """
 
 from __future__ import annotations
@@ -20,13 +21,23 @@ from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
+#: Chunks of an array are so many times as large, where they are a small part of the device's memory.
+LARGER = 4
+SMALL_PART = 16
 
 
 def streams(session, points) -> bool:
     """Whether to copy points of the host to the device in chunks."""
-    if points.nbytes < 2 * CHUNK_BYTES:
+    if points.nbytes < 2 * chunk_bytes(session.profile, points):
         return False
     return is_mapped(points) or not session.profile.is_cpu
+
+
+def chunk_bytes(profile, points) -> int:
+    most = CHUNK_BYTES
+    if not is_mapped(points) and profile.global_mem_bytes >= LARGER * SMALL_PART * CHUNK_BYTES:
+        most *= LARGER
+    return min(most, profile.max_alloc_bytes)
 
 
 def is_mapped(points) -> bool:
@@ -54,7 +65,7 @@ def chunks_on_device(session, points, progress=None):
     """
     profile = session.profile
     item_bytes = 2 * points.itemsize
-    rows = min(CHUNK_BYTES, profile.max_alloc_bytes) // item_bytes
+    rows = chunk_bytes(profile, points) // item_bytes
     bounds = [(start, min(rows, len(points) - start)) for start in range(0, len(points), rows)]
     source = _MappedChunks(session, points, rows) if is_mapped(points) else _ArrayChunks(points)
     bring = _in_place if profile.is_cpu else _Copies(session, rows * item_bytes)

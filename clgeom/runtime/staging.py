@@ -45,8 +45,8 @@ SPARE_SLOTS = 4
 LEAST_BYTES = 1 << 23
 #: Bytes that a session copies plainly before it locks memory for slots, which takes as long as such copies do.
 FIRST_BYTES = 1 << 26
-#: Seconds to start the threads, and to wait for the last one.
-START_SECONDS = 300e-6
+#: Seconds that each thread more adds, which the interpreter starts and stops one by one (H200: 0.15 to 0.3 ms).
+THREAD_SECONDS = 250e-6
 #: A wait is as long at most: Python misses an interrupt at the moment at which a thread begins to wait.
 LISTEN_SECONDS = 0.05
 #: The speed of each of several threads that copy at a time, of what one alone reaches.
@@ -76,14 +76,18 @@ class Link:
     def staged(self, nbytes: int, threads: int) -> float:
         """Expected seconds of a staged copy by so many threads."""
         filling = self.fill * (threads * SHARED_SPEED if threads > 1 else 1)
-        first = min(SLOT_BYTES, nbytes) / self.fill  # nothing else is done meanwhile
-        return START_SECONDS + first + nbytes / min(self.locked, filling)
+        first = part_bytes(nbytes, threads) / self.fill  # nothing else is done meanwhile
+        return threads * THREAD_SECONDS + first + nbytes / min(self.locked, filling)
+
+
+def part_bytes(nbytes: int, threads: int) -> int:
+    """Bytes of a part: each thread has two or more."""
+    return min(SLOT_BYTES, max(LEAST_PART, -(-nbytes // (2 * threads))))
 
 
 def threads_for(nbytes: int, link: Link, most: int) -> int:
     """How many threads, up to `most`, a staged copy takes; 0 where a plain copy is about as fast."""
-    enough = link.locked / (link.fill * SHARED_SPEED)
-    threads = max(min(most, int(np.ceil(min(enough, most)))), 1)
+    threads = min(range(1, most + 1), key=functools.partial(link.staged, nbytes))
     return threads if LEAST_GAIN * link.staged(nbytes, threads) < nbytes / link.plain else 0
 
 
@@ -206,7 +210,7 @@ class Transfer:
         nbytes = way.host.nbytes
         self.stage, self.way, self.events = stage, way, []
         self.starting = threading.Lock()  # PoCL 3.0 crashes where two threads at once are the first to use a buffer
-        self.part = min(SLOT_BYTES, max(LEAST_PART, -(-nbytes // (2 * threads))))
+        self.part = part_bytes(nbytes, threads)
         self.left = collections.deque(range(0, nbytes, self.part))
         self.work = []
         try:

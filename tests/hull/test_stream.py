@@ -1,6 +1,7 @@
 """Points that come in chunks: from host arrays to devices with memory of their own, and from mapped files."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ def gpu(session):
 
 @pytest.fixture
 def chunks(monkeypatch):
+    monkeypatch.setattr(stream, "LARGER", 1)
     return lambda nbytes: monkeypatch.setattr(stream, "CHUNK_BYTES", nbytes)
 
 
@@ -142,3 +144,13 @@ def test_pinned_points(gpu, chunks):
         convex_hull(points, device=gpu).vertices, convex_hull(points.copy(), device=gpu).vertices
     )
     assert clgeom.pinned_empty(3, "int32", device=gpu).shape == (3,)
+
+
+def test_chunks_of_an_array_are_larger_where_the_device_has_room(session, tmp_path):
+    np.save(tmp_path / "points.npy", np.zeros((10, 2)))
+    mapped, array = np.load(tmp_path / "points.npy", mmap_mode="r"), np.zeros((10, 2))
+    for gib, expected in ((1, stream.CHUNK_BYTES), (4, 4 * stream.CHUNK_BYTES), (64, 4 * stream.CHUNK_BYTES)):
+        profile = replace(session.profile, global_mem_bytes=gib << 30, max_alloc_bytes=gib << 29)
+        assert stream.chunk_bytes(profile, array) == expected
+        assert stream.chunk_bytes(profile, mapped) == stream.CHUNK_BYTES
+    assert stream.chunk_bytes(replace(profile, max_alloc_bytes=1000), array) == 1000

@@ -83,10 +83,9 @@ def test_a_staged_copy_is_expected_to_gain(link, nbytes, most):
     assert 0 <= threads <= most
     if threads:
         assert link.staged(nbytes, threads) * staging.LEAST_GAIN < nbytes / link.plain
-        assert threads_for(2 * nbytes, link, most) == threads  # larger arrays are staged, too
-        if threads < most:  # as many as keep the link busy, and no more
-            assert link.fill * staging.SHARED_SPEED * threads >= link.locked * (1 - 1e-9)
-        if threads > 1:
+        assert threads_for(2 * nbytes, link, most) >= threads  # larger arrays are staged, too
+        assert link.staged(nbytes, threads) == min(link.staged(nbytes, k + 1) for k in range(most))
+        if threads > 1:  # no more than keep the link busy
             assert link.fill * staging.SHARED_SPEED * (threads - 1) <= link.locked
     if link.locked <= link.plain or link.fill * most <= link.plain:
         assert threads == 0
@@ -95,8 +94,8 @@ def test_a_staged_copy_is_expected_to_gain(link, nbytes, most):
 GB = 1e9
 #: Links, cores, and how many threads copy 1, 16, 64 and 1024 MiB.
 MACHINES = {
-    "PCIe 5, a fast host": (Link(10 * GB, 55 * GB, 10 * GB), 16, (0, 8, 8, 8)),
-    "the same, two cores": (Link(10 * GB, 55 * GB, 10 * GB), 2, (0, 0, 2, 2)),
+    "PCIe 5, a fast host": (Link(10 * GB, 55 * GB, 10 * GB), 16, (0, 0, 6, 8)),
+    "the same, two cores": (Link(10 * GB, 55 * GB, 10 * GB), 2, (0, 0, 0, 2)),
     "the same, one core": (Link(10 * GB, 55 * GB, 10 * GB), 1, (0, 0, 0, 0)),
     "PCIe 3": (Link(5 * GB, 12 * GB, 9 * GB), 8, (0, 2, 2, 2)),
     "a driver that stages as well": (Link(45 * GB, 50 * GB, 10 * GB), 16, (0, 0, 0, 0)),
@@ -191,6 +190,7 @@ def test_calls_with_arrays_of_any_layout(gpu, session, transfers, monkeypatch, l
     expected = clgeom.convex_hull(points, device=session).vertices
     np.testing.assert_array_equal(clgeom.convex_hull(given, device=gpu).vertices, expected)
     monkeypatch.setattr(stream, "CHUNK_BYTES", 5000)
+    monkeypatch.setattr(stream, "LARGER", 1)
     np.testing.assert_array_equal(clgeom.convex_hull(given, device=gpu).vertices, expected)
     assert transfers.count("in") >= 5
     np.testing.assert_array_equal(clgeom.sort(keys, device=gpu), np.sort(points.ravel()))
@@ -326,6 +326,7 @@ def test_chunks_that_are_not_wanted_are_not_copied(gpu, monkeypatch):
     """The chunk that is under way when the work on another one fails, or ends."""
     points = np.random.default_rng(7).random((4000, 2))
     monkeypatch.setattr(stream, "CHUNK_BYTES", 4 * SLOT)
+    monkeypatch.setattr(stream, "LARGER", 1)
     under_way = collections.Counter()
     work = staging.Transfer._work
 

@@ -208,6 +208,6 @@ def counted(session, keys, order, units):
     keys_out = Scratch("keys_out", order.storage, len(keys))
     profile = replace(session.profile, compute_units=units)
     with mock.patch.object(counting, "LEAST", 0.001):
-        plan = counting.counting_plan.__wrapped__(profile, "keys[0]", len(keys), order, keys_out)
+        plan = counting.counting_plan(profile, "keys[0]", len(keys), order, keys_out)
     buffer = as_device_bits(session, keys, caller="test")
     return launch.run(session, plan, keys=buffer).read(keys_out).view(order.dtype)
