@@ -144,6 +144,10 @@ class Session:
                 kept[key] = value
             return kept[key]
 
+    def known(self, key: tuple[Any, ...]) -> Any:
+        """What `cached` has for this key; None where it has nothing."""
+        return self._made.get(key[0], {}).get(key)
+
     def release(self) -> None:
         """Give pooled scratch memory back to the driver."""
         with failures(self.device, "end what was launched"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from clgeom.errors import ClgeomError, DeviceError, DeviceLimit
 
 
@@ -29,12 +27,20 @@ def failure(device, doing: str, error) -> ClgeomError:
     return DeviceError(f"{name} failed to {doing}. OpenCL says: {said}")
 
 
-@contextlib.contextmanager
-def failures(device, doing: str):
+class failures:  # noqa: N801 (a context manager, used as a function is)
     """Raise every ``pyopencl.Error`` of the block as one of clgeom's."""
-    import pyopencl as cl
 
-    try:
-        yield
-    except cl.Error as error:
-        raise failure(device, doing, error) from error
+    __slots__ = ("device", "doing")
+
+    def __init__(self, device, doing: str):
+        self.device, self.doing = device, doing
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if error is not None:
+            import pyopencl as cl
+
+            if isinstance(error, cl.Error):
+                raise failure(self.device, self.doing, error) from error

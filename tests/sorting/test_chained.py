@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import hypothesis.strategies as st
 import numpy as np
+import pyopencl as cl
 import pytest
 from hypothesis import given
-from sort_keys import DISTRIBUTIONS, bits_of, keys_of
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
 
 from clgeom import argsort, sort, sort_by_key
+from clgeom.errors import InvalidInput
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan
 from clgeom.runtime.policies import Policy
@@ -32,11 +34,11 @@ TILE = 128
 def chain(monkeypatch):
     """A function that makes sorts use chained scans of these `looks` and `silent` tiles."""
 
-    def use(looks=256, silent=0, surveyed_from=10**9):
+    def use(looks=256, silent=0, surveyed_bytes=10**9):
         monkeypatch.setattr(
             radix, "means_of", lambda session: replace(means_of(session), scan="chain", looks=looks, silent=silent)
         )
-        monkeypatch.setattr(radix, "SURVEYED_FROM", surveyed_from)
+        monkeypatch.setattr(radix, "SURVEYED_BYTES", surveyed_bytes)
 
     return use
 
@@ -77,7 +79,7 @@ def test_any_keys_in_every_setting(any_session, setting, data):
     surveyed = data.draw(st.sampled_from((0, 10**9)))
     with pytest.MonkeyPatch.context() as patch, override({} if setting == "as_gpu" else SMALL):
         patch.setattr(radix, "means_of", lambda _: Means(scan="chain", looks=looks, silent=silent))
-        patch.setattr(radix, "SURVEYED_FROM", surveyed)
+        patch.setattr(radix, "SURVEYED_BYTES", surveyed)
         check(any_session, keys_of(name, n, dtype, seed=data.draw(st.integers(0, 99))), data.draw(st.booleans()))
 
 
@@ -94,7 +96,7 @@ def launches(session, keys, **options):
 
 
 def test_digits_that_are_constant_are_left_out_of_many_keys(session, chain, monkeypatch):
-    chain(surveyed_from=4000)
+    chain(surveyed_bytes=16_000)
     monkeypatch.setattr(radix, "SAMPLE", 1000)
     survey, count, sweep = ["survey"], ["clear_words", "digits"], ["onesweep"]
     keys = keys_of("random", 5000, np.uint32)
@@ -142,3 +144,43 @@ def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(session):
 def test_no_device_is_chained_unmeasured(session):
     means = means_of(session)
     assert means.scan == "reduce" or (session.profile.runtime == "nvidia" and means.digit_match == "ballot")
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", ("uint32", "float64", "int8", "float16"))
+def test_sorts_of_device_arrays_again(any_session, monkeypatch, dtype):
+    """Calls of one shape run the plan that is remembered, with new keys, and events and queues as at first."""
+    monkeypatch.setattr(radix, "means_of", lambda _: Means(scan="chain"))
+    runs, again = [], radix._again
+    monkeypatch.setattr(radix, "_again", lambda *given: runs.append(again(*given)) or runs[-1])
+    other = cl.CommandQueue(any_session.context)
+    for n in (1, 300, 5000):
+        runs.clear()
+        for turn in range(3):
+            keys = keys_of("special" if dtype == "float64" else "random", n, dtype, seed=turn)
+            descending = turn == 2
+            order = np.argsort(KeyOrder(keys.dtype, descending).digits(keys), kind="stable")
+            there = device_array(any_session, keys).with_queue(other if turn else any_session.queue)
+            found = sort(there, descending=descending), argsort(there, axis=0, descending=descending)
+            assert all(one.queue == there.queue and one.events for one in found)
+            np.testing.assert_array_equal(bits_of(found[0].get()), bits_of(keys[order]))
+            np.testing.assert_array_equal(found[1].get(), order)
+        assert [run is None for run in runs] == [True, True, False, False, True, True]
+
+
+@pytest.mark.settings("as_gpu")
+def test_other_sorts_are_not_run_again(any_session):
+    keys = keys_of("random", 600, np.uint32)
+    there = device_array(any_session, keys)
+    expected = sort(there[100:400:1]).get(), sort(there[::2]).get()
+    for _ in range(2):
+        np.testing.assert_array_equal(sort(there).get(), np.sort(keys))
+        np.testing.assert_array_equal(sort(there[:300]).get(), np.sort(keys[:300]))
+        np.testing.assert_array_equal(sort(there[100:400]).get(), expected[0])
+        np.testing.assert_array_equal(sort(there[::2]).get(), expected[1])
+        np.testing.assert_array_equal(sort(there, descending=True).get(), np.sort(keys)[::-1])
+        np.testing.assert_array_equal(sort(there, key_bits=8).get(), keys[np.argsort(keys & 255, kind="stable")])
+        np.testing.assert_array_equal(argsort(there, index_type="int64").get(), np.argsort(keys, kind="stable"))
+        assert len(sort(there, profile=True).phases) >= 1
+        with pytest.raises(InvalidInput, match="descending"):
+            sort(there, descending=2)
