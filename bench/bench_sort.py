@@ -93,11 +93,13 @@ def host_candidates(session, keys):
     }
     verify_sorted(keys, ours["sort"](), "sort")
     verify_indices(keys, ours["argsort"](), "argsort")
+    spare = np.empty_like(keys)
     return ours | {
         "np.sort": lambda: np.sort(keys),
         "np.sort stable": lambda: np.sort(keys, kind="stable"),
         "np.argsort": lambda: np.argsort(keys),
         "np.argsort stable": lambda: np.argsort(keys, kind="stable"),
+        "one copy": lambda: np.copyto(spare, keys),
     }
 
 
@@ -115,9 +117,11 @@ def device_candidates(session, keys, others=True):
 
         return run
 
+    spare = pyopencl.array.empty_like(there)
     ours = {
         "sort": finished(lambda: radix.sort(there)),
         "argsort": finished(lambda: radix.argsort(there)),
+        "one copy": finished(lambda: pyopencl.enqueue_copy(session.queue, spare.base_data, there.base_data)),
     }
     verify_sorted(keys, ours["sort"]().get(), "sort")
     verify_indices(keys, ours["argsort"]().get(), "argsort")
@@ -222,6 +226,8 @@ def measure(session, where, n, dtype, distribution, options):
     for ours, rival in RATIOS:
         if ours in taken and rival in taken:
             row[f"{rival} / {ours}"] = taken[rival] / taken[ours]
+    if options.phases:
+        row["phases"] = phases(session, where, keys)
     return row
 
 
@@ -250,27 +256,30 @@ def brief(rows):
     return lines
 
 
-def phases(session, n, dtype):
-    """Seconds and GB/s of every launch of a sort and an argsort on the device."""
+def phases(session, where, keys):
+    """Time and traffic of every launch of a sort and an argsort; printed, too."""
     import pyopencl.array
 
-    there = pyopencl.array.to_device(session.queue, make_keys(n, dtype))
+    given, found = pyopencl.array.to_device(session.queue, keys) if where == "device" else keys, []
     for function in (radix.sort, radix.argsort):
         for _ in range(2):
-            found = function(there, profile=True)
-        print(f"{function.__name__}, {n} {np.dtype(dtype).name}:")
+            launches = function(given, profile=True, device=session).phases
         rows = [
             {
-                "launch": p.name,
-                "ms": p.seconds * 1e3,
-                "GB/s": p.gb_per_s,
-                "groups": p.global_size // p.local_size,
-                "wg": p.local_size,
+                "name": launch.name,
+                "of": function.__name__,
+                "ms": launch.seconds * 1e3,
+                "MB": launch.bytes_moved / 1e6,
+                "GB/s": launch.gb_per_s,
+                "groups": launch.global_size // launch.local_size,
+                "wg": launch.local_size,
             }
-            for p in found.phases
+            for launch in launches
         ]
         common.print_table(rows)
-        print(f"  together {sum(p.seconds for p in found.phases) * 1e3:.3f} ms")
+        print(f"  together {sum(launch.seconds for launch in launches) * 1e3:.3f} ms")
+        found += rows
+    return found
 
 
 def sweep(session, n, dtype, options):
@@ -319,7 +328,7 @@ def main():
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate is called no more")
-    parser.add_argument("--phases", action="store_true", help="print the device time of each of our launches")
+    parser.add_argument("--phases", action="store_true", help="print and record the device time of each of our launches")
     parser.add_argument("--sweep", action="store_true", help="print our times for many work-group shapes")
     parser.add_argument("--brief", action="store_true", help="print a line for each row of --where host, and its goal")
     parser.add_argument("--json")
@@ -342,9 +351,8 @@ def main():
                         if options.brief:
                             continue
                         print(f"\n{where}, {n} {dtype}, {distribution} keys")
-                        common.print_table([{"": k, "ms or ratio": v} for k, v in list(row.items())[4:]])
-                if options.phases:
-                    phases(session, n, dtype)
+                        shown = [{"": k, "ms or ratio": v} for k, v in list(row.items())[4:] if k != "phases"]
+                        common.print_table(shown)
     if options.brief:
         missed = [line for line in brief(rows) if line["met"] == "NO"]
         print(f"\ngoals missed: {len(missed)} of {2 * len(rows)}")

@@ -54,6 +54,11 @@ there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
+SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
+largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""
+LINK = """Milliseconds. plain: the driver's copy; locked: from or to page-locked memory; 2 x 4 MiB ..: staged by so many
+threads through slots of so many MiB; auto: what clgeom chooses. hull, sort: whole calls from NumPy arrays."""
+START = """Seconds to the first result, of new processes."""
 SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
 STUDY = """Milliseconds, of medians of few rounds, in which all variants take turns. serial: by one work-item of a CPU's
 OpenCL device. Tables III and IV are kernels' times at each gap; auto runs its last gaps in one launch, shown at the
@@ -85,7 +90,9 @@ PAGES = {
     "wagener-pocl": ("Wagener's merges alone on a CPU", MERGES, None),
     "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
-    "sort-h200": ("Radix sort on a GPU", "Milliseconds; keys and results on the device.", None),
+    "sort-h200": ("Radix sort on a GPU", SORTS, None),
+    "link-h200": ("Copies between a host and a GPU", LINK, None),
+    "start-pocl": ("The first call of a process, on a CPU", START, None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
     "shellsort-h200": ("Shellsort on a GPU", SERIAL + " Keys and results on the device.", None),
     "shellsort-study-pocl": ("The tables of the Shellsort study on a CPU", STUDY, None),
@@ -191,14 +198,31 @@ def mark_of(k):
     return {"color": f"C{k % 10}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
 
 
+#: Records whose launches are drawn: what is computed, what the line at the top is, and the column of its time.
+ROOFS = {
+    "hull-pocl": ("hulls", "points", "a plain read of the points", "one read"),
+    "hull-h200": ("hulls", "points", "a plain read of the points", "one read"),
+    "hull-circle-h200": ("hulls", "points", "a plain read of the points", "one read"),
+    "sort-pocl": ("sorts", "keys", "a plain copy of the keys", "one copy"),
+    "sort-h200": ("sorts", "keys", "a plain copy of the keys", "one copy"),
+}
+
+
+def moved_in(row):
+    """Bytes that the plain read, or the plain copy, of a row's input moves."""
+    itemsize = int(row.get("dtype", row.get("type"))[-2:]) // 8
+    return 2 * itemsize * row["n"]  # two coordinates are read; a key is read and written
+
+
 def roofline(name, rows):
-    """Draw the memory traffic of each launch over its time, with the rate of a plain read."""
+    """Draw the memory traffic of each launch over its time, with the rate of a plain read or copy."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    rows = [row for row in rows if "phases" in row and row["n"] == max(r["n"] for r in rows)]
+    rows = [row for row in rows if "phases" in row]
+    rows = [row for row in rows if row["n"] == max(r["n"] for r in rows)]
     if not rows:
         return None
     common.use_palette()
@@ -214,10 +238,10 @@ def roofline(name, rows):
                     markersize=5,
                     alpha=0.7,
                 )
+    work, items, roof, column = ROOFS[name]
     row = rows[0]
-    nbytes = 2 * row["n"] * (4 if row["dtype"] != "float64" else 8)
-    rate = axes.axhline(1e-6 * nbytes / row["one read"], color="black", linewidth=1, linestyle="--")
-    rate.set_label("a plain read of the points")
+    rate = axes.axhline(1e-6 * moved_in(row) / row[column], color="black", linewidth=1, linestyle="--")
+    rate.set_label(roof)
     seen = [
         k for k, phase in enumerate(names) if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])
     ]
@@ -226,7 +250,7 @@ def roofline(name, rows):
     axes.set(
         xlabel="time of the launch (ms)",
         ylabel="memory traffic (GB/s)",
-        title=f"Launches of hulls of {row['n']:,} points",
+        title=f"Launches of {work} of {row['n']:,} {items}",
     )
     axes.grid(alpha=0.3)
     path = DOCS / "images" / f"roofline_{name}.png"
@@ -266,7 +290,7 @@ def main():
         picture = plot(name, record["rows"])
         if picture:
             parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: time over size\n")
-        if name in ("hull-pocl", "hull-h200", "hull-circle-h200"):
+        if name in ROOFS:
             picture = roofline(name, record["rows"])
             if picture:
                 parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: rate of every launch\n")
