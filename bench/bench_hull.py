@@ -7,8 +7,8 @@
     python bench/bench_hull.py --orders 1e6
 
 Every figure is the median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points on the device
-("resident"). Rivals that are not installed, or that would take too long, are left out ("-"). With --from-host "plain"
-is a call without staged copies, "copy" the time of copying the array to the device by the driver, and "pinned" that of
+("resident"). "read" is np.max of the points on two threads: one read at the speed of a CPU's memory. Rivals that are
+not installed, or that would take too long, are left out ("-"). With --from-host "plain" is a call without staged copies, "copy" the time of copying the array to the device by the driver, and "pinned" that of
 a call with points in page-locked memory. --published compares our times with those of GPU heaphull's paper. --orders
 compares the sieve with the octagon filter for orders and coordinates that are adverse to a sieve made from a sample.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
@@ -101,6 +102,12 @@ def rivals(points, limit):
     return found
 
 
+def reading(points):
+    """A call that reads all points on two threads, by np.max."""
+    pool, halves = ThreadPoolExecutor(2), np.array_split(points.ravel(), 2)
+    return lambda: list(pool.map(np.max, halves))
+
+
 def verify(session, points, hull, found):
     """Check that the oracle of the tests certifies the hull, and that rivals find its area within their precision."""
     from reference.hull import certify
@@ -165,7 +172,7 @@ def row_of(session, name, n, dtype, options):
     found = rivals(points, options.rival_limit)
     found = {package: call for package, call in found.items() if package in options.rivals.split(",")}
     verify(session, points, hull, found)
-    candidates = {"clgeom": lambda: clgeom.convex_hull(points, device=session), **found}
+    candidates = {"clgeom": lambda: clgeom.convex_hull(points, device=session), "read": reading(points), **found}
     if options.on_device:
         import pyopencl.array
 
@@ -179,8 +186,9 @@ def row_of(session, name, n, dtype, options):
     row = {"dtype": dtype.name, "cloud": name, "n": n, "vertices": len(hull)}
     row |= {
         key: taken[key] * 1e3 if key in taken else None
-        for key in ("clgeom", "resident", "scipy", "shapely", "cv2", "cupy argsort", *HOST)
+        for key in ("clgeom", "resident", "read", "scipy", "shapely", "cv2", "cupy argsort", *HOST)
     }
+    row["clgeom/read"] = taken["clgeom"] / taken["read"]
     row["scipy/clgeom"] = taken["scipy"] / taken["clgeom"] if "scipy" in taken else None
     if options.phases:
         profiled = clgeom.convex_hull(resident if options.on_device else points, device=session, profile=True)

@@ -45,6 +45,14 @@ inline float scaled(real_t value, real_t origin, scale_t scale)
 #endif
 }
 
+// The bin of an x. NaN is in the first one.
+inline uint bin_of(const frame_t frame, real_t px)
+{
+    float x = scaled(px, frame.left, frame.across);
+    x = x > 0 ? x : 0;
+    return x < BINS - 1 ? (int)x : BINS - 1;
+}
+
 // The bounds of a bin, from the heights of a lower and an upper chain on the bin's padded sides; NOTHING if there is none.
 inline float2 bin_bounds(uint bin, float lower_a, float lower_b, float upper_a, float upper_b)
 {

@@ -166,8 +166,10 @@ def _sieve(session):
         expected = hull_of_few(sorted(set(map(tuple, points.tolist()))))
         for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
             with override({"hull/sieve/sieve": shape}):
-                found = sieved_hull(to_device(session, points, caller="selftest"), keep_collinear=False)
-            same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
+                array = to_device(session, points, caller="selftest")
+                for short in (True, False):
+                    found = sieved_hull(array, keep_collinear=False, short=short)
+                    same(found.corners, np.array(expected, dtype), f"{np.dtype(dtype)}, {shape.variant}")
     return "hull of 20,011 points, by polygons and by tiles"
 
 

@@ -64,9 +64,9 @@ def is_built(session, shape, dtype):
     return dtype == np.float32 or (LONG and (dtype != np.float64 or session.profile.fp64))
 
 
-def found_by(session, points, keep=False):
+def found_by(session, points, keep=False, short=True):
     """What sieved_hull finds, and the ids of the points it leaves when it finds no hull."""
-    found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=keep)
+    found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=keep, short=short)
     if found.vertices is not None:
         return found, None
     everything = np.arange(len(points))
@@ -75,13 +75,14 @@ def found_by(session, points, keep=False):
 
 def check(session, points, keep=False):
     expected = reference.convex_hull(points, collinear="keep" if keep else "drop")
-    found, left = found_by(session, points, keep)
-    if left is not None:
-        assert set(expected) <= set(left.tolist())
-    else:
-        assert found.vertices.tolist() == expected
-        np.testing.assert_array_equal(found.corners, points[expected])
-        assert found.dimension == reference.dimension(points)
+    for short in (True, False):
+        found, left = found_by(session, points, keep, short)
+        if left is not None:
+            assert set(expected) <= set(left.tolist())
+        else:
+            assert found.vertices.tolist() == expected
+            np.testing.assert_array_equal(found.corners, points[expected])
+            assert found.dimension == reference.dimension(points)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -215,7 +216,7 @@ def test_discarded_points_are_strictly_inside(session, shape, dtype):
     array = to_device(session, points, caller="test")
     # hulls of tiles drop what is on an edge if they may
     launches = Tiles.of(array, True) if shape == "serially" else Polygons.of(array, False)
-    plan, lists = hull_plan(launches, SHAPES[shape]["hull/sieve/sieve"], len(points))
+    plan, lists = hull_plan(launches, SHAPES[shape]["hull/sieve/sieve"], len(points), short=False)
     sizes = sieve.allocate(session, 4 * sieve.SIZES)
     sieve.fill(session, sizes, np.uint32(0), sieve.SIZES)
     result = sieve.run(session, plan, points=array, sizes=sizes)
@@ -240,12 +241,31 @@ def test_hardly_more_than_the_vertices_are_left(session):
         points = (rng.random((100_000, 2)) @ [[0.8, 0.6], [-0.6, 0.8]]).astype(np.float32)
         array = to_device(session, points, caller="test")
         with override({"hull/sieve/sieve": SHAPES["groups"]["hull/sieve/sieve"]}):
-            plan, lists = hull_plan(Polygons.of(array, False), SHAPES["groups"]["hull/sieve/sieve"], len(points))
+            shape = SHAPES["groups"]["hull/sieve/sieve"]
+            plan, lists = hull_plan(Polygons.of(array, False), shape, len(points), short=False)
             sizes = sieve.allocate(session, 4 * sieve.SIZES)
             sieve.run(session, plan, points=array, sizes=sizes)
         counts = read(session, sizes, np.uint32, sieve.SIZES)
         vertices = set(reference.convex_hull(points))
         assert len(vertices) <= sum(counts[part.slot] for part in lists[-1]) < 200
+
+
+def test_lists_too_long_for_one_launch(session):
+    """Of few points more are left than one launch of hoods takes: those of more points follow, then a longer list."""
+    for n in (8000, 3000):
+        rng = np.random.default_rng(2)
+        angle, radius = rng.random(n) * 2 * np.pi, 1 - 0.05 * rng.random(n)
+        points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).astype(np.float32)
+        with override(SHAPES["groups"]):
+            array = to_device(session, points, caller="test")
+            shape, launches = sieve._launches(array, False)
+            plan, lists = hull_plan(launches, shape, n)
+            sizes = sieve.allocate(session, 4 * sieve.SIZES)
+            sieve.run(session, plan, points=array, sizes=sizes)
+            kept = read(session, sizes, np.uint32, sieve.SIZES)[sieve.KEPT]
+            assert len(lists) == 1 and n // 2 > kept > sieve_polygons.MOST * launches.size
+            assert (kept > lists[0][0].room) == (n == 3000)
+            check(session, points)
 
 
 def test_lists_that_overrun(session, shape):
@@ -280,5 +300,5 @@ def test_tile_hoods_orders_no_nonfinite_points(session, value):
     array = to_device(session, points, caller="test")
     with override(SHAPES["groups"]):
         plan = Plan(Polygons.of(array, False).hull(len(points)))
-    lower, upper, nonfinite = run(session, plan, points=array).read(plan[0].args[-1], 3)["id"]
+    lower, upper, nonfinite, _ = run(session, plan, points=array).read(plan[0].args[-1], 4)["id"]
     assert (lower, upper, nonfinite) == (0, 0, 1)

@@ -17,7 +17,8 @@ BINS = 2048
 #: Slots of sizes: the lengths of the lists, and whether a point is nonfinite.
 KEPT, SAMPLED, HULLS, HULLS_OF_HULLS, LOWER, UPPER, NONFINITE = range(7)
 SIZES = 8
-#: Header records before those of vertices: number of lower vertices, of upper vertices, whether a point is nonfinite.
+#: Header records before those of vertices: number of lower vertices, of upper vertices, whether a point is nonfinite,
+#: number of points that the sieve kept.
 HEADER = 4
 
 

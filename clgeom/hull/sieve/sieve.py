@@ -44,7 +44,7 @@ class Sieved:
     nonfinite: bool = False
 
 
-def sieved_hull(points, *, keep_collinear, sieve=True) -> Sieved:
+def sieved_hull(points, *, keep_collinear, sieve=True, short=True) -> Sieved:
     """The hull of a DeviceArray of one chunk, or a list of points that contains all its vertices.
 
     Parameters
@@ -54,20 +54,20 @@ def sieved_hull(points, *, keep_collinear, sieve=True) -> Sieved:
         Whether points on an edge are also vertices.
     sieve : bool
         False: more points than one tile are returned as they are.
+    short : bool
+        Whether few points take fewer launches.
     """
     session, n = points.session, points.n
     shape, launches = _launches(points, keep_collinear)
     if n > launches.size and not sieve:
         return Sieved(n=n)
-    plan, lists = hull_plan(launches, shape, n)
+    plan, lists = hull_plan(launches, shape, n, short)
     sizes = allocate(session, 4 * SIZES)
     if not launches.zeroes:
         fill(session, sizes, np.uint32(0), SIZES)
     result = run(session, plan, points=points, sizes=sizes)
-    found = _read_hoods(result, plan)
-    if found is not None or n <= launches.size:
-        return found
-    return _what_is_left(points, launches, plan, lists, result)
+    found, kept = _read_hoods(result, plan)
+    return found or _what_is_left(points, launches, plan, lists, result, kept)
 
 
 def _launches(points, keep_collinear):
@@ -81,13 +81,13 @@ def _launches(points, keep_collinear):
 
 
 @functools.lru_cache(maxsize=64)
-def hull_plan(launches, shape, n):
+def hull_plan(launches, shape, n, short=True):
     """Plan of all launches for `n` points, and the lists they write. Pure: needs no device."""
     if n <= launches.size:
         return Plan(launches.hull(n)), ()
     sample, inside = launches.sample(n)
     kept = List("kept", max(n // 8, 4 * launches.size), KEPT)
-    finish, lists = launches.finish(kept)
+    finish, lists = launches.finish_few(kept) if short and n <= launches.few else launches.finish(kept)
     return Plan(*sample, _sieve(launches, shape, n, inside, kept), *finish), ((kept,), *lists)
 
 
@@ -107,49 +107,52 @@ def _sieve(launches, shape, n, inside, kept):
 
 
 def _read_hoods(result, plan):
-    """Read the hull; None when the launches computed no hoods."""
+    """The hull, None when the launches computed no hoods; and the number of points that the sieve kept."""
     records = plan[-1].args[-1]
-    hoods = result.read(records, min(GLANCE, records.count))
-    lower, upper, nonfinite = hoods["id"][:3].tolist()
+    id_at = records.dtype.fields["id"][1] // 4
+    words = _words(result.read(records, min(GLANCE, records.count)))
+    lower, upper, nonfinite, kept = words[:HEADER, id_at].tolist()
     if nonfinite:
-        return Sieved(nonfinite=True)
+        return Sieved(nonfinite=True), kept
     if lower == 0 or upper == 0:
-        return None
-    if HEADER + 2 * max(lower, upper) > len(hoods):
-        hoods = result.read(records, HEADER + 2 * max(lower, upper))
+        return None, kept
+    needed = HEADER + 2 * max(lower, upper)
+    if needed > len(words):
+        words = _words(result.read(records, needed))
     # both hoods have the same ends; for points on a line they are equal
-    below, above = HEADER + 2 * np.arange(lower), HEADER + 1 + 2 * np.arange(upper)
-    words = hoods.view(np.uint32).reshape(len(hoods), -1)
-    at = hoods.dtype.fields["id"][1] // 4
-    line = lower == upper and np.array_equal(words[below, at], words[above, at])
-    hull = words[below if line else np.concatenate([below, above[-2:0:-1]])]
-    corners = np.ascontiguousarray(hull[:, :at]).view(hoods.dtype["x"])
-    return Sieved(hull[:, at].astype(np.int64), corners, min(lower, 2) - 1 if line else 2)
+    below, above = (words[HEADER + side : HEADER + side + 2 * count : 2] for side, count in enumerate((lower, upper)))
+    line = lower == upper and np.array_equal(below[:, id_at], above[:, id_at])
+    hull = below if line else np.concatenate([below, above[-2:0:-1]])
+    corners = np.ascontiguousarray(hull[:, :id_at]).view(records.dtype["x"])
+    return Sieved(hull[:, id_at].astype(np.int64), corners, min(lower, 2) - 1 if line else 2), kept
 
 
-def _what_is_left(points, launches, plan, lists, result):
-    """The shortest list, when the launches computed no hoods; after another run if the sieve's list was too small."""
+def _words(records):
+    return records.view(np.uint32).reshape(len(records), -1)
+
+
+def _what_is_left(points, launches, plan, lists, result, kept):
+    """What further launches find after a few, or after a sieve whose list was too small; else the shortest list."""
     session, n = points.session, points.n
-    sizes = read(session, result["sizes"], np.uint32, SIZES)
-    kept = int(sizes[KEPT])
-    if sizes[NONFINITE]:
-        return Sieved(nonfinite=True)
     if kept > n // 2:
         return Sieved(n=n)
-    if kept > lists[0][0].room:
-        sieve = next(step for step in plan if step.kernel == "hull/sieve/sieve")
-        room = List("kept", kept, KEPT)
-        finish, lists = launches.finish(room)
-        lists = ((room,), *lists)
-        again = Plan(_sieve(launches, sieve.policy, n, sieve.args[2:4], room), *finish)
+    whole = kept <= lists[0][0].room
+    if not whole or len(lists) == 1:
+        source = lists[0][0] if whole else List("kept", kept, KEPT)
+        finish, lists = launches.finish(source)
+        lists = ((source,), *lists)
+        if not whole:
+            sieve = next(step for step in plan if step.kernel == "hull/sieve/sieve")
+            finish = _sieve(launches, sieve.policy, n, sieve.args[2:4], source), *finish
+            fill(session, result["sizes"], np.uint32(0), SIZES)
+        again = Plan(*finish)
         same = set(plan.scratch.values()) & set(again.scratch.values())
-        fill(session, result["sizes"], np.uint32(0), SIZES)
         buffers = {name: result[name] for name in ("sizes", *(scratch.name for scratch in same))}
         result = run(session, again, points=points, **buffers)
-        found = _read_hoods(result, again)
+        found, _ = _read_hoods(result, again)
         if found is not None:
             return found
-        sizes = read(session, result["sizes"], np.uint32, SIZES)
+    sizes = read(session, result["sizes"], np.uint32, SIZES)
     counts = [[int(sizes[part.slot]) for part in parts] for parts in lists]
     # a list made from one that exceeds its capacity is empty
     whole = [at for at, parts in enumerate(lists) if all(0 < c <= part.room for c, part in zip(counts[at], parts))]

@@ -17,6 +17,7 @@ from clgeom.hull.sieve import (
     HEADER,
     HULLS,
     HULLS_OF_HULLS,
+    KEPT,
     NONFINITE,
     SAMPLED,
     List,
@@ -40,6 +41,7 @@ class Tiles:
     shape: object
     params: tuple
     zeroes = False
+    few = 0  # the steps of `finish` take as long as fewer would
 
     @classmethod
     def of(cls, points, keep_collinear):
@@ -49,6 +51,7 @@ class Tiles:
             ("keep_collinear", keep_collinear),
             ("bins", BINS),
             ("header", HEADER),
+            ("kept", KEPT),
             ("nonfinite", NONFINITE),
         )
         memory = 2 * dtype.itemsize + 6

@@ -17,14 +17,11 @@
 #define MANY (TILE / 4)       // ids that are appended at a time
 #define POINT_OF(lid, b) (2 * ((b) / 2 * WG_SIZE + (lid)) + (b) % 2)      // the point of bit b in the tile
 
-// Whether a point stays. NaN goes to the first bin, which is empty.
+// Whether a point stays.
 inline int stays(local const float2 *bounds, const frame_t frame, real_t px, real_t py)
 {
-    float x = scaled(px, frame.left, frame.across);
+    const float2 bound = bounds[bin_of(frame, px)];
     const float y = scaled(py, frame.low, frame.up);
-    x = x > 0 ? x : 0;
-    x = x < BINS - 1 ? x : BINS - 1;
-    const float2 bound = bounds[(uint)x];
     return !(y > bound.x && y < bound.y);
 }
 

@@ -1,14 +1,14 @@
-<%page args="real='float', filtered=True, keep_collinear=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, nonfinite=7"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, picked=True, variant='group', wg_size=512, items_per_thread=4, run=32, most=4, header=4, kept=0, nonfinite=7"/>\
 // tile_hoods: the lower and the upper hood of ${f"two lists of at most {most * wg_size * items_per_thread}" if picked else f"at most {wg_size * items_per_thread}"} points, in any order.
 //
-//   points   ${"two lists of rows, lower and upper" if picked else "all, for both hoods"}
+//   points   ${"two lists of rows, lower and upper, or one for both hoods" if picked else "all, for both hoods"}
 //            work-group 0 makes the lower hood, work-group 1 the upper one, in local memory:
 //            indices sorted by x, y, id: runs of ${run} by counting, then merged two by two; points beyond a chord of others
 //            are dropped; hoods of strips are merged two by two${"; then the corners and more of the list, until it ends" if picked else ""}
 //   hull     records (x, y, id): counts in the first ${header}, then corners from left to right, lower and upper by turns
 //
 // Counts are 0 if there are too many points or corners, or if a point is NaN or infinite, in which case the third number
-// is set: NaN has no place in the order. Reads each point once${", and corners again with the rest of the list" if picked else ""}. Cost: O(n log^2 n) comparisons in local memory.
+// is set: NaN has no place in the order. The fourth number is that of the points that the sieve kept. Reads each point once${", and corners again with the rest of the list" if picked else ""}. Cost: O(n log^2 n) comparisons in local memory.
 <%
     tile = wg_size * items_per_thread
     hood_items = min(wg_size, 1 << (max(tile // 4, 1).bit_length() - 1))     # a power of two; strips of 4 points or more
@@ -126,8 +126,8 @@ inline uint hood_of_tile(tile_t tile, const source_t *source, uint count, local 
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 % if picked:
-void tile_hoods(global const real_t *points, global const uint *lower, global const uint *upper, const uint in,
-                global const uint *sizes, global vertex_t *hull)
+void tile_hoods(global const real_t *points, global const uint *lower, global const uint *upper, const uint lower_slot,
+                const uint upper_slot, global const uint *sizes, global vertex_t *hull)
 % else:
 void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull)
 % endif
@@ -137,7 +137,7 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
     const uint lid = get_local_id(0), side = get_group_id(0);
     const tile_t tile = {x, y, indices, others};
 % if picked:
-    const uint nonfinite = sizes[NONFINITE], listed = sizes[in + side];
+    const uint nonfinite = sizes[NONFINITE], listed = sizes[side ? upper_slot : lower_slot];
     const uint total = nonfinite || listed > ${most} * TILE ? 0 : listed;
     source_t source = {hull, side, side ? upper : lower, 0, 0};
     uint found;
@@ -165,7 +165,9 @@ void tile_hoods(global const real_t *points, const uint n, global vertex_t *hull
 % endif
     if (lid == 0) {
         hull[side].id = found;
-        if (side == 0)
+        if (side == 0) {
             hull[2].id = nonfinite;
+            hull[3].id = ${"sizes[%d]" % kept if picked else "n"};
+        }
     }
 }

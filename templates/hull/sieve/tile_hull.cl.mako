@@ -1,4 +1,4 @@
-<%page args="real='float', filtered=True, keep_collinear=False, bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, nonfinite=7"/>\
+<%page args="real='float', filtered=True, keep_collinear=False, bins=2048, variant='serial', wg_size=1, items_per_thread=2048, header=4, kept=0, nonfinite=7"/>\
 // tile_hull: the convex hull of every tile of points in any order, by one work-item; `result` selects the output.
 //
 //   ids     | 7 1 9 .. | 4 0 .. | ..       rows of points, or every stride-th row if stride is not 0; a tile of at most
@@ -106,6 +106,7 @@ void tile_hull(global const real_t *points, global const uint *ids, const uint s
             hull[0].id = corners.x;
             hull[1].id = corners.y;
             hull[2].id = sizes[NONFINITE];
+            hull[3].id = sizes[${kept}];               // that the sieve kept
         } else
             item_bounds(tile, corners.x, corners.y, (global frame_t *)found, bounds);
     }
