@@ -3,8 +3,13 @@
 import zlib
 
 import numpy as np
+from conftest import LONG
 
 from clgeom import argsort, sort
+
+#: Of the types that a property is tried with, how many in each setting; all of them in others. Kernels of other shapes
+#: are the same source for all types, and to build them takes long.
+MOST_TYPES = {"as_gpu": 2, "odd_shapes": 1, "small_groups": 1}
 
 
 def bits_of(array):
@@ -51,6 +56,11 @@ DISTRIBUTIONS = {
     "few": lambda rng, n, dtype: rng.integers(0, 5, n).astype(dtype),
     "narrow": lambda rng, n, dtype: (rng.integers(0, 100, n) + 20).astype(dtype),
 }
+
+
+def types_in(setting, types):
+    """The types to try in a setting: the first ones; all in the long profile."""
+    return types if LONG else types[: MOST_TYPES.get(setting)]
 
 
 def keys_of(name, n, dtype, seed=0):

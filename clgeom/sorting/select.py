@@ -1,4 +1,4 @@
-"""The first keys of an order: `topk`, `partition` and `argpartition`. All by one stable sort."""
+"""The first keys of an order: `topk`, by a stable sort of candidates; `partition` and `argpartition`, by one of all."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
+from clgeom.sorting.candidates import candidates
 from clgeom.sorting.family import array_of_keys
-from clgeom.sorting.keys import OTHER_KINDS, as_key_array
+from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
 from clgeom.sorting.radix.rows import checked_axis
-from clgeom.sorting.radix.sort import argsort, sort
+from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.take import take
 
 
@@ -70,8 +71,14 @@ def topk(
     keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
     k = integer(k, "k", caller=caller, least=0, most=len(keys))
     session, largest = session_of(keys, device), boolean(largest, "largest", caller=caller)
+    there = is_device_array(keys)
+    number = index_dtype(index_type, there, caller=caller)
+    few = candidates(session, keys, k, descending=largest, caller=caller)
+    if few is not None:
+        values, indices = (one[:k].copy() for one in sort_by_key(*few, descending=largest, device=session))
+        return TopK(values, indices if indices.dtype == number else indices.astype(number))
     indices = argsort(keys, descending=largest, index_type=index_type, device=session)[:k]
-    if not is_device_array(keys):
+    if not there:
         return TopK(keys[indices], indices.copy())
     indices = indices.copy() if k else indices
     return TopK(take(keys, indices, mode="clip", device=session), indices)

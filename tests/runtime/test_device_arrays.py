@@ -184,7 +184,9 @@ def test_overlap(session):
 def test_arrays_of_two_contexts_are_refused(session):
     keys = there(session, some("float32"))
     other = cl_array.zeros(cl.CommandQueue(cl.Context([session.device])), 1000, np.float32)
-    with pytest.raises(InvalidInput, match="'values' parameter of sort_by_key must be in the OpenCL context of the keys"):
+    with pytest.raises(
+        InvalidInput, match="'values' parameter of sort_by_key must be in the OpenCL context of the keys"
+    ):
         clgeom.sort_by_key(keys, other)
     with pytest.raises(InvalidInput, match="'out' parameter of sort must be in the OpenCL context of the keys"):
         clgeom.sort(keys, out=other)
