@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.launch import allocate, as_array, copy
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.candidates import candidates
 from clgeom.sorting.family import array_of_keys
@@ -75,13 +76,21 @@ def topk(
     number = index_dtype(index_type, there, caller=caller)
     few = candidates(session, keys, k, descending=largest, caller=caller)
     if few is not None:
-        values, indices = (one[:k].copy() for one in sort_by_key(*few, descending=largest, device=session))
+        values, indices = (_first(session, one, k) for one in sort_by_key(*few, descending=largest, device=session))
         return TopK(values, indices if indices.dtype == number else indices.astype(number))
-    indices = argsort(keys, descending=largest, index_type=index_type, device=session)[:k]
-    if not there:
-        return TopK(keys[indices], indices.copy())
-    indices = indices.copy() if k else indices
-    return TopK(take(keys, indices, mode="clip", device=session), indices)
+    indices = _first(session, argsort(keys, descending=largest, index_type=number, device=session), k)
+    return TopK(take(keys, indices, mode="clip", device=session) if there else keys[indices], indices)
+
+
+def _first(session, array, k):
+    """The first k entries, in memory of their own."""
+    if not is_device_array(array):
+        return array[:k].copy()
+    nbytes = k * array.dtype.itemsize
+    buffer = allocate(session, max(nbytes, 1))
+    if k:
+        copy(session, array.base_data, buffer, nbytes)
+    return as_array(session, buffer, (k,), array.dtype, queue=array.queue, wait=False)
 
 
 def partition(
