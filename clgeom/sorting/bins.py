@@ -26,6 +26,9 @@ from clgeom.sorting.outputs import Output
 #: On CPUs each group has counts of its own, up to so many for each key, or MOST_COUNTS.
 COUNTS_A_KEY = 4
 MOST_COUNTS = 1 << 20
+#: Rows of counts of a group of a CPU, if there are fewer bins and each is a single key.
+TABLES = 2
+MOST_IN_TABLES = 1 << 17
 
 
 def bincount(
@@ -243,9 +246,11 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
         return sums.finished()
     policy = select(profile, "sorting/bin_counts", order.dtype, n)
     groups, rows = policy.groups(-(-n // policy.tile), profile.compute_units), 1
-    total = np.uint32(used)
+    total, tables = np.uint32(used), 1
     if policy.variant == "serial":
-        groups = rows = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used), 1)
+        groups = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used), 1)
+        tables = TABLES if not edges and used < MOST_IN_TABLES else 1
+        rows = groups * tables
     counts = allocate(session, 4 * rows * used)
     if policy.variant != "serial":
         fill(session, counts, np.uint32(0), used)
@@ -254,7 +259,7 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
     starts = as_device_values(session, first, caller="histogram")
     array = as_device_bits(session, keys, caller="histogram")
     buffers = {"edges": starts.chunks[0].buffer, "counts": counts, "sums": sums.buffer}
-    params = {**order.options(), "edges": edges}
+    params = {**order.options(), "edges": edges, "tables": tables}
     for i, chunk in enumerate(array.chunks):
         if i:
             return _by_chunks(session, keys, order, first, last, bins, number, edges, len(array.chunks))

@@ -8,6 +8,7 @@ keys ──sort──> | 1 1 2 5 5 5 7 |      with the order of the keys where i
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,18 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import boolean
 from clgeom.runtime.arrays import as_device_values, c_name
-from clgeom.runtime.call import recording
+from clgeom.runtime.call import current, recording
 from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.launch import run, to_array
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.bins import counts_of
+from clgeom.sorting.distinct import distinct_on_host
 from clgeom.sorting.family import flat_keys, sorted_for_kernels
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
 from clgeom.sorting.outputs import Output
+from clgeom.sorting.radix.host import FEW
 from clgeom.sorting.radix.sort import Profiled
 
 #: Keys of a tile of the kernels.
@@ -33,6 +36,8 @@ TILE = 2048
 #: Keys are counted, not sorted, if there are at least so many, and at most so many possible values for each of them.
 LEAST_COUNTED = 1024
 BINS_A_KEY = 2
+#: Keys of a sample that may tell that they are too far apart to be counted.
+SAMPLE = 64
 
 
 def unique(
@@ -94,9 +99,10 @@ def unique(
         "counts": boolean(return_counts, "return_counts", caller=caller),
     }
     apart = not boolean(equal_nan, "equal_nan", caller=caller)
-    with recording(boolean(profile, "profile", caller=caller)) as phases:
-        flat, shape, session = flat_keys(keys, device, caller=caller)
-        number = index_dtype(index_type, is_device_array(flat), caller=caller)
+    profile = boolean(profile, "profile", caller=caller)
+    flat, shape, session = flat_keys(keys, device, caller=caller)
+    number = index_dtype(index_type, is_device_array(flat), caller=caller)
+    with recording(profile=True) if profile else contextlib.nullcontext() as phases:
         found = _unique(session, flat, wanted, apart, number)
     if wanted["inverse"]:
         at = 1 + wanted["index"]
@@ -107,8 +113,12 @@ def unique(
 
 def _unique(session, given, wanted, apart, number) -> list:
     """The values and what is wanted of them, where the keys are."""
-    with_order = wanted["index"] or wanted["inverse"]
-    found = None if with_order else _counted(session, given, wanted, apart, number)
+    with_order, there = wanted["index"] or wanted["inverse"], is_device_array(given)
+    found = None
+    if not with_order and (there or len(given) > FEW or current() is not None):
+        found = _counted(session, given, wanted, apart, number)
+    if found is None and not there:
+        found = distinct_on_host(session, given, wanted, apart, number)
     if found is not None:
         return found
     ordered, order, whole = sorted_for_kernels(session, given, caller="unique", order=with_order)
@@ -155,6 +165,9 @@ def _counted(session, given, wanted, apart, number) -> list | None:
     first, last = kind.storage.type(0), kind.everything
     if kind.bits > 16:
         if there:
+            return None
+        few = kind.digits(given[:: max(n // SAMPLE, 1)])
+        if int(few.max()) - int(few.min()) >= n * BINS_A_KEY:
             return None
         first, last = kind.digits(np.array([given.min(), given.max()], kind.dtype))
     bins = int(last) - int(first) + 1

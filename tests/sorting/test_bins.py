@@ -20,7 +20,7 @@ TYPES = ("float32", "int32", "uint8", "int16", "uint64", "int64", "float16", "fl
 @given(data=st.data())
 def test_bincount_is_that_of_numpy(any_session, setting, data):
     n, most = data.draw(st.sampled_from((0, 1, 700, 5000))), data.draw(st.sampled_from((1, 9, 200, 70_000)))
-    dtype = data.draw(st.sampled_from(types_in(setting, ("int32", "uint8", "int16", "uint64"))))
+    dtype = data.draw(st.sampled_from(types_in(setting, ("int32", "uint8", "uint64"))))
     most = min(most, np.iinfo(dtype).max)
     numbers = np.random.default_rng(n).integers(0, most, n, endpoint=True).astype(dtype)
     least = data.draw(st.sampled_from((0, 5, 300)))

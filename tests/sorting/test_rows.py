@@ -85,9 +85,18 @@ def test_index_types_that_are_none():
             argsort([3, 1], index_type=index_type)
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_gpu")
+def test_dates_sort_in_other_shapes(any_session):
+    sorts_others(any_session, "M8[ns]")
+
+
 @pytest.mark.parametrize("dtype", ("M8[ns]", ">m8[s]", "?"))
-def test_bools_dates_and_durations_sort(any_session, dtype):
+def test_bools_dates_and_durations_sort(session, dtype):
+    sorts_others(session, dtype)
+
+
+def sorts_others(session, dtype):
+    """Keys of this type, sorted in all ways."""
     native = np.dtype(dtype).newbyteorder("=")
     for n in (0, 1, 500, 3000):
         rng = np.random.default_rng(n)
@@ -99,12 +108,12 @@ def test_bools_dates_and_durations_sort(any_session, dtype):
             keys[::5] = keys[0] if n else keys[::5]
         for descending in (False, True):
             order = expected_times(keys) if descending else np.argsort(keys, kind="stable")
-            there = device_array(any_session, keys)
+            there = device_array(session, keys)
             for given_keys in (keys.astype(dtype), there):
-                found = sort(given_keys, descending=descending, device=any_session)
+                found = sort(given_keys, descending=descending, device=session)
                 assert found.dtype == native
-                pairs = sort_by_key(given_keys, given_keys, descending=descending, device=any_session)
-                indices = argsort(given_keys, descending=descending, device=any_session)
+                pairs = sort_by_key(given_keys, given_keys, descending=descending, device=session)
+                indices = argsort(given_keys, descending=descending, device=session)
                 results = [found, *pairs, indices]
                 if given_keys is there:
                     results = [one.get() for one in results]

@@ -23,7 +23,8 @@ def test_searchsorted_is_that_of_numpy(any_session, setting, data):
         found = searchsorted(hay, needles, side=side, sorter=sorter, device=any_session)
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found, expected)
-        there = [None if one is None else device_array(any_session, one) for one in (hay, needles, sorter)]
+        narrow = None if sorter is None else sorter.astype(np.uint32)
+        there = [None if one is None else device_array(any_session, one) for one in (hay, needles, narrow)]
         found = searchsorted(there[0], there[1], side=side, sorter=there[2], device=any_session)
         assert found.dtype == np.uint32
         np.testing.assert_array_equal(found.get(), expected)
@@ -48,6 +49,11 @@ def test_needles_of_other_types_and_shapes(session, haystack, needles):
         expected = np.searchsorted(haystack, needles, side)
         assert np.shape(found) == np.shape(expected) and found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_sorter_of_int64_on_the_device(session):
+    there = [device_array(session, np.array(one)) for one in ([30, 10, 20], [5, 20, 40], [1, 2, 0])]
+    np.testing.assert_array_equal(searchsorted(*there[:2], sorter=there[2], device=session).get(), [0, 1, 3])
 
 
 @pytest.mark.settings("small_allocations")

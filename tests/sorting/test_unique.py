@@ -5,7 +5,7 @@ import pytest
 from conftest import LONG
 from hypothesis import given
 from hypothesis import strategies as st
-from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, distinct_reference, keys_of, types_in
 
 from clgeom import unique
 from clgeom.errors import InvalidInput
@@ -17,22 +17,9 @@ SIZES = (0, 1, 2, 300, 2047, 2048, 2049, 5000)
 ALL = {"return_index": True, "return_inverse": True, "return_counts": True}
 
 
-def reference(keys, equal_nan=True):
-    """values, index, inverse, counts by the stable order: of equal keys the first one is the value."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    differs = ordered[1:] != ordered[:-1]
-    if equal_nan:
-        differs &= ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1])) if keys.dtype.kind in "f" else True
-    begins = np.append(np.ones(min(len(keys), 1), bool), differs)
-    starts, inverse = np.flatnonzero(begins), np.empty(len(keys), np.int64)
-    inverse[order] = np.cumsum(begins) - 1
-    return ordered[starts], order[starts], inverse, np.diff(np.append(starts, len(keys)))
-
-
 def agrees(keys, device, **options):
     """All results, and the values alone, against the reference and NumPy."""
-    expected = reference(keys, options.get("equal_nan", True))
+    expected = distinct_reference(keys, options.get("equal_nan", True))
     found = unique(keys, **ALL, device=device, **options)
     assert [one.dtype for one in found] == [keys.dtype, np.int64, np.int64, np.int64]
     np.testing.assert_array_equal(bits_of(found[0]), bits_of(expected[0]))
@@ -69,7 +56,7 @@ def test_keys_that_are_counted(any_session, dtype):
         keys = keys_of(name, n, "uint8" if dtype == "bool" else dtype)
         keys = keys % 2 == 0 if dtype == "bool" else keys - 60 if dtype == "int64" else keys
         for equal_nan in (True, False):
-            expected = reference(keys, equal_nan)
+            expected = distinct_reference(keys, equal_nan)
             values, counts = unique(keys, return_counts=True, equal_nan=equal_nan, device=any_session)
             np.testing.assert_array_equal(bits_of(values), bits_of(expected[0]))
             np.testing.assert_array_equal(counts, expected[3])
@@ -114,7 +101,7 @@ def test_unique_on_the_device_stays_there(any_session):
         found = unique(there, **ALL, index_type=index_type, device=any_session)
         assert [one.dtype for one in found] == [np.float32, dtype, dtype, dtype]
         assert found[2].shape == (40, 100)
-        for got, wanted in zip(found, reference(keys.ravel())):
+        for got, wanted in zip(found, distinct_reference(keys.ravel())):
             np.testing.assert_array_equal(bits_of(got.get().ravel()), bits_of(wanted.astype(got.dtype)))
     column = unique(there[:, 3], return_counts=True, device=any_session)
     np.testing.assert_array_equal(column[0].get(), np.unique(keys[:, 3]))
