@@ -1,7 +1,7 @@
-"""Distinct values of host keys by NumPy's sort, where that takes less time than the device: few keys, and processors
-whose vectors NumPy sorts with.
+"""Distinct values and first keys of host keys by NumPy, where that takes less time than the device.
 
-The results are those of `clgeom.sorting.unique`: of equal keys with different bits the first one is the value.
+That is so for few keys, and where NumPy sorts with the vectors of the processor, which is timed. The results are those
+of `clgeom.sorting.unique` and `clgeom.sorting.select`, bit for bit.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from clgeom.sorting.radix.host import FEW, SUBNORMAL
 
 #: Nanoseconds of a compute unit for each key on the device, by bytes of a key (PoCL, 2 cores of an EPYC, 1e6 keys).
 DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}
+#: The same for the search for the first keys; each takes launches of so many nanoseconds in all.
+SELECT_NS = {1: 1.5, 2: 2.0, 4: 3.0, 8: 5.0}
+LAUNCHES_NS = 150_000
+#: Time of NumPy's partition for a key, in units of `_numpy_ns`.
+PARTITION = 6
 #: Keys by which NumPy's sort is timed, once in a process and for a type.
 TIMED = 1 << 13
 
@@ -57,6 +62,27 @@ def distinct_on_host(session, keys, wanted, apart, number) -> list | None:
     if wanted["counts"]:
         results.append(np.diff(np.append(starts, len(keys))).astype(number, copy=False))
     return results
+
+
+def first_on_host(session, keys, k, descending) -> np.ndarray | None:
+    """Ascending indices of the first k host keys, equal ones by index; None where the device, or a sort, finds them."""
+    profile, dtype, n = session.profile, keys.dtype, len(keys)
+    if current() is not None or overridden() or n <= FEW or not 0 < k < n:
+        return None
+    if dtype.kind not in "iuf" or dtype == np.float16 or (dtype.kind == "f" and not SUBNORMAL > 0):
+        return None
+    if PARTITION * _numpy_ns(dtype) * n > SELECT_NS[dtype.itemsize] * n / max(profile.compute_units, 1) + LAUNCHES_NS:
+        return None
+    last = n - k if descending else k - 1
+    parted = np.partition(keys, last)
+    bound = parted[last]
+    if bound != bound or (descending and dtype.kind == "f" and np.isnan(parted[last:]).any()):
+        return None
+    indices = np.flatnonzero(keys >= bound if descending else keys <= bound)
+    if len(indices) > k:  # several keys equal the last one
+        ties = np.flatnonzero(keys[indices] == bound)
+        indices = np.delete(indices, ties[k - len(indices) :])
+    return indices
 
 
 def _kind(dtype):

@@ -11,6 +11,7 @@ from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, as_array, copy
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.candidates import candidates
+from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.family import array_of_keys
 from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
 from clgeom.sorting.radix.rows import checked_axis
@@ -74,6 +75,9 @@ def topk(
     session, largest = session_of(keys, device), boolean(largest, "largest", caller=caller)
     there = is_device_array(keys)
     number = index_dtype(index_type, there, caller=caller)
+    if not there and (first := first_on_host(session, keys, k, largest)) is not None:
+        indices = first[argsort(keys[first], descending=largest, device=session)].astype(number, copy=False)
+        return TopK(keys[indices], indices)
     few = candidates(session, keys, k, descending=largest, caller=caller)
     if few is not None:
         values, indices = (_first(session, one, k) for one in sort_by_key(*few, descending=largest, device=session))

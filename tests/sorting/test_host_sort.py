@@ -19,7 +19,7 @@ from sort_keys import (
     special_keys,
 )
 
-from clgeom import argsort, sort, sort_by_key, unique
+from clgeom import argsort, sort, sort_by_key, topk, unique
 from clgeom.runtime import launch
 from clgeom.runtime.tuning import TABLE, override
 from clgeom.sorting import distinct
@@ -251,6 +251,34 @@ def test_unique_of_few_keys_needs_no_launch(session, launches, name):
     assert not launches
     with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 1e9):
         unique(keys_of("random", 20_000, np.float32), device=session)
+    assert launches
+
+
+@given(data=st.data())
+def test_topk_by_numpy_begins_the_stable_order(session, data):
+    """NaN, zeros of both signs, and keys equal to the last one."""
+    dtype = np.dtype(data.draw(st.sampled_from(NAMES)))
+    n = data.draw(st.sampled_from((host.FEW + 1, 20_000)))
+    keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype, data.draw(st.integers(0, 99)))
+    if dtype.kind == "f" and data.draw(st.booleans()):
+        keys = np.nan_to_num(keys, copy=True, nan=3)
+    for k in (1, 100, n // 2, n - 1):
+        for largest in (False, True):
+            order = expected_order(keys, largest)[:k]
+            with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 0.0):
+                values, indices = topk(keys, k, largest=largest, device=session)
+            assert indices.dtype == np.int64
+            np.testing.assert_array_equal(indices, order)
+            np.testing.assert_array_equal(bits_of(values), bits_of(keys[order]))
+
+
+@pytest.mark.parametrize("name", ("random", "few"))
+def test_topk_needs_no_launch_where_numpy_is_quicker(session, launches, name):
+    keys = keys_of(name, 20_000, np.float32)
+    for ns in (0.0, 1e9):
+        assert not launches
+        with mock.patch.object(distinct, "_numpy_ns", lambda dtype, ns=ns: ns):
+            topk(keys, 9, device=session)
     assert launches
 
 
