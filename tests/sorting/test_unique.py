@@ -127,6 +127,39 @@ def test_unique_of_rows_is_flat(session):
     assert unique([2, 2], index_type=np.uint32, return_counts=True, device=session)[1].dtype == np.uint32
 
 
+@given(data=st.data())
+def test_unique_along_an_axis_is_that_of_numpy(session, data):
+    """Few different slices; of floats with NaN and zeros of both signs, NaN makes each slice a value of its own."""
+    shape = data.draw(st.sampled_from(((0, 2), (3, 0), (1, 1), (60, 2), (2, 700), (9, 40, 2))))
+    dtype, seed = data.draw(st.sampled_from(("int16", "float32"))), data.draw(st.integers(0, 9))
+    keys = keys_of("few", int(np.prod(shape)), dtype, seed).reshape(shape) // 2
+    if dtype == "float32":
+        keys[keys == 1] = -0.0
+        keys.flat[:: 1 + keys.size // 3] = np.nan
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    found, expected = unique(keys, **ALL, axis=axis, device=session), np.unique(keys, **ALL, axis=axis)
+    for ours, theirs in zip(found, expected):
+        np.testing.assert_array_equal(ours, theirs.reshape(ours.shape))  # NumPy 2.0 has the inverse in other shapes
+    assert found[2].shape == (shape[axis],)
+    np.testing.assert_array_equal(bits_of(found[0]), bits_of(np.take(keys, found[1], axis)))
+    np.testing.assert_array_equal(unique(keys, axis=axis, device=session), expected[0])
+
+
+def test_unique_along_an_axis_in_other_ways(session):
+    days = np.array([["2001", "NaT"], ["2000", "2001"], ["2001", "NaT"], ["2000", "2001"]], "M8[Y]")
+    values, counts = unique(days, axis=0, return_counts=True, index_type="uint32", device=session)
+    assert values.astype(str).tolist() == [["2000", "2001"], ["2001", "NaT"], ["2001", "NaT"]]
+    assert counts.tolist() == [2, 1, 1] and counts.dtype == np.uint32
+    flags = np.array([[True, False], [True, False]])
+    assert unique(flags, axis=-2, device=session).tolist() == [[True, False]]
+    assert unique(flags.astype(">i4"), axis=1, device=session).tolist() == [[0, 1], [0, 1]]
+    assert unique(flags[0], axis=0, device=session).tolist() == [False, True]
+    with pytest.raises(InvalidInput, match="'axis' parameter of unique must be None for keys on the device. Got 0"):
+        unique(device_array(session, np.arange(4)), axis=0, device=session)
+    with pytest.raises(InvalidInput, match="'axis' parameter of unique must be None or an integer from -2 to 1"):
+        unique(flags, axis=2, device=session)
+
+
 def test_unique_says_its_phases(session):
     profiled = unique([3, 1, 3], profile=True, device=session)
     assert isinstance(profiled, Profiled) and profiled.result.tolist() == [1, 3]

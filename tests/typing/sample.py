@@ -78,6 +78,7 @@ def family() -> None:
     assert clgeom.partition(keys, 1, axis=None)[1] == clgeom.partition(keys, [0, -1])[1] == 3
     assert clgeom.argpartition(keys, (0, 2), index_type="uint32").dtype == np.uint32
     assert clgeom.unique(keys, equal_nan=False).tolist() == [1, 3]
+    assert clgeom.unique(keys.reshape(3, 1), axis=0).shape == (2, 1)
     found, at, counts = clgeom.unique(keys, return_inverse=True, return_counts=True, index_type="uint32")
     assert clgeom.take(found, at, mode="clip").tolist() == keys.tolist() and counts.dtype == np.uint32
     assert clgeom.take(keys.reshape(1, 3), [0, -1], axis=0).shape == (2, 3)
