@@ -94,6 +94,35 @@ def test_histogram_in_other_ways(session):
         histogram(keys, 10**13, device=session)
 
 
+@pytest.mark.parametrize("kind", ("float64", "float32", "int64", "bool"))
+def test_weights_are_summed_as_by_numpy(session, kind):
+    numbers, values = keys_of("narrow", 700, np.uint64), keys_of("random", 700, np.float64).reshape(70, 10)
+    weights = keys_of("random", 700, "uint8" if kind == "bool" else kind)
+    weights = (weights % 2 == 0) if kind == "bool" else weights // 2**20 if kind == "int64" else weights
+    expected = np.bincount(numbers.astype(np.int64), weights, 200)
+    found = bincount(numbers, weights=weights, minlength=200, device=session)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(bits_of(found), bits_of(expected))
+    for options in ({"bins": 7}, {"bins": [-1, 0, 0.5, 9]}, {"bins": 5, "range": (-1, 1), "density": True}):
+        ours = histogram(values, **options, weights=weights.reshape(70, 10), device=session)
+        plain = (weights.astype(np.int64) if kind == "bool" else weights).reshape(70, 10)
+        for one, theirs in zip(ours, np.histogram(values, **options, weights=plain)):
+            assert one.dtype == theirs.dtype
+            np.testing.assert_array_equal(bits_of(one), bits_of(theirs))
+
+
+def test_weights_that_are_refused(session):
+    there = device_array(session, np.arange(3))
+    for function in (bincount, histogram):
+        name = function.__name__
+        for weights in ([1.0, 2.0], [["a"] * 3], [1j, 2, 3]):
+            with pytest.raises(InvalidInput, match=f"'weights' parameter of {name} must be real numbers of shape"):
+                function([1, 2, 3], weights=weights, device=session)
+        for arrays in ((there, there), (there, [1, 2, 3]), ([1, 2, 3], there)):
+            with pytest.raises(InvalidInput, match=f"'weights' .* of {name} must be None for arrays on the device"):
+                function(arrays[0], weights=arrays[1], device=session)
+
+
 @pytest.mark.parametrize("dtype", KEY_TYPES, ids=str)
 def test_ordered_keys_of_edges(dtype):
     order, keys = KeyOrder(dtype), np.unique(keys_of("random", 60, dtype))

@@ -84,6 +84,7 @@ def family() -> None:
     assert clgeom.take(keys.reshape(1, 3), [0, -1], axis=0).shape == (2, 3)
     assert clgeom.searchsorted(found, keys, side="right", sorter=[0, 1]).tolist() == [2, 1, 2]
     assert clgeom.bincount(keys, minlength=6, index_type=np.int64).tolist() == [0, 1, 0, 2, 0, 0]
+    assert clgeom.bincount(keys, weights=[0.5, 1.0, 2.0]).tolist() == [0.0, 1.0, 0.0, 2.5]
     heights, edges = clgeom.histogram(keys, 2, range=(0.0, 4.0))
     assert heights.tolist() == [1, 2] and edges.tolist() == [0.0, 2.0, 4.0]
     assert clgeom.histogram(keys, [0, 2, 4], density=True)[0].sum() == 0.5
