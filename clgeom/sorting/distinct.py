@@ -118,7 +118,7 @@ def _firsts(ordered, begins):
     for at, after in zip(repeated, [*repeated[1:], n]):
         ordered[to : to + after - at - 1] = ordered[at + 1 : after]
         to += after - at - 1
-    return ordered[:to]
+    return ordered if to == n else ordered[:to]
 
 
 def _give_first_bits(values, keys, several_zeros, missing, apart):

@@ -130,7 +130,7 @@ def test_unique_of_rows_is_flat(session):
 @given(data=st.data())
 def test_unique_along_an_axis_is_that_of_numpy(session, data):
     """Few different slices; of floats with NaN and zeros of both signs, NaN makes each slice a value of its own."""
-    shape = data.draw(st.sampled_from(((0, 2), (3, 0), (1, 1), (60, 2), (2, 700), (9, 40, 2))))
+    shape = data.draw(st.sampled_from(((0, 2), (3, 0), (1, 1), (60, 2), (2, 30), (9, 20, 2))))
     dtype, seed = data.draw(st.sampled_from(("int16", "float32"))), data.draw(st.integers(0, 9))
     keys = keys_of("few", int(np.prod(shape)), dtype, seed).reshape(shape) // 2
     if dtype == "float32":
