@@ -18,6 +18,7 @@ POINTS = RNG.standard_normal((5000, 2)).astype(np.float32)
 FEW = POINTS[:300]
 ORDERED = FEW[np.lexsort((FEW[:, 1], FEW[:, 0]))]
 KEYS = RNG.integers(0, 1 << 32, 5000).astype(np.uint32)
+TABLE = KEYS.reshape(50, 100)
 VALUES = np.arange(5000, dtype=np.uint32)
 LABELS = RNG.integers(0, 40, 300).astype(np.int32)
 OFFSETS = np.array([0, 10, 10, 150, 300])
@@ -114,6 +115,16 @@ SORTS = {
     "argsort": lambda s: plain(clgeom.argsort(KEYS, device=s)),
     "sort, segments": lambda s: plain(clgeom.sort(KEYS[:300], offsets=OFFSETS, device=s)),
     "sort_by_key": lambda s: plain(clgeom.sort_by_key(KEYS, VALUES, device=s)),
+    "argsort, rows, there": lambda s: plain(clgeom.argsort(there(s, TABLE), index_type="int64", device=s)),
+    "lexsort, there": lambda s: plain(clgeom.lexsort([there(s, KEYS), there(s, KEYS % 3)], device=s)),
+    "topk of many, there": lambda s: plain(clgeom.topk(there(s, np.tile(KEYS, 5)), 9, device=s)),
+    "argpartition of columns": lambda s: plain(clgeom.argpartition(TABLE, 7, axis=0, device=s)),
+    "unique": lambda s: plain(clgeom.unique(KEYS, return_index=True, return_inverse=True, device=s)),
+    "unique, there": lambda s: plain(clgeom.unique(there(s, KEYS), return_counts=True, device=s)),
+    "searchsorted": lambda s: plain(clgeom.searchsorted(np.sort(KEYS), KEYS[:500], device=s)),
+    "bincount": lambda s: plain(clgeom.bincount(KEYS % 50, device=s)),
+    "histogram, there": lambda s: plain(clgeom.histogram(there(s, KEYS), 20, device=s)),
+    "take, there": lambda s: plain(clgeom.take(there(s, KEYS), there(s, VALUES[::7]), device=s)),
     "shellsort": lambda s: plain(clgeom.shellsort(KEYS, device=s).keys),
     "shellsort, A": lambda s: plain(clgeom.shellsort(KEYS[:300], variant="A", device=s).keys),
     "shellsort, F": lambda s: plain(clgeom.shellsort(KEYS[:300], variant="F", device=s).keys),

@@ -3,8 +3,13 @@
 import zlib
 
 import numpy as np
+from conftest import LONG
 
 from clgeom import argsort, sort
+
+#: Of the types that a property is tried with, how many in each setting; all of them in others. Kernels of other shapes
+#: are the same source for all types, and to build them takes long.
+MOST_TYPES = {"as_gpu": 1, "odd_shapes": 1, "small_groups": 1}
 
 
 def bits_of(array):
@@ -53,6 +58,11 @@ DISTRIBUTIONS = {
 }
 
 
+def types_in(setting, types):
+    """The types to try in a setting: the first ones; all in the long profile."""
+    return types if LONG else types[: MOST_TYPES.get(setting)]
+
+
 def keys_of(name, n, dtype, seed=0):
     rng = np.random.default_rng([zlib.crc32(name.encode()), n, seed])
     return DISTRIBUTIONS[name](rng, n, np.dtype(dtype))
@@ -63,6 +73,22 @@ def expected_order(keys, descending=False):
     if not descending:
         return np.argsort(keys, kind="stable")
     return np.argsort(-keys if keys.dtype.kind == "f" else ~keys, kind="stable")
+
+
+def distinct_reference(keys, equal_nan=True):
+    """values, index, inverse, counts by the stable order: of equal keys the first one is the value.
+
+    NaN and NaT are one value or one each.
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    differs = ordered[1:] != ordered[:-1]
+    if equal_nan:
+        differs &= ~((ordered[1:] != ordered[1:]) & (ordered[:-1] != ordered[:-1]))
+    begins = np.append(np.ones(min(len(keys), 1), bool), differs)
+    starts, inverse = np.flatnonzero(begins), np.empty(len(keys), np.int64)
+    inverse[order] = np.cumsum(begins) - 1
+    return ordered[starts], order[starts], inverse, np.diff(np.append(starts, len(keys)))
 
 
 def check(keys, descending, device):

@@ -44,6 +44,7 @@ TRIALS = {
     ("clgeom.sorting.known", "rows"): ("sorting/row_indices",),
     ("clgeom.sorting.known", "takes"): ("sorting/take_rows",),
     ("clgeom.sorting.known", "uniques"): ("sorting/unique_count", "sorting/unique_emit", "sorting/unique_runs"),
+    ("clgeom.sorting.known", "firsts"): ("sorting/select_digits", "sorting/select_count", "sorting/select_emit"),
     ("clgeom.sorting.known", "searches"): ("sorting/search_sorted",),
     ("clgeom.sorting.known", "bins"): ("sorting/bin_counts", "sorting/bin_sums", "sorting/key_range"),
     ("clgeom.sorting.known", "shellsorts"): ("sorting/shellsort",),

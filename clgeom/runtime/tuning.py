@@ -272,6 +272,19 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=2),
         "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
     },
+    # The first k keys: digits of 10 bits, tiles of 2048 keys.
+    "sorting/select_digits": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=1),
+        "any": Policy("group", wg_size=256, items_per_thread=8, groups_per_unit=8),
+    },
+    "sorting/select_count": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "sorting/select_emit": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
     # Distinct values: tiles of 2048 sorted keys.
     "sorting/unique_count": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),

@@ -32,6 +32,23 @@ def _rows(session):
     return "rows and columns of 21,070 keys"
 
 
+@checks("sorting: select_digits select_count select_emit")
+def _first(session):
+    import pyopencl.array as cl_array
+
+    from clgeom.sorting.select import topk
+
+    keys = np.random.default_rng(25).normal(size=50_011).round(2)
+    keys[::9] = np.nan
+    for dtype in (np.float32, np.float64):
+        there = cl_array.to_device(session.queue, keys.astype(dtype))
+        for largest in (False, True):
+            order = np.argsort(-there.get() if largest else there.get(), kind="stable")[:700]
+            found = topk(there, 700, largest=largest, device=session)
+            same(found.indices.get(), order, f"{np.dtype(dtype)}")
+    return "the first 700 of 50,011 keys"
+
+
 @checks("sorting: search_sorted take_rows")
 def _search(session):
     import pyopencl.array as cl_array

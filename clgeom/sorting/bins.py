@@ -19,24 +19,34 @@ from clgeom.runtime.launch import allocate, fill, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
-from clgeom.sorting.family import flat_keys
+from clgeom.sorting.family import array_of_keys, flat_keys
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
 from clgeom.sorting.outputs import Output
 
 #: On CPUs each group has counts of its own, up to so many for each key, or MOST_COUNTS.
 COUNTS_A_KEY = 4
 MOST_COUNTS = 1 << 20
+#: Rows of counts of a group of a CPU, if there are fewer bins and each is a single key.
+TABLES = 2
+MOST_IN_TABLES = 1 << 17
 
 
 def bincount(
-    numbers: AnyArray, *, minlength: IntLike = 0, index_type: DTypeLike = None, device: DeviceLike = None
+    numbers: AnyArray,
+    *,
+    weights: AnyArray | None = None,
+    minlength: IntLike = 0,
+    index_type: DTypeLike = None,
+    device: DeviceLike = None,
 ) -> Any:
-    """Number of times that each integer from 0 on occurs, as ``numpy.bincount(numbers, minlength=minlength)`` has it.
+    """Number of times that each integer from 0 on occurs, as ``numpy.bincount(numbers, weights, minlength)`` has it.
 
     Parameters
     ----------
     numbers : array_like or pyopencl.array.Array of int, shape (n,)
         None below 0.
+    weights : array_like of numbers, shape (n,), optional
+        For numbers on the host: the sum of the weights of each integer, in float64 and in input order, by NumPy.
     minlength : int
         The least length of the result.
     index_type : data-type, optional
@@ -47,11 +57,12 @@ def bincount(
     Returns
     -------
     ndarray or pyopencl.array.Array, shape (max(largest number + 1, minlength),)
+        float64 with `weights`.
 
     Raises
     ------
     InvalidInput
-        For a number below 0, or of another type.
+        For a number below 0, or of another type; for weights of another shape, or of numbers on the device.
     DeviceLimit
         When the counts do not fit in the device's memory.
 
@@ -75,10 +86,24 @@ def bincount(
         raise wrong("numbers", caller, "at least 0", str(low))
     bins = max(int(high) + 1, least)
     _check_room(session, bins, caller=caller)
+    if weights is not None:
+        weights = _checked_weights(weights, numbers, caller=caller)
+        return np.bincount(keys.astype(np.int64, copy=False), weights, least)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
     first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
     return counts_of(session, keys, order, np.array([first]), last, bins, number, edges=False)
+
+
+def _checked_weights(weights, keys, *, caller):
+    """Weights as an array on the host, one for each key there."""
+    if is_device_array(keys) or is_device_array(weights):
+        raise wrong("weights", caller, "None for arrays on the device", "weights")
+    weights = host_values(weights, caller=caller, name="weights")
+    if weights.shape != keys.shape or weights.dtype.kind not in "iufb":
+        must = f"real numbers of shape {keys.shape}"
+        raise wrong("weights", caller, must, f"{weights.dtype} of shape {weights.shape}")
+    return weights.astype(np.int64) if weights.dtype.kind == "b" else weights  # numpy.histogram cannot add bools
 
 
 def _check_room(session, bins, *, caller):
@@ -92,6 +117,7 @@ def histogram(
     bins: AnyArray | str = 10,
     *,
     range: tuple[float, float] | None = None,
+    weights: AnyArray | None = None,
     density: bool = False,
     index_type: DTypeLike = None,
     device: DeviceLike = None,
@@ -107,6 +133,8 @@ def histogram(
         and the last one its upper edge, too.
     range : (float, float), optional
         The lower end of the first bin and the upper end of the last one; by default the least and the greatest value.
+    weights : array_like of numbers, of the values' shape, optional
+        For values on the host: the sum of the weights in each bin, by ``numpy.histogram``, which adds them in float64.
     density : bool
         Divide counts by their sum and by the widths of the bins.
     index_type : data-type, optional
@@ -117,18 +145,20 @@ def histogram(
     Returns
     -------
     counts : ndarray or pyopencl.array.Array, shape (m,)
-        float64 on the host with `density`.
+        float64 on the host with `density`, of the weights' type with `weights`.
     edges : ndarray, shape (m + 1,)
         Those of ``numpy.histogram_bin_edges``, on the host.
 
     Raises
     ------
     InvalidInput
-        For edges that descend or are NaN, a range that is not finite, values of another type.
+        For edges that descend or are NaN, a range that is not finite, values of another type; for weights of another
+        shape, or of values on the device.
 
     Notes
     -----
     Counts are exact: a value is in the bin between whose edges it lies, compared in the type that NumPy compares in.
+    With weights the bins are those of NumPy, which for float16 may be others.
 
     Examples
     --------
@@ -139,7 +169,8 @@ def histogram(
     """
     caller = "histogram"
     density = boolean(density, "density", caller=caller)
-    keys, _, session = flat_keys(values, device, caller=caller, name="values")
+    given = array_of_keys(values, caller=caller, name="values")
+    keys, _, session = flat_keys(given, device, caller=caller, name="values")
     there = is_device_array(keys)
     if keys.dtype.kind in "Mm":
         raise wrong("values", caller, "numbers", str(keys.dtype))
@@ -147,6 +178,10 @@ def histogram(
         keys = keys.view(np.uint8)  # as NumPy does
     number = index_dtype(index_type, there, caller=caller)
     edges = _edges(session, keys, bins, range)
+    if weights is not None:
+        weights = _checked_weights(weights, given, caller=caller)
+        bins = bins if is_integer(bins) or isinstance(bins, str) else edges
+        return np.histogram(keys, bins, range, weights=weights.ravel(), density=density)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     first, last = _thresholds(order, edges)
     counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
@@ -243,9 +278,11 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
         return sums.finished()
     policy = select(profile, "sorting/bin_counts", order.dtype, n)
     groups, rows = policy.groups(-(-n // policy.tile), profile.compute_units), 1
-    total = np.uint32(used)
+    total, tables = np.uint32(used), 1
     if policy.variant == "serial":
-        groups = rows = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used), 1)
+        groups = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used), 1)
+        tables = TABLES if not edges and used < MOST_IN_TABLES else 1
+        rows = groups * tables
     counts = allocate(session, 4 * rows * used)
     if policy.variant != "serial":
         fill(session, counts, np.uint32(0), used)
@@ -254,7 +291,7 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
     starts = as_device_values(session, first, caller="histogram")
     array = as_device_bits(session, keys, caller="histogram")
     buffers = {"edges": starts.chunks[0].buffer, "counts": counts, "sums": sums.buffer}
-    params = {**order.options(), "edges": edges}
+    params = {**order.options(), "edges": edges, "tables": tables}
     for i, chunk in enumerate(array.chunks):
         if i:
             return _by_chunks(session, keys, order, first, last, bins, number, edges, len(array.chunks))

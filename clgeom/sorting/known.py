@@ -10,6 +10,7 @@ from clgeom.runtime.launch import to_array
 from clgeom.sorting.bins import bincount, histogram
 from clgeom.sorting.radix.sort import argsort, sort
 from clgeom.sorting.search import searchsorted
+from clgeom.sorting.select import topk
 from clgeom.sorting.shellsort.sort import shellsort
 from clgeom.sorting.take import take
 from clgeom.sorting.unique import unique
@@ -73,7 +74,21 @@ def uniques(session, dtype) -> bool:
     """Whether distinct keys, the first of each, their places and their counts are found."""
     keys = _keys(5_000) >> np.uint32(20)
     wanted = {"return_index": True, "return_inverse": True, "return_counts": True}
-    return all(map(np.array_equal, unique(keys, device=session, **wanted), np.unique(keys, **wanted)))
+    with recording():
+        return all(map(np.array_equal, unique(keys, device=session, **wanted), np.unique(keys, **wanted)))
+
+
+def firsts(session, dtype) -> bool:
+    """Whether the first keys are found, in the order of their indices where they are equal."""
+    keys = _keys(40_000) >> np.uint32(8)
+    keys[::2] = 5  # more than are wanted
+    return all(
+        np.array_equal(fetched(topk(to_array(session, keys), 100, largest=largest, device=session).indices), order)
+        for largest, order in (
+            (False, np.argsort(keys, kind="stable")[:100]),
+            (True, np.argsort(~keys, kind="stable")[:100]),
+        )
+    )
 
 
 def searches(session, dtype) -> bool:

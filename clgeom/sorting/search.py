@@ -133,8 +133,8 @@ def _found(session, haystack, needles, side, sorter, number):
         buffers["haystack"] = hay.chunks[0].buffer if n else buffers["needles"]
         if n and sorter is None and not is_device_array(haystack) and n <= TESTED * m:
             _refuse_unsorted(session, haystack, buffers["haystack"], order)
-        args = "haystack", np.uint32(n), order.flip, "needles", np.uint32(m), "found"
-        params = {**order.options(), "right": side == "right", "index": c_name(number)}
+        args = "haystack", np.uint32(n), order.flip, "needles", np.uint32(m), np.uint32(side == "right"), "found"
+        params = {**order.options(), "index": c_name(number)}
         if sorter is not None and n:
             numbers = as_device_values(session, sorter, caller=caller, name="sorter")
             buffers["order"], params["order"] = numbers.chunks[0].buffer, c_name(numbers.dtype)

@@ -1,4 +1,4 @@
-"""The first keys of an order: `topk`, `partition` and `argpartition`. All by one stable sort."""
+"""The first keys of an order: `topk`, by a stable sort of candidates; `partition` and `argpartition`, by one of all."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.launch import allocate, as_array, copy
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
+from clgeom.sorting.candidates import candidates
+from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.family import array_of_keys
-from clgeom.sorting.keys import OTHER_KINDS, as_key_array
+from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
 from clgeom.sorting.radix.rows import checked_axis
-from clgeom.sorting.radix.sort import argsort, sort
+from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.take import take
 
 
@@ -70,11 +73,28 @@ def topk(
     keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
     k = integer(k, "k", caller=caller, least=0, most=len(keys))
     session, largest = session_of(keys, device), boolean(largest, "largest", caller=caller)
-    indices = argsort(keys, descending=largest, index_type=index_type, device=session)[:k]
-    if not is_device_array(keys):
-        return TopK(keys[indices], indices.copy())
-    indices = indices.copy() if k else indices
-    return TopK(take(keys, indices, mode="clip", device=session), indices)
+    there = is_device_array(keys)
+    number = index_dtype(index_type, there, caller=caller)
+    if not there and (first := first_on_host(session, keys, k, largest)) is not None:
+        indices = first[argsort(keys[first], descending=largest, device=session)].astype(number, copy=False)
+        return TopK(keys[indices], indices)
+    few = candidates(session, keys, k, descending=largest, caller=caller)
+    if few is not None:
+        values, indices = (_first(session, one, k) for one in sort_by_key(*few, descending=largest, device=session))
+        return TopK(values, indices if indices.dtype == number else indices.astype(number))
+    indices = _first(session, argsort(keys, descending=largest, index_type=number, device=session), k)
+    return TopK(take(keys, indices, mode="clip", device=session) if there else keys[indices], indices)
+
+
+def _first(session, array, k):
+    """The first k entries, in memory of their own."""
+    if not is_device_array(array):
+        return array[:k].copy()
+    nbytes = k * array.dtype.itemsize
+    buffer = allocate(session, max(nbytes, 1))
+    if k:
+        copy(session, array.base_data, buffer, nbytes)
+    return as_array(session, buffer, (k,), array.dtype, queue=array.queue, wait=False)
 
 
 def partition(

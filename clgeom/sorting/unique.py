@@ -8,31 +8,38 @@ keys ──sort──> | 1 1 2 5 5 5 7 |      with the order of the keys where i
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.arguments import boolean
+from clgeom.runtime.arguments import boolean, wrong
 from clgeom.runtime.arrays import as_device_values, c_name
-from clgeom.runtime.call import recording
+from clgeom.runtime.call import current, recording
 from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.launch import run, to_array
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.bins import counts_of
-from clgeom.sorting.family import flat_keys, sorted_for_kernels
+from clgeom.sorting.distinct import distinct_on_host
+from clgeom.sorting.family import array_of_keys, flat_keys, sorted_for_kernels
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
 from clgeom.sorting.outputs import Output
+from clgeom.sorting.radix.host import FEW
+from clgeom.sorting.radix.rows import checked_axis
 from clgeom.sorting.radix.sort import Profiled
+from clgeom.sorting.unique_rows import unique_rows
 
 #: Keys of a tile of the kernels.
 TILE = 2048
 #: Keys are counted, not sorted, if there are at least so many, and at most so many possible values for each of them.
 LEAST_COUNTED = 1024
 BINS_A_KEY = 2
+#: Keys of a sample that may tell that they are too far apart to be counted.
+SAMPLE = 64
 
 
 def unique(
@@ -41,6 +48,7 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: IntLike | None = None,
     equal_nan: bool = True,
     index_type: DTypeLike = None,
     device: DeviceLike = None,
@@ -51,15 +59,20 @@ def unique(
     Parameters
     ----------
     keys : array_like or pyopencl.array.Array
-        As in `sort`, of any shape; it is taken as flat.
+        As in `sort`, of any shape.
     return_index : bool
-        Also return the index of the first of each value, as if the array were flat.
+        Also return the index of the first of each value, in the flat array or along the axis.
     return_inverse : bool
-        Also return, in the shape of the keys, the index of each key's value among the distinct ones.
+        Also return the index of each key's value among the distinct ones: in the shape of the keys, or in one dimension
+        along the axis.
     return_counts : bool
         Also return how often each value occurs.
+    axis : int, optional
+        Distinct slices along this axis, for keys on the host, in the order of their first entries, then of their second
+        ones and so on. By default the array is taken as flat.
     equal_nan : bool
-        Whether all NaN, or all NaT, are one value. If not, each is a value, and they are last in input order.
+        Whether all NaN, or all NaT, are one value. If not, each is a value, and they are last in input order. Slices
+        with NaN or NaT are never equal, as in NumPy.
     index_type : data-type, optional
         int64 or uint32, the type of indices and counts: by default int64 on the host, uint32 on the device.
     device, profile : optional
@@ -74,7 +87,7 @@ def unique(
     Raises
     ------
     InvalidInput
-        For another type of keys.
+        For another type of keys, an axis that they do not have, an axis of keys on the device.
     DeviceLimit
         When keys on the device need more memory than it has.
 
@@ -86,6 +99,8 @@ def unique(
     >>> values, first, counts = clgeom.unique([30, 10, 30], return_index=True, return_counts=True)
     >>> values.tolist(), first.tolist(), counts.tolist()
     ([10, 30], [1, 0], [1, 2])
+    >>> clgeom.unique([[2, 1], [1, 9], [2, 1]], axis=0).tolist()
+    [[1, 9], [2, 1]]
     """
     caller = "unique"
     wanted = {
@@ -94,11 +109,20 @@ def unique(
         "counts": boolean(return_counts, "return_counts", caller=caller),
     }
     apart = not boolean(equal_nan, "equal_nan", caller=caller)
-    with recording(boolean(profile, "profile", caller=caller)) as phases:
-        flat, shape, session = flat_keys(keys, device, caller=caller)
-        number = index_dtype(index_type, is_device_array(flat), caller=caller)
-        found = _unique(session, flat, wanted, apart, number)
-    if wanted["inverse"]:
+    profile = boolean(profile, "profile", caller=caller)
+    if axis is not None:
+        keys = array_of_keys(keys, caller=caller)
+        axis = checked_axis(axis, keys, caller=caller)
+        if is_device_array(keys):
+            raise wrong("axis", caller, "None for keys on the device", repr(axis))
+    flat, shape, session = flat_keys(keys, device, caller=caller)
+    number = index_dtype(index_type, is_device_array(flat), caller=caller)
+    with recording(profile=True) if profile else contextlib.nullcontext() as phases:
+        if axis is None:
+            found = _unique(session, flat, wanted, apart, number)
+        else:
+            found = unique_rows(session, keys, axis, wanted, number)
+    if wanted["inverse"] and axis is None:
         at = 1 + wanted["index"]
         found[at] = found[at].reshape(shape)
     result = tuple(found) if len(found) > 1 else found[0]
@@ -107,8 +131,12 @@ def unique(
 
 def _unique(session, given, wanted, apart, number) -> list:
     """The values and what is wanted of them, where the keys are."""
-    with_order = wanted["index"] or wanted["inverse"]
-    found = None if with_order else _counted(session, given, wanted, apart, number)
+    with_order, there = wanted["index"] or wanted["inverse"], is_device_array(given)
+    found = None
+    if not with_order and (there or len(given) > FEW or current() is not None):
+        found = _counted(session, given, wanted, apart, number)
+    if found is None and not there:
+        found = distinct_on_host(session, given, wanted, apart, number)
     if found is not None:
         return found
     ordered, order, whole = sorted_for_kernels(session, given, caller="unique", order=with_order)
@@ -155,6 +183,9 @@ def _counted(session, given, wanted, apart, number) -> list | None:
     first, last = kind.storage.type(0), kind.everything
     if kind.bits > 16:
         if there:
+            return None
+        few = kind.digits(given[:: max(n // SAMPLE, 1)])
+        if int(few.max()) - int(few.min()) >= n * BINS_A_KEY:
             return None
         first, last = kind.digits(np.array([given.min(), given.max()], kind.dtype))
     bins = int(last) - int(first) + 1

@@ -1,9 +1,9 @@
-<%page args="key_bits=32, key_float=0, edges=False, variant='group', wg_size=256, items_per_thread=8"/>\
+<%page args="key_bits=32, key_float=0, edges=False, tables=1, variant='group', wg_size=256, items_per_thread=8"/>\
 // bin_counts: the number of keys in each bin.
 //
 //   edges   bin b has the ordered keys from edges[b] to below edges[b + 1], the last one up to `last`, inclusive
 //   else    bin b has the ordered key edges[0] + b
-//   counts  [ group 0: bin 0, bin 1 .. | group 1: .. ]    serial: a row for each group, which sets it to 0
+//   counts  [ group 0: bin 0, bin 1 .. | group 1: .. ]    serial: ${tables} rows for each group, which sets them to 0
 //                                                         group: one row, which is 0 before; atomic, sums have no order
 //
 // Reads n keys, writes the counts.
@@ -37,8 +37,8 @@ void bin_counts(global const key_t *keys, const uint n, const key_t flip, global
 % if variant == "serial":
     const uint group = get_group_id(0), groups = get_num_groups(0), share = n / groups + (n % groups != 0);
     const uint begin = min((ulong)group * share, (ulong)n), end = begin + min(share, n - begin);
-    global uint *mine = (global uint *)counts + (ulong)group * bins;
-    for (uint b = 0; b < bins; ++b)
+    global uint *mine = (global uint *)counts + (ulong)group * ${tables} * bins;
+    for (ulong b = 0; b < ${tables} * (ulong)bins; ++b)
         mine[b] = 0;
     uint i = begin;
     % if edges:
@@ -55,6 +55,16 @@ void bin_counts(global const key_t *keys, const uint n, const key_t flip, global
         for (uint j = 0; j < 8; ++j)
             if (key[j] >= edges[0] && key[j] <= last)
                 ++mine[low[j]];
+    }
+    % else:
+    const key_t first = edges[0];
+    for (; end - i >= 8; i += 8) {                        // neighbours in different rows: equal ones do not wait
+        key_t key[8];
+        for (uint j = 0; j < 8; ++j)
+            key[j] = key_digits(keys[i + j], flip);
+        for (uint j = 0; j < 8; ++j)
+            if (key[j] >= first && key[j] <= last)
+                ++mine[j % ${tables} * (ulong)bins + (uint)(key[j] - first)];
     }
     % endif
     for (; i < end; ++i) {

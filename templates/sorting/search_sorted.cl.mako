@@ -1,4 +1,4 @@
-<%page args="key_bits=32, key_float=0, right=False, order='', index='uint', variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="key_bits=32, key_float=0, order='', index='uint', variant='group', wg_size=256, items_per_thread=1"/>\
 // search_sorted: where keys would be inserted into sorted keys, by bisection.
 //
 //   haystack | 1 3 3 5 |       order: the index of each sorted key, if the haystack itself is not sorted
@@ -13,7 +13,7 @@
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void search_sorted(global const key_t *haystack, const uint n, const key_t flip, global const key_t *needles,
-                   const uint m, global ${index} *found\
+                   const uint m, const uint right, global ${index} *found\
 ${f", global const {order} *order" if order else ""})
 {
 % if variant == "serial":
@@ -32,7 +32,7 @@ ${f", global const {order} *order" if order else ""})
 % else:
             const key_t key = key_digits(haystack[middle], flip);
 % endif
-            const uint before = key ${"<=" if right else "<"} needle;
+            const uint before = (key < needle) | (right & (key == needle));
             low = before ? middle + 1 : low;
             length = before ? length - half_length - 1 : half_length;
         }

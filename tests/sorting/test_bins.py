@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
 
 from clgeom import bincount, histogram
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sorting import bins
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 
-TYPES = ("uint8", "int16", "int32", "uint64", "int64", "float16", "float32", "float64")
+TYPES = ("float32", "int32", "uint8", "int16", "uint64", "int64", "float16", "float64")
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
 @given(data=st.data())
-def test_bincount_is_that_of_numpy(any_session, data):
+def test_bincount_is_that_of_numpy(any_session, setting, data):
     n, most = data.draw(st.sampled_from((0, 1, 700, 5000))), data.draw(st.sampled_from((1, 9, 200, 70_000)))
-    dtype = data.draw(st.sampled_from(("uint8", "int16", "int32", "uint64")))
+    dtype = data.draw(st.sampled_from(types_in(setting, ("int32", "uint8", "uint64"))))
     most = min(most, np.iinfo(dtype).max)
     numbers = np.random.default_rng(n).integers(0, most, n, endpoint=True).astype(dtype)
     least = data.draw(st.sampled_from((0, 5, 300)))
@@ -35,8 +35,8 @@ def test_bincount_is_that_of_numpy(any_session, data):
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
 @given(data=st.data())
-def test_histogram_is_that_of_numpy(any_session, data):
-    dtype = data.draw(st.sampled_from(TYPES))
+def test_histogram_is_that_of_numpy(any_session, setting, data):
+    dtype = data.draw(st.sampled_from(types_in(setting, TYPES)))
     name, n = data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), data.draw(st.sampled_from((1, 2, 900, 5000)))
     keys = keys_of(name, n, dtype)
     bins = data.draw(st.sampled_from((1, 7, 100, [0, 1, 2], [-3.5, -3.5, 0.1, 0.1, 30], [20, 21.5, 1e9])))
@@ -92,6 +92,35 @@ def test_histogram_in_other_ways(session):
     assert above.tolist() == [1, 1, 0] and above.dtype == np.uint32
     with pytest.raises(DeviceLimit, match="histogram would have 10,000,000,000,000 counts"):
         histogram(keys, 10**13, device=session)
+
+
+@pytest.mark.parametrize("kind", ("float64", "float32", "int64", "bool"))
+def test_weights_are_summed_as_by_numpy(session, kind):
+    numbers, values = keys_of("narrow", 700, np.uint64), keys_of("random", 700, np.float64).reshape(70, 10)
+    weights = keys_of("random", 700, "uint8" if kind == "bool" else kind)
+    weights = (weights % 2 == 0) if kind == "bool" else weights // 2**20 if kind == "int64" else weights
+    expected = np.bincount(numbers.astype(np.int64), weights, 200)
+    found = bincount(numbers, weights=weights, minlength=200, device=session)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(bits_of(found), bits_of(expected))
+    for options in ({"bins": 7}, {"bins": [-1, 0, 0.5, 9]}, {"bins": 5, "range": (-1, 1), "density": True}):
+        ours = histogram(values, **options, weights=weights.reshape(70, 10), device=session)
+        plain = (weights.astype(np.int64) if kind == "bool" else weights).reshape(70, 10)
+        for one, theirs in zip(ours, np.histogram(values, **options, weights=plain)):
+            assert one.dtype == theirs.dtype
+            np.testing.assert_array_equal(bits_of(one), bits_of(theirs))
+
+
+def test_weights_that_are_refused(session):
+    there = device_array(session, np.arange(3))
+    for function in (bincount, histogram):
+        name = function.__name__
+        for weights in ([1.0, 2.0], [["a"] * 3], [1j, 2, 3]):
+            with pytest.raises(InvalidInput, match=f"'weights' parameter of {name} must be real numbers of shape"):
+                function([1, 2, 3], weights=weights, device=session)
+        for arrays in ((there, there), (there, [1, 2, 3]), ([1, 2, 3], there)):
+            with pytest.raises(InvalidInput, match=f"'weights' .* of {name} must be None for arrays on the device"):
+                function(arrays[0], weights=arrays[1], device=session)
 
 
 @pytest.mark.parametrize("dtype", KEY_TYPES, ids=str)

@@ -4,14 +4,25 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from conftest import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import sort as reference
-from sort_keys import DISTRIBUTIONS, bits_of, check, expected_order, keys_of, random_keys, special_keys
+from sort_keys import (
+    DISTRIBUTIONS,
+    bits_of,
+    check,
+    distinct_reference,
+    expected_order,
+    keys_of,
+    random_keys,
+    special_keys,
+)
 
-from clgeom import argsort, sort, sort_by_key
+from clgeom import argsort, sort, sort_by_key, topk, unique
 from clgeom.runtime import launch
 from clgeom.runtime.tuning import TABLE, override
+from clgeom.sorting import distinct
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 from clgeom.sorting.radix import host
 from clgeom.sorting.radix.call import Call
@@ -90,7 +101,7 @@ def test_keys_in_order_or_opposite_are_taken(session, dtype):
 @given(data=st.data())
 def test_host_and_device_agree(session, data):
     """Any bits, every option: the host's result is the device's, bit for bit."""
-    dtype = np.dtype(data.draw(st.sampled_from(NAMES)))
+    dtype = np.dtype(data.draw(st.sampled_from(NAMES if LONG else ("uint8", "int32", "float16", "float64"))))
     n = data.draw(st.sampled_from((1, 2, 17, 64, 65, 300)))
     rng = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
     keys = data.draw(st.sampled_from((special_keys, random_keys)))(rng, n, dtype)
@@ -211,3 +222,66 @@ def counted(session, keys, order, units):
         plan = counting.counting_plan(profile, "keys[0]", len(keys), order, keys_out)
     buffer = as_device_bits(session, keys, caller="test")
     return launch.run(session, plan, keys=buffer).read(keys_out).view(order.dtype)
+
+
+@given(data=st.data())
+def test_unique_by_numpy_is_that_of_the_device(session, data):
+    """Any bits, every result, also of more keys where NumPy is quicker."""
+    dtype = np.dtype(data.draw(st.sampled_from((*NAMES, "bool", "M8[s]", ">f4", ">i8"))))
+    n = data.draw(st.sampled_from((1, 2, 17, 300, host.FEW, 20_000)))
+    plain = {"b": "uint8", "M": "int64"}.get(dtype.kind, dtype.newbyteorder("="))
+    keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, plain, data.draw(st.integers(0, 99)))
+    keys = keys % 2 == 0 if dtype.kind == "b" else keys.view("M8[s]") if dtype.kind == "M" else keys
+    names, equal_nan = ("return_index", "return_inverse", "return_counts"), data.draw(st.booleans())
+    wanted = {name: data.draw(st.booleans()) for name in names}
+    expected = distinct_reference(keys, equal_nan)
+    with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 0.0):
+        found = unique(keys.astype(dtype), **wanted, equal_nan=equal_nan, device=session)
+    found = found if isinstance(found, tuple) else (found,)
+    chosen = [expected[0], *(one for one, name in zip(expected[1:], names) if wanted[name])]
+    for ours, theirs in zip(found, chosen, strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(bits_of(ours), bits_of(theirs))
+
+
+@pytest.mark.parametrize("name", ("random", "few", "special"))
+def test_unique_of_few_keys_needs_no_launch(session, launches, name):
+    for dtype in ("uint8", "float32", "int64"):
+        unique(keys_of(name, host.FEW, dtype), device=session)
+    assert not launches
+    with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 1e9):
+        unique(keys_of("random", 20_000, np.float32), device=session)
+    assert launches
+
+
+@given(data=st.data())
+def test_topk_by_numpy_begins_the_stable_order(session, data):
+    """NaN, zeros of both signs, and keys equal to the last one."""
+    dtype = np.dtype(data.draw(st.sampled_from(NAMES)))
+    n = data.draw(st.sampled_from((host.FEW + 1, 20_000)))
+    keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype, data.draw(st.integers(0, 99)))
+    if dtype.kind == "f" and data.draw(st.booleans()):
+        keys = np.nan_to_num(keys, copy=True, nan=3)
+    for k in (1, 100, n // 2, n - 1):
+        for largest in (False, True):
+            order = expected_order(keys, largest)[:k]
+            with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 0.0):
+                values, indices = topk(keys, k, largest=largest, device=session)
+            assert indices.dtype == np.int64
+            np.testing.assert_array_equal(indices, order)
+            np.testing.assert_array_equal(bits_of(values), bits_of(keys[order]))
+
+
+@pytest.mark.parametrize("name", ("random", "few"))
+def test_topk_needs_no_launch_where_numpy_is_quicker(session, launches, name):
+    keys = keys_of(name, 20_000, np.float32)
+    for ns in (0.0, 1e9):
+        assert not launches
+        with mock.patch.object(distinct, "_numpy_ns", lambda dtype, ns=ns: ns):
+            topk(keys, 9, device=session)
+    assert launches
+
+
+def test_numpy_sorts_at_a_time_that_is_measured():
+    for dtype in ("uint32", "float64", "M8[s]"):
+        assert 0.01 < distinct._numpy_ns(np.dtype(dtype)) < 1000

@@ -4,20 +4,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of, types_in
 
 from clgeom import argsort, sort, sort_by_key
 from clgeom.errors import InvalidInput
 
-TYPES = ("uint8", "float32", "int64")
+TYPES = ("float32", "int64", "uint8")
 SHAPES = ((0, 3), (3, 0), (1, 1), (7, 300), (300, 7), (3, 2049), (4, 5, 6), (2, 1, 3, 2))
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
 @given(data=st.data())
-def test_sort_along_an_axis_is_that_of_numpy(any_session, data):
+def test_sort_along_an_axis_is_that_of_numpy(any_session, setting, data):
     shape = data.draw(st.sampled_from(SHAPES))
-    dtype, name = data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(sorted(DISTRIBUTIONS)))
+    dtype, name = (
+        data.draw(st.sampled_from(types_in(setting, TYPES))),
+        data.draw(st.sampled_from(sorted(DISTRIBUTIONS))),
+    )
     keys = keys_of(name, int(np.prod(shape)), dtype).reshape(shape)
     axis = data.draw(st.one_of(st.none(), st.integers(-len(shape), len(shape) - 1)))
     order = np.argsort(keys, axis, kind="stable")
@@ -82,9 +85,18 @@ def test_index_types_that_are_none():
             argsort([3, 1], index_type=index_type)
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_gpu")
+def test_dates_sort_in_other_shapes(any_session):
+    sorts_others(any_session, "M8[ns]")
+
+
 @pytest.mark.parametrize("dtype", ("M8[ns]", ">m8[s]", "?"))
-def test_bools_dates_and_durations_sort(any_session, dtype):
+def test_bools_dates_and_durations_sort(session, dtype):
+    sorts_others(session, dtype)
+
+
+def sorts_others(session, dtype):
+    """Keys of this type, sorted in all ways."""
     native = np.dtype(dtype).newbyteorder("=")
     for n in (0, 1, 500, 3000):
         rng = np.random.default_rng(n)
@@ -96,12 +108,12 @@ def test_bools_dates_and_durations_sort(any_session, dtype):
             keys[::5] = keys[0] if n else keys[::5]
         for descending in (False, True):
             order = expected_times(keys) if descending else np.argsort(keys, kind="stable")
-            there = device_array(any_session, keys)
+            there = device_array(session, keys)
             for given_keys in (keys.astype(dtype), there):
-                found = sort(given_keys, descending=descending, device=any_session)
+                found = sort(given_keys, descending=descending, device=session)
                 assert found.dtype == native
-                pairs = sort_by_key(given_keys, given_keys, descending=descending, device=any_session)
-                indices = argsort(given_keys, descending=descending, device=any_session)
+                pairs = sort_by_key(given_keys, given_keys, descending=descending, device=session)
+                indices = argsort(given_keys, descending=descending, device=session)
                 results = [found, *pairs, indices]
                 if given_keys is there:
                     results = [one.get() for one in results]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sort_keys import DISTRIBUTIONS, device_array, keys_of
+from sort_keys import DISTRIBUTIONS, device_array, keys_of, types_in
 
 from clgeom import searchsorted
 from clgeom.errors import InvalidInput
@@ -12,8 +12,8 @@ from clgeom.errors import InvalidInput
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
 @given(data=st.data())
-def test_searchsorted_is_that_of_numpy(any_session, data):
-    dtype = data.draw(st.sampled_from(("int16", "float32", "uint64")))
+def test_searchsorted_is_that_of_numpy(any_session, setting, data):
+    dtype = data.draw(st.sampled_from(types_in(setting, ("float32", "int16", "uint64"))))
     name = st.sampled_from(sorted(DISTRIBUTIONS))
     n, m = data.draw(st.sampled_from((0, 1, 2, 500, 3001))), data.draw(st.sampled_from((0, 1, 700)))
     keys, needles = keys_of(data.draw(name), n, dtype), keys_of(data.draw(name), m, dtype, 1)
@@ -23,7 +23,8 @@ def test_searchsorted_is_that_of_numpy(any_session, data):
         found = searchsorted(hay, needles, side=side, sorter=sorter, device=any_session)
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found, expected)
-        there = [None if one is None else device_array(any_session, one) for one in (hay, needles, sorter)]
+        narrow = None if sorter is None else sorter.astype(np.uint32)
+        there = [None if one is None else device_array(any_session, one) for one in (hay, needles, narrow)]
         found = searchsorted(there[0], there[1], side=side, sorter=there[2], device=any_session)
         assert found.dtype == np.uint32
         np.testing.assert_array_equal(found.get(), expected)
@@ -48,6 +49,11 @@ def test_needles_of_other_types_and_shapes(session, haystack, needles):
         expected = np.searchsorted(haystack, needles, side)
         assert np.shape(found) == np.shape(expected) and found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_sorter_of_int64_on_the_device(session):
+    there = [device_array(session, np.array(one)) for one in ([30, 10, 20], [5, 20, 40], [1, 2, 0])]
+    np.testing.assert_array_equal(searchsorted(*there[:2], sorter=there[2], device=session).get(), [0, 1, 3])
 
 
 @pytest.mark.settings("small_allocations")

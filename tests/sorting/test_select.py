@@ -1,19 +1,22 @@
-"""topk, partition and argpartition: the first of a stable sort."""
+"""topk, partition and argpartition: the first of a stable sort, by a sort of all keys or of candidates."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of, types_in
 
-from clgeom import argpartition, partition, topk
+from clgeom import argpartition, partition, sort_by_key, topk
 from clgeom.errors import InvalidInput
+from clgeom.runtime.call import recording
+from clgeom.sorting import candidates, select
+from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 
 
 @pytest.mark.settings("as_is", "as_gpu")
 @given(data=st.data())
 def test_topk_begins_the_stable_order(any_session, data):
-    dtype, n = data.draw(st.sampled_from(("uint8", "int64", "float32"))), data.draw(st.sampled_from((0, 1, 300, 3001)))
+    dtype, n = data.draw(st.sampled_from(("uint8", "float32"))), data.draw(st.sampled_from((0, 1, 300, 3001)))
     keys, largest = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype), data.draw(st.booleans())
     k = data.draw(st.integers(0, n))
     expected = expected_order(keys, largest)[:k]
@@ -26,6 +29,78 @@ def test_topk_begins_the_stable_order(any_session, data):
     if k:
         np.testing.assert_array_equal(there.indices.get(), expected)
         np.testing.assert_array_equal(bits_of(there.values.get()), bits_of(keys[expected]))
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Candidates are found for any number of keys and any k, in narrow ranges."""
+    for name, value in (("LEAST", 1), ("LEAST_SHARE", 1), ("FEW", 4), ("ONE_IN", 10**9)):
+        monkeypatch.setattr(candidates, name, value)
+
+
+def begins_the_order(session, keys, k, largest):
+    """topk of keys on the host and on the device, bit for bit the first k of the plain model."""
+    order = np.argsort(KeyOrder(keys.dtype, largest).digits(keys), kind="stable")[:k]
+    found, there = (topk(one, k, largest=largest, device=session) for one in (keys, device_array(session, keys)))
+    there = [one.get() for one in there] if k else there
+    for values, indices in (found, there)[: 1 + (k > 0)]:
+        np.testing.assert_array_equal(indices, order)
+        np.testing.assert_array_equal(bits_of(values), bits_of(keys[order]))
+    assert [one.dtype for one in found] == [keys.dtype, np.int64] and there[1].dtype == np.uint32
+
+
+@pytest.mark.parametrize("dtype", [*KEY_TYPES, np.dtype("M8[s]"), np.dtype(bool)], ids=str)
+def test_candidates_of_every_type(session, always, dtype):
+    """NaN, zeros of both signs, equal keys around the k-th one, and tiles that end within the last one.
+
+    Of equal candidates the first one comes first, so that a stable sort of them begins as one of all keys.
+    """
+    for name, n in (("special", 5000), ("few", 2048), ("random", 2049)):
+        keys = keys_of(name, n, {"M": "int64", "b": "uint8"}.get(dtype.kind, dtype))
+        keys = keys % 2 == 0 if dtype.kind == "b" else keys.view(dtype)
+        there = device_array(session, keys)
+        for descending in (False, True):
+            digits = KeyOrder(dtype, descending).digits(keys)
+            order = np.argsort(digits, kind="stable")
+            for k in (1, n // 3, n - 1, n):
+                for one in (keys, there):
+                    found = candidates.candidates(session, one, k, descending=descending, caller="test")
+                    values, indices = (each.get() if one is there else each for each in found)
+                    np.testing.assert_array_equal(bits_of(values), bits_of(keys[indices]))
+                    assert values.dtype == dtype and k <= len(indices) <= max(2 * k, candidates.FEW)
+                    first = np.argsort(digits[indices], kind="stable")[:k]
+                    np.testing.assert_array_equal(indices[first], order[:k])
+                assert candidates.candidates(session, keys, 0, descending=descending, caller="test") is None
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups")
+@given(data=st.data())
+def test_topk_of_candidates_in_every_setting(any_session, setting, always, data):
+    dtype = data.draw(st.sampled_from(types_in(setting, ("float32", "uint8"))))
+    n = data.draw(st.sampled_from((1, 2, 2047, 2048, 2049, 6000)))
+    keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype, data.draw(st.integers(0, 9)))
+    begins_the_order(any_session, keys, data.draw(st.integers(0, n)), data.draw(st.booleans()))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_topk_of_many_keys_sorts_few(any_session, monkeypatch):
+    """Keys are read a few times and but candidates are sorted, also where most keys are equal to the k-th."""
+    sorted_ = []
+    monkeypatch.setattr(select, "sort_by_key", lambda *few, **o: sorted_.append(len(few[0])) or sort_by_key(*few, **o))
+    n, k = 40_000, 70
+    for keys in (keys_of("random", n, np.float32), keys_of("few", n, np.float32), np.arange(n, dtype=np.float32)):
+        for largest in (False, True):
+            with recording() as phases:
+                begins_the_order(any_session, keys, k, largest)
+            assert len([one for one in phases if one.name == "select_digits"]) <= 2 * -(-32 // candidates.DIGIT_BITS)
+    assert len(sorted_) == 12 and max(sorted_) <= candidates.FEW
+
+
+@pytest.mark.settings("small_allocations")
+def test_topk_of_keys_beyond_one_allocation(any_session):
+    keys = keys_of("random", 300_000, np.float64)
+    order = np.argsort(keys)[:9]
+    np.testing.assert_array_equal(topk(keys, 9, largest=False, device=any_session).indices, order)
 
 
 @pytest.mark.parametrize(("shape", "axis"), (((500,), -1), ((20, 30), 0), ((20, 30), -1), ((4, 5), None)))

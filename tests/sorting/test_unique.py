@@ -5,34 +5,21 @@ import pytest
 from conftest import LONG
 from hypothesis import given
 from hypothesis import strategies as st
-from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
+from sort_keys import DISTRIBUTIONS, bits_of, device_array, distinct_reference, keys_of, types_in
 
 from clgeom import unique
 from clgeom.errors import InvalidInput
 from clgeom.sorting.radix.sort import Profiled
 
-TYPES = "int16 uint32 float32 float64".split()
+TYPES = "float32 int16 float64 uint32".split()
 #: Around the tile of the kernels, and the most keys that one launch sorts.
 SIZES = (0, 1, 2, 300, 2047, 2048, 2049, 5000)
 ALL = {"return_index": True, "return_inverse": True, "return_counts": True}
 
 
-def reference(keys, equal_nan=True):
-    """values, index, inverse, counts by the stable order: of equal keys the first one is the value."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    differs = ordered[1:] != ordered[:-1]
-    if equal_nan:
-        differs &= ~(np.isnan(ordered[1:]) & np.isnan(ordered[:-1])) if keys.dtype.kind in "f" else True
-    begins = np.append(np.ones(min(len(keys), 1), bool), differs)
-    starts, inverse = np.flatnonzero(begins), np.empty(len(keys), np.int64)
-    inverse[order] = np.cumsum(begins) - 1
-    return ordered[starts], order[starts], inverse, np.diff(np.append(starts, len(keys)))
-
-
 def agrees(keys, device, **options):
     """All results, and the values alone, against the reference and NumPy."""
-    expected = reference(keys, options.get("equal_nan", True))
+    expected = distinct_reference(keys, options.get("equal_nan", True))
     found = unique(keys, **ALL, device=device, **options)
     assert [one.dtype for one in found] == [keys.dtype, np.int64, np.int64, np.int64]
     np.testing.assert_array_equal(bits_of(found[0]), bits_of(expected[0]))
@@ -45,8 +32,8 @@ def agrees(keys, device, **options):
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
 @given(data=st.data())
-def test_unique_is_that_of_numpy(any_session, data):
-    dtype = data.draw(st.sampled_from(TYPES))
+def test_unique_is_that_of_numpy(any_session, setting, data):
+    dtype = data.draw(st.sampled_from(types_in(setting, TYPES)))
     n = data.draw(st.sampled_from(SIZES if LONG or any_session.profile.kind == "cpu" else SIZES[:-1]))
     keys = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype, data.draw(st.integers(0, 3)))
     agrees(keys, any_session, equal_nan=data.draw(st.booleans()))
@@ -60,25 +47,34 @@ def test_each_nan_may_be_a_value(any_session):
         agrees(keys, any_session, equal_nan=False)
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_gpu")
+def test_keys_that_are_counted_in_other_shapes(any_session):
+    counts_agree(any_session, "uint16")
+
+
 @pytest.mark.parametrize("dtype", ("bool", "int8", "uint16", "float16", "int64"))
-def test_keys_that_are_counted(any_session, dtype):
+def test_keys_that_are_counted(session, dtype):
     """Small types, and narrow ranges of wide ones."""
+    counts_agree(session, dtype)
+
+
+def counts_agree(session, dtype):
+    """Values and counts, on the host and on the device, against the reference."""
     for n in (1023, 1024, 1025, 40_000):
         name = "special" if dtype in ("float16", "uint16", "int8") else "narrow"
         keys = keys_of(name, n, "uint8" if dtype == "bool" else dtype)
         keys = keys % 2 == 0 if dtype == "bool" else keys - 60 if dtype == "int64" else keys
         for equal_nan in (True, False):
-            expected = reference(keys, equal_nan)
-            values, counts = unique(keys, return_counts=True, equal_nan=equal_nan, device=any_session)
+            expected = distinct_reference(keys, equal_nan)
+            values, counts = unique(keys, return_counts=True, equal_nan=equal_nan, device=session)
             np.testing.assert_array_equal(bits_of(values), bits_of(expected[0]))
             np.testing.assert_array_equal(counts, expected[3])
-            there = unique(device_array(any_session, keys), return_counts=True, equal_nan=equal_nan, device=any_session)
+            there = unique(device_array(session, keys), return_counts=True, equal_nan=equal_nan, device=session)
             np.testing.assert_array_equal(bits_of(there[0].get()), bits_of(expected[0]))
             assert there[1].dtype == np.uint32
             np.testing.assert_array_equal(there[1].get(), expected[3])
     ends = np.array([-(2**63), 2**63 - 1] * 600)
-    np.testing.assert_array_equal(unique(ends, device=any_session), ends[:2])
+    np.testing.assert_array_equal(unique(ends, device=session), ends[:2])
 
 
 @pytest.mark.settings("small_allocations")
@@ -114,7 +110,7 @@ def test_unique_on_the_device_stays_there(any_session):
         found = unique(there, **ALL, index_type=index_type, device=any_session)
         assert [one.dtype for one in found] == [np.float32, dtype, dtype, dtype]
         assert found[2].shape == (40, 100)
-        for got, wanted in zip(found, reference(keys.ravel())):
+        for got, wanted in zip(found, distinct_reference(keys.ravel())):
             np.testing.assert_array_equal(bits_of(got.get().ravel()), bits_of(wanted.astype(got.dtype)))
     column = unique(there[:, 3], return_counts=True, device=any_session)
     np.testing.assert_array_equal(column[0].get(), np.unique(keys[:, 3]))
@@ -129,6 +125,39 @@ def test_unique_of_rows_is_flat(session):
     np.testing.assert_array_equal(inverse, [[2, 0], [0, 1]])
     assert unique(5, device=session).tolist() == [5]
     assert unique([2, 2], index_type=np.uint32, return_counts=True, device=session)[1].dtype == np.uint32
+
+
+@given(data=st.data())
+def test_unique_along_an_axis_is_that_of_numpy(session, data):
+    """Few different slices; of floats with NaN and zeros of both signs, NaN makes each slice a value of its own."""
+    shape = data.draw(st.sampled_from(((0, 2), (3, 0), (1, 1), (60, 2), (2, 30), (9, 20, 2))))
+    dtype, seed = data.draw(st.sampled_from(("int16", "float32"))), data.draw(st.integers(0, 9))
+    keys = keys_of("few", int(np.prod(shape)), dtype, seed).reshape(shape) // 2
+    if dtype == "float32":
+        keys[keys == 1] = -0.0
+        keys.flat[:: 1 + keys.size // 3] = np.nan
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    found, expected = unique(keys, **ALL, axis=axis, device=session), np.unique(keys, **ALL, axis=axis)
+    for ours, theirs in zip(found, expected):
+        np.testing.assert_array_equal(ours, theirs.reshape(ours.shape))  # NumPy 2.0 has the inverse in other shapes
+    assert found[2].shape == (shape[axis],)
+    np.testing.assert_array_equal(bits_of(found[0]), bits_of(np.take(keys, found[1], axis)))
+    np.testing.assert_array_equal(unique(keys, axis=axis, device=session), expected[0])
+
+
+def test_unique_along_an_axis_in_other_ways(session):
+    days = np.array([["2001", "NaT"], ["2000", "2001"], ["2001", "NaT"], ["2000", "2001"]], "M8[Y]")
+    values, counts = unique(days, axis=0, return_counts=True, index_type="uint32", device=session)
+    assert values.astype(str).tolist() == [["2000", "2001"], ["2001", "NaT"], ["2001", "NaT"]]
+    assert counts.tolist() == [2, 1, 1] and counts.dtype == np.uint32
+    flags = np.array([[True, False], [True, False]])
+    assert unique(flags, axis=-2, device=session).tolist() == [[True, False]]
+    assert unique(flags.astype(">i4"), axis=1, device=session).tolist() == [[0, 1], [0, 1]]
+    assert unique(flags[0], axis=0, device=session).tolist() == [False, True]
+    with pytest.raises(InvalidInput, match="'axis' parameter of unique must be None for keys on the device. Got 0"):
+        unique(device_array(session, np.arange(4)), axis=0, device=session)
+    with pytest.raises(InvalidInput, match="'axis' parameter of unique must be None or an integer from -2 to 1"):
+        unique(flags, axis=2, device=session)
 
 
 def test_unique_says_its_phases(session):

@@ -62,6 +62,32 @@ def sorts(profile: bool) -> None:
     clgeom.argsort(keys, profile=profile)
     result = clgeom.shellsort(keys, variant="A", gaps=[1])
     assert_type(result.keys, NDArray[Any])
+    table = keys.reshape(1, 3)
+    assert_type(clgeom.sort(table, axis=0), NDArray[Any])
+    assert_type(clgeom.argsort(table, axis=None, index_type="uint32"), NDArray[Any])
+    assert_type(clgeom.lexsort((keys, [1, 1, 0]), index_type=np.uint32), Any)
+
+
+def family() -> None:
+    """What is built on sorts."""
+    keys, there = np.array([3, 1, 3]), clgeom.default_session()
+    first = clgeom.topk(keys, 2, largest=False, index_type="int64", device=there)
+    assert_type(first, clgeom.TopK)
+    values, indices = first
+    assert values.tolist() == [1, 3] and indices.tolist() == [1, 0]
+    assert clgeom.partition(keys, 1, axis=None)[1] == clgeom.partition(keys, [0, -1])[1] == 3
+    assert clgeom.argpartition(keys, (0, 2), index_type="uint32").dtype == np.uint32
+    assert clgeom.unique(keys, equal_nan=False).tolist() == [1, 3]
+    assert clgeom.unique(keys.reshape(3, 1), axis=0).shape == (2, 1)
+    found, at, counts = clgeom.unique(keys, return_inverse=True, return_counts=True, index_type="uint32")
+    assert clgeom.take(found, at, mode="clip").tolist() == keys.tolist() and counts.dtype == np.uint32
+    assert clgeom.take(keys.reshape(1, 3), [0, -1], axis=0).shape == (2, 3)
+    assert clgeom.searchsorted(found, keys, side="right", sorter=[0, 1]).tolist() == [2, 1, 2]
+    assert clgeom.bincount(keys, minlength=6, index_type=np.int64).tolist() == [0, 1, 0, 2, 0, 0]
+    assert clgeom.bincount(keys, weights=[0.5, 1.0, 2.0]).tolist() == [0.0, 1.0, 0.0, 2.5]
+    heights, edges = clgeom.histogram(keys, 2, range=(0.0, 4.0))
+    assert heights.tolist() == [1, 2] and edges.tolist() == [0.0, 2.0, 4.0]
+    assert clgeom.histogram(keys, [0, 2, 4], density=True)[0].sum() == 0.5
 
 
 def regions() -> None:
@@ -108,6 +134,7 @@ if __name__ == "__main__":
     hulls()
     objects()
     sorts(profile=False)
+    family()
     regions()
     tables()
     errors()

@@ -152,9 +152,18 @@ def argsort(
     *,
     profile: Literal[False] = ...,
     axis: IntLike | None = ...,
-    index_type: DTypeLike = ...,
+    index_type: None = ...,
     **options: Unpack[Options],
 ) -> NDArray[np.int64]: ...
+@overload
+def argsort(
+    keys: ArrayLike,
+    *,
+    profile: Literal[False] = ...,
+    axis: IntLike | None = ...,
+    index_type: DTypeLike,
+    **options: Unpack[Options],
+) -> NDArray[Any]: ...
 @overload
 def argsort(
     keys: CLArray,

@@ -1,0 +1,149 @@
+"""Distinct values and first keys of host keys by NumPy, where that takes less time than the device.
+
+That is so for few keys, and where NumPy sorts with the vectors of the processor, which is timed. The results are those
+of `clgeom.sorting.unique` and `clgeom.sorting.select`, bit for bit.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+
+import numpy as np
+
+from clgeom.runtime.call import current
+from clgeom.runtime.tuning import overridden
+from clgeom.sorting.radix.host import FEW, SUBNORMAL
+
+#: Nanoseconds of a compute unit for each key on the device, by bytes of a key (PoCL, 2 cores of an EPYC, 1e6 keys).
+DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}
+#: The same for the search for the first keys; each takes launches of so many nanoseconds in all.
+SELECT_NS = {1: 1.5, 2: 2.0, 4: 3.0, 8: 5.0}
+LAUNCHES_NS = 150_000
+#: Time of NumPy's partition for a key, in units of `_numpy_ns`.
+PARTITION = 6
+#: Most repeated keys that are closed up one by one.
+CLOSED_UP = 256
+#: Keys by which NumPy's sort is timed, once in a process and for a type.
+TIMED = 1 << 13
+
+
+def distinct_on_host(session, keys, wanted, apart, number) -> list | None:
+    """Values and what is wanted of them for host keys; None where the device is to find them."""
+    if current() is not None or overridden() or not len(keys):
+        return None
+    native = keys.dtype.newbyteorder("=")
+    if native.kind == "f" and not SUBNORMAL > 0:
+        return None
+    with_order = wanted["index"] or wanted["inverse"]
+    if len(keys) > FEW and (with_order or not _is_quicker(session.profile, native, len(keys))):
+        return None
+    keys = keys.astype(native, copy=False)
+    if with_order:
+        order = np.argsort(keys, kind="stable")
+        ordered, missing = keys[order], _missing(keys[order])
+    else:
+        order, ordered = None, np.sort(keys, kind=_kind(native))
+        missing = _missing(ordered)
+    begins = np.empty(len(keys), bool)
+    begins[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    if missing and not apart:
+        begins[len(keys) - missing + 1 :] = False
+    several_zeros = order is None and _zeros(ordered) > 1
+    values = _firsts(ordered, begins)
+    if order is None:
+        _give_first_bits(values, keys, several_zeros, missing, apart)
+    results, starts = [values], np.flatnonzero(begins) if wanted["index"] or wanted["counts"] else None
+    if wanted["index"]:
+        results.append(order[starts].astype(number, copy=False))
+    if wanted["inverse"]:
+        inverse = np.empty(len(keys), number)
+        inverse[order] = np.cumsum(begins) - 1
+        results.append(inverse)
+    if wanted["counts"]:
+        results.append(np.diff(np.append(starts, len(keys))).astype(number, copy=False))
+    return results
+
+
+def first_on_host(session, keys, k, descending) -> np.ndarray | None:
+    """Ascending indices of the first k host keys, equal ones by index; None where the device, or a sort, finds them."""
+    profile, dtype, n = session.profile, keys.dtype, len(keys)
+    if current() is not None or overridden() or n <= FEW or not 0 < k < n:
+        return None
+    if dtype.kind not in "iuf" or dtype == np.float16 or (dtype.kind == "f" and not SUBNORMAL > 0):
+        return None
+    if PARTITION * _numpy_ns(dtype) * n > SELECT_NS[dtype.itemsize] * n / max(profile.compute_units, 1) + LAUNCHES_NS:
+        return None
+    last = n - k if descending else k - 1
+    parted = np.partition(keys, last)
+    bound = parted[last]
+    if bound != bound or (descending and dtype.kind == "f" and np.isnan(parted[last:]).any()):
+        return None
+    indices = np.flatnonzero(keys >= bound if descending else keys <= bound)
+    if len(indices) > k:  # several keys equal the last one
+        ties = np.flatnonzero(keys[indices] == bound)
+        indices = np.delete(indices, ties[k - len(indices) :])
+    return indices
+
+
+def _kind(dtype):
+    """The quickest sort of NumPy; that of float16 by vectors was seen to be wrong for many equal keys (2.4)."""
+    return "stable" if dtype.itemsize <= 2 else None
+
+
+def _missing(ordered) -> int:
+    """How many of the last keys are NaN or NaT."""
+    if ordered.dtype.kind not in "fMm" or ordered[-1] == ordered[-1]:
+        return 0
+    return len(ordered) - int(np.searchsorted(ordered, ordered[-1]))
+
+
+def _zeros(ordered) -> int:
+    """How many floats are zeros of either sign."""
+    if ordered.dtype.kind != "f":
+        return 0
+    zero = ordered.dtype.type(0)  # of another type NumPy would convert all keys
+    return int(np.searchsorted(ordered, zero, "right") - np.searchsorted(ordered, zero))
+
+
+def _firsts(ordered, begins):
+    """The first key of each run, perhaps in the memory of all: few others are closed up, in half the time."""
+    n = len(ordered)
+    if n - np.count_nonzero(begins) > CLOSED_UP:
+        return ordered[begins]
+    repeated = np.flatnonzero(~begins).tolist()
+    to = repeated[0] if repeated else n
+    for at, after in zip(repeated, [*repeated[1:], n]):
+        ordered[to : to + after - at - 1] = ordered[at + 1 : after]
+        to += after - at - 1
+    return ordered if to == n else ordered[:to]
+
+
+def _give_first_bits(values, keys, several_zeros, missing, apart):
+    """Give zeros and NaN the bits that they have first in the input: a sort need not keep these."""
+    if several_zeros:
+        values[np.searchsorted(values, values.dtype.type(0))] = keys[np.argmax(keys == 0)]
+    if missing and values.dtype.kind == "f":
+        count = missing if apart else 1
+        values[len(values) - count :] = keys[np.isnan(keys)][:count]
+
+
+def _is_quicker(profile, dtype, n) -> bool:
+    """Whether NumPy is expected to sort so many keys in less time than a CPU device takes."""
+    units = max(profile.compute_units, 1)
+    return profile.is_cpu and _numpy_ns(dtype) * math.log2(n) < DEVICE_NS[dtype.itemsize] / units
+
+
+@functools.cache
+def _numpy_ns(dtype) -> float:
+    """Nanoseconds that NumPy's sort takes for a key, over the logarithm of the number of keys."""
+    rng, seconds = np.random.default_rng(0), []
+    keys = rng.standard_normal(TIMED) if dtype.kind == "f" else rng.integers(0, 256, TIMED * dtype.itemsize, np.uint8)
+    keys = keys.astype(dtype) if dtype.kind == "f" else keys.view(f"u{dtype.itemsize}").view(dtype)
+    for _ in range(3):
+        begin = time.perf_counter()
+        np.sort(keys, kind=_kind(dtype))
+        seconds.append(time.perf_counter() - begin)
+    return 1e9 * min(seconds) / (TIMED * math.log2(TIMED))
