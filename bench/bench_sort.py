@@ -328,7 +328,9 @@ def main():
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--budget", type=float, default=10.0, help="seconds after which a candidate is called no more")
-    parser.add_argument("--phases", action="store_true", help="print and record the device time of each of our launches")
+    parser.add_argument(
+        "--phases", action="store_true", help="print and record the device time of each of our launches"
+    )
     parser.add_argument("--sweep", action="store_true", help="print our times for many work-group shapes")
     parser.add_argument("--brief", action="store_true", help="print a line for each row of --where host, and its goal")
     parser.add_argument("--json")

@@ -16,8 +16,9 @@ from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries, fetched_points
+from clgeom.runtime.cl_arrays import new_array, to_array
 from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.launch import copy, finish, new_array, read, run, to_array
+from clgeom.runtime.launch import copy, finish, read, run
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
 

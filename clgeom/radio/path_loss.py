@@ -22,10 +22,11 @@ from clgeom.runtime.arrays import (
     session_of,
     to_device,
 )
+from clgeom.runtime.cl_arrays import new_array
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.failures import failures
 from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.launch import allocate, fill, in_place, new_array, read, run, show_host
+from clgeom.runtime.launch import allocate, fill, in_place, read, run, show_host
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 

@@ -67,7 +67,7 @@ def fetched(array) -> np.ndarray:
 
 def complete(session, array) -> None:
     """Let what the session's queue runs next come after all that fills the array: its own queue, and its events."""
-    from clgeom.runtime.launch import follow
+    from clgeom.runtime.cl_arrays import follow
 
     with failures(session.device, "fill the array that was given"):
         follow(session, array.queue, array.events)
@@ -75,7 +75,8 @@ def complete(session, array) -> None:
 
 def let_change(session, sources) -> None:
     """Let arrays change, or go, only after the session's commands, which read them."""
-    from clgeom.runtime.launch import finish, precede
+    from clgeom.runtime.cl_arrays import precede
+    from clgeom.runtime.launch import finish
 
     if not all(map(is_kept, sources)):
         finish(session)
@@ -149,7 +150,8 @@ def _begins_a_buffer(session, array):
 
 def _copied(session, array, swapped):
     """A copy of an array, contiguous and in native byte order, in pooled memory."""
-    from clgeom.runtime.launch import allocate, as_array, copy
+    from clgeom.runtime.cl_arrays import as_array
+    from clgeom.runtime.launch import allocate, copy
 
     buffer = allocate(session, array.nbytes)
     if array.flags.c_contiguous and not swapped and in_buffer(array):

@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from clgeom.errors import DeviceError, DeviceLimit
+from clgeom.errors import DeviceLimit
 from clgeom.runtime import staging
 from clgeom.runtime.build import kernel_of, new_kernel
 from clgeom.runtime.call import current, loading
@@ -71,7 +71,9 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     shared = _shared(bound)
     call, record = current(), loading()
     if plan.is_kept and not (shared or watch or call or record):
-        return _run_kept(session, plan, bound)
+        launches = _kept(session, plan)
+        if launches is not None:
+            return _run_kept(session, launches, bound)
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
     timed = call is not None and call.timed
     if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
@@ -148,8 +150,7 @@ def _enqueue(session, queue, part, bound, shared=(), pace=None, timed=False):
             again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, (groups * local,), (local,))
             return _again(session, queue, f"launch {step.kernel}", error, again)
 
-    # measured: set_arg takes 6 to 14 us to recognise a number
-    set_number = getattr(kernel, "_set_arg_buf", kernel.set_arg)
+    set_number = _set_number(kernel)
     try:
         for at, arg in enumerate(step.args):
             if isinstance(arg, np.generic):
@@ -204,9 +205,10 @@ class _Launch:
         self.step, self.args, local = step, step.args, step.policy.wg_size
         self.kernel, self.sizes = new_kernel(session, step.key), ((step.groups * local,), (local,))
         self.buffers, self.scratch = [], []
+        set_number = _set_number(self.kernel)
         for at, arg in enumerate(step.args):
             if isinstance(arg, np.generic):
-                self.kernel.set_arg(at, arg)
+                set_number(at, arg)
                 continue
             self.buffers.append((at, _name(arg)))
             if isinstance(arg, Scratch) and arg.name not in known:
@@ -215,22 +217,26 @@ class _Launch:
 
 
 def _kept(session, plan):
-    """This thread's launches of a remembered plan."""
+    """This thread's launches of a remembered plan; None when it runs for the first time, and perhaps never again."""
     plans = session.threads.__dict__.setdefault("plans", {})
     entry = plans.get(id(plan))
     if entry is None:
-        known: set[str] = set()
-        launches = [_Launch(session, step, known) for step in plan]
         if len(plans) >= MOST_KEPT:
             plans.clear()
-        entry = plans[id(plan)] = launches, plan  # the plan stays, and so its id
-    return entry[0]
+        plans[id(plan)] = None, plan  # the plan stays, and so its id
+        return None
+    launches = entry[0]
+    if launches is None:
+        known: set[str] = set()
+        launches = [_Launch(session, step, known) for step in plan]
+        plans[id(plan)] = launches, plan
+    return launches
 
 
-def _run_kept(session, plan, bound):
-    """Enqueue a remembered plan."""
+def _run_kept(session, launches, bound):
+    """Enqueue the launches of a remembered plan."""
     try:
-        for one in _kept(session, plan):
+        for one in launches:
             for name, nbytes in one.scratch:
                 if name not in bound:
                     bound[name] = allocate(session, nbytes)
@@ -255,6 +261,11 @@ def _enqueue_kept(session, queue, one, bound):
             _again(session, queue, f"launch {one.step.kernel}", error, again)
     except cl.Error as error:
         raise failure(session.device, f"launch {one.step.kernel}", error) from error
+
+
+def _set_number(kernel):
+    """The function that sets an argument to a number: `set_arg` takes 6 to 14 us to recognise one."""
+    return getattr(kernel, "_set_arg_buf", kernel.set_arg)
 
 
 class _Pace:
@@ -396,85 +407,12 @@ def finish(session, queue=None) -> None:
         (queue or session.queue).finish()
 
 
-def precede(session, queue) -> list:
-    """Let what another queue runs next come after the session's commands; without a queue, wait for them.
-
-    Returns events for `pyopencl.array.Array.events`, that further queues may wait for.
-    """
-    import pyopencl as cl
-
-    if queue is None:
-        finish(session)
-        return []
-    with failures(session.device, "end what was launched"):
-        marker = cl.enqueue_marker(session.queue)
-        session.queue.flush()  # else another queue might wait for commands that never begin
-        if queue != session.queue:
-            cl.enqueue_barrier(queue, wait_for=[marker])
-    return [marker]
-
-
-def changed(session, array) -> None:
-    """Let what an array's queue runs next, and what waits for its events, come after the session's commands."""
-    for event in precede(session, array.queue):
-        array.add_event(event)
-
-
-def follow(session, queue, events=()) -> None:
-    """Let what the session's queue runs next come after another queue's commands, if one is given, and after events."""
-    import pyopencl as cl
-
-    states = [event.command_execution_status for event in events]
-    failed = min(states, default=0)
-    if failed < 0:  # PoCL 3.0 would wait for ever
-        raise DeviceError(f"A command that must end first has failed on {session.profile.name}, with status {failed}.")
-    events = [event for event, state in zip(events, states) if state != cl.command_execution_status.COMPLETE]
-    if queue is not None and queue != session.queue:
-        events.append(cl.enqueue_marker(queue))
-        queue.flush()  # else the session's queue might wait for commands that never begin
-    if events:
-        cl.enqueue_barrier(session.queue, wait_for=events)
-
-
 def settle(queue) -> None:
     """Wait for the queue after an error, so that nothing still runs when the caller goes on."""
     import pyopencl as cl
 
     with contextlib.suppress(cl.Error):
         queue.finish()
-
-
-# Arrays of pyopencl ---------------------------------------------------------------------------------------------
-
-
-def as_array(session, buffer, shape, dtype, *, queue=None, wait=True):
-    """A pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
-
-    It need not `wait` where no command reads memory of the host, which might go before it runs: what the caller's queue
-    runs next, and what waits for the array's events, comes after our commands.
-    """
-    import pyopencl.array as cl_array
-
-    queue = queue or session.queue
-    events = precede(session, None if wait else queue)
-    session.pool.hold(buffer, queue)
-    return cl_array.Array(queue, shape, dtype, data=buffer, events=events)
-
-
-def to_array(session, values: np.ndarray, *, queue=None):
-    """A copy of a host array as a new array of pyopencl."""
-    import pyopencl.array as cl_array
-
-    with failures(session.device, f"take {values.nbytes:,} bytes"):
-        return cl_array.to_device(queue or session.queue, np.ascontiguousarray(values))
-
-
-def new_array(session, shape, dtype, *, queue=None):
-    """A new array of pyopencl, not initialised."""
-    import pyopencl.array as cl_array
-
-    with failures(session.device, "hold a result"):
-        return cl_array.empty(queue or session.queue, shape, dtype)
 
 
 # Memory of the host ---------------------------------------------------------------------------------------------

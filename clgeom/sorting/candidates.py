@@ -11,8 +11,9 @@ import numpy as np
 
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import is_device_array, let_change
-from clgeom.runtime.launch import allocate, as_array, fill, run
+from clgeom.runtime.launch import allocate, fill, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.call import recording
+from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import to_array
 from clgeom.sorting.bins import bincount, histogram
 from clgeom.sorting.radix.sort import argsort, sort
 from clgeom.sorting.search import searchsorted

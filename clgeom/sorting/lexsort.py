@@ -10,8 +10,8 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import host_values, session_of
+from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.device_arrays import fetched, is_device_array
-from clgeom.runtime.launch import to_array
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
 from clgeom.sorting.radix.sort import argsort, sort_by_key

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import session_of
+from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.launch import allocate, as_array, copy
+from clgeom.runtime.launch import allocate, copy
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.candidates import candidates
 from clgeom.sorting.distinct import first_on_host

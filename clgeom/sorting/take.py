@@ -9,8 +9,9 @@ import numpy as np
 from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import MOST_ITEMS, c_name, host_values, session_of
+from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
-from clgeom.runtime.launch import allocate, as_array, fill, read, run
+from clgeom.runtime.launch import allocate, fill, read, run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike
 

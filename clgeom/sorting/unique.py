@@ -18,8 +18,9 @@ from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import boolean, wrong
 from clgeom.runtime.arrays import as_device_values, c_name
 from clgeom.runtime.call import current, recording
+from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.device_arrays import fetched, is_device_array
-from clgeom.runtime.launch import run, to_array
+from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike

@@ -39,10 +39,11 @@ from clgeom.runtime.arrays import (
     session_of,
 )
 from clgeom.runtime.call import recording
+from clgeom.runtime.cl_arrays import as_array as as_array_on_device
+from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import as_array as as_array_on_device
-from clgeom.runtime.launch import run, to_array
+from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select

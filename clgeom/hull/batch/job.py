@@ -15,8 +15,9 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
+from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import allocate, as_array, fill, in_place, read, run, settle, show_host, write
+from clgeom.runtime.launch import allocate, fill, in_place, read, run, settle, show_host, write
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select

@@ -19,9 +19,10 @@ from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, fetched_points, is_device_array
+from clgeom.runtime.cl_arrays import as_array, new_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import as_array, new_array, run
+from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayT, NDArray
 

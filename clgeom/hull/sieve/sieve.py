@@ -84,11 +84,11 @@ def _launches(points, keep_collinear):
 def hull_plan(launches, shape, n, short=True):
     """Plan of all launches for `n` points, and the lists they write. Pure: needs no device."""
     if n <= launches.size:
-        return Plan(launches.hull(n)), ()
+        return Plan(launches.hull(n)).kept(), ()
     sample, inside = launches.sample(n)
     kept = List("kept", max(n // 8, 4 * launches.size), KEPT)
     finish, lists = launches.finish_few(kept) if short and n <= launches.few else launches.finish(kept)
-    return Plan(*sample, _sieve(launches, shape, n, inside, kept), *finish), ((kept,), *lists)
+    return Plan(*sample, _sieve(launches, shape, n, inside, kept), *finish).kept(), ((kept,), *lists)
 
 
 def _sieve(launches, shape, n, inside, kept):

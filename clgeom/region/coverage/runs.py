@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom.primitives.compact import partition
 from clgeom.region.coverage.job import Job, Masks
-from clgeom.runtime.launch import as_array
+from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select

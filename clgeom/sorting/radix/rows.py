@@ -6,8 +6,9 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arrays import c_name, host_values
+from clgeom.runtime.cl_arrays import changed
 from clgeom.runtime.device_arrays import buffer_of, is_device_array, native_array
-from clgeom.runtime.launch import changed, run
+from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Step
 
 

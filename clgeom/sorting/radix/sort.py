@@ -20,9 +20,9 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values, session_of
 from clgeom.runtime.call import recording
+from clgeom.runtime.cl_arrays import as_array as as_buffer_array
 from clgeom.runtime.device_arrays import complete, in_buffer, is_device_array, let_change
 from clgeom.runtime.launch import allocate, run
-from clgeom.runtime.launch import as_array as as_buffer_array
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.tuning import overridden
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, DTypeLike, IntLike, NDArray
