@@ -10,7 +10,7 @@ from clgeom import lexsort
 from clgeom.errors import InvalidInput
 
 
-@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@pytest.mark.settings("as_is", "as_gpu")
 @given(data=st.data())
 def test_lexsort_is_that_of_numpy(any_session, setting, data):
     n = data.draw(st.sampled_from((0, 1, 300, 3001)))

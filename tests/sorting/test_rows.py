@@ -13,7 +13,7 @@ TYPES = ("float32", "int64", "uint8")
 SHAPES = ((0, 3), (3, 0), (1, 1), (7, 300), (300, 7), (3, 2049), (4, 5, 6), (2, 1, 3, 2))
 
 
-@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@pytest.mark.settings("as_is", "as_gpu")
 @given(data=st.data())
 def test_sort_along_an_axis_is_that_of_numpy(any_session, setting, data):
     shape = data.draw(st.sampled_from(SHAPES))

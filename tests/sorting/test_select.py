@@ -13,18 +13,17 @@ from clgeom.sorting import candidates, select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 
 
-@pytest.mark.settings("as_is", "as_gpu")
 @given(data=st.data())
-def test_topk_begins_the_stable_order(any_session, data):
+def test_topk_begins_the_stable_order(session, data):
     dtype, n = data.draw(st.sampled_from(("uint8", "float32"))), data.draw(st.sampled_from((0, 1, 300, 3001)))
     keys, largest = keys_of(data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), n, dtype), data.draw(st.booleans())
     k = data.draw(st.integers(0, n))
     expected = expected_order(keys, largest)[:k]
-    found = topk(keys, k, largest=largest, device=any_session)
+    found = topk(keys, k, largest=largest, device=session)
     assert found.indices.dtype == np.int64
     np.testing.assert_array_equal(found.indices, expected)
     np.testing.assert_array_equal(bits_of(found.values), bits_of(keys[expected]))
-    there = topk(device_array(any_session, keys), k, largest=largest, device=any_session)
+    there = topk(device_array(session, keys), k, largest=largest, device=session)
     assert there.indices.dtype == np.uint32 and there.values.shape == (k,)
     if k:
         np.testing.assert_array_equal(there.indices.get(), expected)
