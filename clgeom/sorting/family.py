@@ -10,7 +10,7 @@ from clgeom.runtime.device_arrays import is_device_array
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.rows import flat
-from clgeom.sorting.radix.sort import most_at_once, sorted_and_payload
+from clgeom.sorting.radix.way import most_at_once, sorted_and_payload
 
 
 def array_of_keys(keys, *, caller: str, name: str = "keys"):

@@ -17,7 +17,8 @@ from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 from clgeom.sorting.radix import chained
-from clgeom.sorting.radix import sort as radix
+from clgeom.sorting.radix import sort as api
+from clgeom.sorting.radix import way as radix
 from clgeom.sorting.radix.moves import Means, digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 
@@ -152,8 +153,8 @@ def test_no_device_is_chained_unmeasured(session):
 def test_sorts_of_device_arrays_again(any_session, monkeypatch, dtype):
     """Calls of one shape run the plan that is remembered, with new keys, and events and queues as at first."""
     monkeypatch.setattr(radix, "means_of", lambda _: Means(scan="chain"))
-    runs, again = [], radix._again
-    monkeypatch.setattr(radix, "_again", lambda *given: runs.append(again(*given)) or runs[-1])
+    runs, again = [], radix.sorted_again
+    monkeypatch.setattr(api, "sorted_again", lambda *given: runs.append(again(*given)) or runs[-1])
     other = cl.CommandQueue(any_session.context)
     for n in (1, 300, 5000):
         runs.clear()

@@ -26,7 +26,7 @@ from clgeom.sorting import distinct
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 from clgeom.sorting.radix import host
 from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.sort import _sorted_on_device
+from clgeom.sorting.radix.way import _sorted_on_device
 
 NAMES = tuple(dtype.name for dtype in KEY_TYPES)
 #: Around the most keys of each kind that the host sorts whatever their order.
@@ -183,7 +183,7 @@ def test_mostly_random_keys_are_launched(session, launches):
 @pytest.mark.parametrize("name", ("random", "constant", "few", "reversed", "special"))
 def test_narrow_integers_are_counted(session, launches, name, dtype):
     """From one key on, around the length of a write, with shares that begin and end within runs."""
-    with mock.patch("clgeom.sorting.radix.sort.sorted_on_host", lambda call: None):
+    with mock.patch("clgeom.sorting.radix.way.sorted_on_host", lambda call: None):
         for n in (20_011, 131_071, 131_073, 300_003):
             keys = keys_of(name, n, dtype)
             for descending in (False, True):

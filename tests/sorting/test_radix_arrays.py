@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import sort as reference
 from sort_keys import bits_of, check, device_array, expected_order, keys_of
 
-import clgeom.sorting.radix.sort
+import clgeom.sorting.radix.way
 from clgeom import argsort, sort, sort_by_key
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import arrays
@@ -250,7 +250,7 @@ def test_profile_returns_phases(session):
 
 
 def test_constant_digits_are_skipped(session, monkeypatch):
-    monkeypatch.setattr("clgeom.sorting.radix.sort.means_of", lambda session: Means())
+    monkeypatch.setattr("clgeom.sorting.radix.way.means_of", lambda session: Means())
     keys = keys_of("random", 20_000, np.uint64) & np.uint64(0xFF00FF)
     assert len(sort(keys, profile=True, device=session).phases) == 1 + 2 * 3
     indices, phases = argsort(np.arange(20_000, dtype=np.uint32), profile=True, device=session)
@@ -323,7 +323,7 @@ def test_kernels_get_every_array_in_one_chunk(any_session, monkeypatch):
         brought.append(as_device_values(*arguments, **options))
         return brought[-1]
 
-    for module in (clgeom.sorting.keys, clgeom.sorting.radix.sort):
+    for module in (clgeom.sorting.keys, clgeom.sorting.radix.way):
         monkeypatch.setattr(module, "as_device_values", spy)
     n = 1 << 18
     empty = np.append(np.sort(np.random.default_rng(2).integers(0, 101, n + 10)), 100)
@@ -335,7 +335,7 @@ def test_kernels_get_every_array_in_one_chunk(any_session, monkeypatch):
         expected = reference.argsort(keys, descending=False, offsets=np.unique(offsets).tolist())
         np.testing.assert_array_equal(found, expected)
     monkeypatch.setattr(arrays, "MOST_ITEMS", 1 << 16)
-    monkeypatch.setattr(clgeom.sorting.radix.sort, "MOST_ITEMS", 1 << 16)
+    monkeypatch.setattr(clgeom.sorting.radix.way, "MOST_ITEMS", 1 << 16)
     keys = keys_of("random", 100_000, np.uint8)
     np.testing.assert_array_equal(argsort(keys, device=any_session), expected_order(keys))
     assert all(len(array.chunks) == 1 for array in brought)
