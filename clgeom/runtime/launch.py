@@ -70,12 +70,14 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
     shared = _shared(bound)
     call, record = current(), loading()
-    if plan.is_kept and not (shared or watch or call or record):
+    timed = call is not None and call.timed
+    if plan.is_kept and not (shared or watch or timed or record):
         launches = _kept(session, plan)
         if launches is not None:
+            if call is not None:
+                call.phases += plan.phases
             return _run_kept(session, launches, bound)
     queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
-    timed = call is not None and call.timed
     if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
         queue = session.profiling_queue
         for part in plan:
