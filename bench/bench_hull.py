@@ -8,9 +8,10 @@
 
 Every figure is the median in milliseconds of whole calls from NumPy arrays ("clgeom") or from points on the device
 ("resident"). "read" is np.max of the points on two threads: one read at the speed of a CPU's memory. Rivals that are
-not installed, or that would take too long, are left out ("-"). With --from-host "plain" is a call without staged copies, "copy" the time of copying the array to the device by the driver, and "pinned" that of
-a call with points in page-locked memory. --published compares our times with those of GPU heaphull's paper. --orders
-compares the sieve with the octagon filter for orders and coordinates that are adverse to a sieve made from a sample.
+not installed, or that would take too long, are left out ("-"). With --from-host "plain" is a call without staged
+copies, "copy" the time of copying the array to the device by the driver, and "pinned" that of a call with points in
+page-locked memory. --published compares our times with those of GPU heaphull's paper. --orders compares the sieve with
+the octagon filter for orders and coordinates that are adverse to a sieve made from a sample.
 """
 
 from __future__ import annotations
