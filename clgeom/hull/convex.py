@@ -32,6 +32,7 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
+from clgeom.runtime.tuning import remembered
 from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, Nonfinite
 
 
@@ -176,9 +177,15 @@ def _merged_hull(points, ids, n, *, keep_collinear):
         picked = Scratch("survivors", np.uint32, n)
         bound = {picked.name: ids}
     ordered, order, rows = lexsort(points, picked, n, outer=not keep_collinear, **bound)
-    plan, hoods = hoods_plan(session, rows, n, points.dtype, keep_collinear=keep_collinear)
-    emission, vertices, shape = emit_plan(session.profile, hoods, n, order)
-    merged = run(session, plan + emission, **{s.name: ordered[s] for s in (order, rows)})
+
+    def make():
+        plan, hoods = hoods_plan(session, rows, n, points.dtype, keep_collinear=keep_collinear)
+        emission, *found = emit_plan(session.profile, hoods, n, order)
+        return plan + emission, *found
+
+    key = "merged hull", points.dtype, n, order, rows, keep_collinear
+    plan, vertices, shape = remembered(session, key, make)
+    merged = run(session, plan, **{s.name: ordered[s] for s in (order, rows)})
     count, dimension, _, _ = merged.read(shape).tolist()
     return Found(VerticesOnDevice(points, merged[vertices], count), dimension)
 

@@ -8,7 +8,7 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
+from clgeom.runtime.tuning import remembered
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
@@ -19,6 +19,9 @@ SURVEY_FROM = 1 << 15
 
 #: Bits of a key: all, and the bits of x in a key that holds y in its lower bits.
 ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
+
+#: Whether a long run of equal x is out of order.
+BROKEN = Scratch("order_broken", np.uint32, 1)
 
 
 def lexsort(points, ids, n, *, outer=False, **buffers):
@@ -47,48 +50,50 @@ def lexsort(points, ids, n, *, outer=False, **buffers):
     Points are sorted by x alone first, since x values are nearly always distinct. Then short runs of equal x are sorted
     in place. Only if a long run is out of order, all points are sorted again by id, y and x.
     """
-    run_in_order, broken, ordered, rows = _sort_by_x(points, ids, n, outer, buffers)
-    if not run_in_order.read(broken)[0]:
+    run_in_order, ordered, rows = _sort_by_x(points, ids, n, outer, buffers)
+    if not run_in_order.read(BROKEN)[0]:
         return run_in_order, ordered, rows
     return _sort_fully(points, ids, n, buffers)
 
 
 def _sort_by_x(points, ids, n, outer, buffers):
-    session = points.session
-    device, dtype, narrow = session.profile, points.dtype, points.dtype.itemsize == 4
-    keys = Scratch("point_keys", np.uint64, n)
-    pack = _keys_plan(device, points, ids, n, "both" if narrow else "x", keys)
-    windows = _windows(points, pack, keys, n, UPPER_HALF if narrow else ALL, buffers)
-    if keys.name in buffers:
-        pack = Plan()
-    sort, sorted_keys, ordered = _radix(session, keys, n, ids, windows, keep_keys=narrow)
-    rows, broken = Scratch("sorted_points", dtype, 2 * n), Scratch("order_broken", np.uint32, 1)
+    session, dtype = points.session, points.dtype
+    windows = _windows(points, ids, n, UPPER_HALF if dtype.itemsize == 4 else ALL, buffers)
+    packed = BROKEN.name in buffers
+    key = "lexsort", dtype, points.n, ids, n, outer, windows, packed
+    plan, ordered, rows = remembered(session, key, lambda: _by_x_plan(points, ids, n, outer, windows, packed))
+    return run(session, plan, points=points, **buffers), ordered, rows
+
+
+def _by_x_plan(points, ids, n, outer, windows, packed):
+    """Plan that sorts points by x and then short runs of equal x, and the order and the coordinates it computes.
+
+    `packed`: a survey has made the keys.
+    """
+    device, dtype, narrow = points.session.profile, points.dtype, points.dtype.itemsize == 4
+    pack = Plan() if packed else _x_keys_plan(points, ids, n)
+    sort, sorted_keys, ordered = _radix(points.session, _keys(n), n, ids, windows, keep_keys=narrow)
+    rows = Scratch("sorted_points", dtype, 2 * n)
     if narrow:
         unpack = _unpack_plan(device, dtype, sorted_keys, n, rows)
     else:
         unpack = gather_plan(device, points, "points", ordered, n, rows)
-    mend = Plan(
-        Step(
-            "primitives/set_value", select(device, "primitives/set_value"), (broken,), 1, {"value": "uint", "to": "0"}
-        ),
-        Step.over(
-            device,
-            "hull/lexsort/order_mend",
-            (rows, ordered, np.uint32(n), broken),
-            n,
-            dtype=dtype,
-            params={"real": c_name(dtype), "outer": outer},
-            bytes_moved=n * points.item_bytes,
-        ),
+    mend = Step.over(
+        device,
+        "hull/lexsort/order_mend",
+        (rows, ordered, np.uint32(n), BROKEN),
+        n,
+        dtype=dtype,
+        params={"real": c_name(dtype), "outer": outer},
+        bytes_moved=n * points.item_bytes,
     )
-    result = run(session, pack + sort + unpack + mend, points=points, **buffers)
-    return result, broken, ordered, rows
+    return pack + sort + unpack + Plan(mend), ordered, rows
 
 
 def _sort_fully(points, ids, n, buffers):
     """Sort by id, then stably by y, then stably by x; by y and x at once where both fit in one key."""
     session, device, dtype = points.session, points.session.profile, points.dtype
-    keys, plan = Scratch("point_keys", np.uint64, n), Plan()
+    keys, plan = _keys(n), Plan()
     if ids is not None:
         by_id, _, ids = _radix(session, ids, n, ids, None, prefix="lexsort_id")
         plan += by_id
@@ -122,13 +127,22 @@ def _unpack_plan(device, dtype, sorted_keys, n, rows):
     )
 
 
-def _windows(points, pack, keys, n, bits, buffers):
-    """The digits to sort by among these bits of the keys; for many keys found by a survey, which makes the keys."""
+def _windows(points, ids, n, bits, buffers):
+    """The digits to sort by among these bits of the keys.
+
+    For many keys they are found by a survey, which makes the keys and adds what it writes to `buffers`.
+    """
     if n < SURVEY_FROM:
         return digit_windows(bits)
-    survey, found = survey_plan(points.session.profile, keys, n, KeyOrder(np.uint64))
-    result = run(points.session, pack + survey, points=points, **buffers)
-    buffers[keys.name] = result[keys]
+    session = points.session
+
+    def make():
+        survey, found = survey_plan(session.profile, _keys(n), n, KeyOrder(np.uint64))
+        return _x_keys_plan(points, ids, n) + survey, found
+
+    plan, found = remembered(session, ("survey of points", points.dtype, points.n, ids, n), make)
+    result = run(session, plan, points=points, **buffers)
+    buffers.update((scratch.name, result[scratch]) for scratch in (_keys(n), BROKEN))
     varying, _, descents = surveyed(result, found)
     return digit_windows(varying & bits) if descents else ()
 
@@ -156,14 +170,23 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
     return plan, sorted_keys, ordered
 
 
+def _keys(n):
+    return Scratch("point_keys", np.uint64, n)
+
+
+def _x_keys_plan(points, ids, n):
+    """Sort keys by x; of 32 bits, with y in the lower half."""
+    return _keys_plan(points.session.profile, points, ids, n, "both" if points.dtype.itemsize == 4 else "x", _keys(n))
+
+
 def _keys_plan(device, points, ids, n, what, keys):
-    """Sort keys of the points of these ids."""
+    """Sort keys of the points of these ids. Also sets BROKEN to 0."""
     order = KeyOrder(points.dtype)
     return Plan(
         Step.over(
             device,
             "hull/lexsort/point_keys",
-            ("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys),
+            ("points[0]", "points[0]" if ids is None else ids, np.uint32(n), order.flip, keys, BROKEN),
             n,
             dtype=points.dtype,
             params={

@@ -466,6 +466,14 @@ def overridden() -> bool:
     return bool(_overrides.get())
 
 
+def remembered(session, key: tuple, make):
+    """What ``make()`` returned for this key: a plan, or what plans are made from.
+
+    The session keeps it, except where policies are overridden. The first entry of a key names the kind of value.
+    """
+    return make() if overridden() else session.cached(key, make, most=64)
+
+
 @contextlib.contextmanager
 def override(policies: dict[str, Policy]):
     """Use these policies, by kernel name, in this context: for tests, tuning and benches."""

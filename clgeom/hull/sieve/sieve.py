@@ -23,7 +23,7 @@ from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import allocate, fill, joined, read, run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import fitting, overridden
+from clgeom.runtime.tuning import fitting, remembered
 
 #: Records of the hoods in the first read; most hulls need no second one.
 GLANCE = 2048
@@ -77,7 +77,7 @@ def _launches(points, keep_collinear):
         shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
         return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep_collinear)
 
-    return make() if overridden() else points.session.cached(("sieve", points.dtype, keep_collinear), make)
+    return remembered(points.session, ("sieve", points.dtype, keep_collinear), make)
 
 
 @functools.lru_cache(maxsize=64)

@@ -5,6 +5,8 @@
 //   ids   | 7 2 9 .. |              rows of points${"" if picked else ": here 0 1 2 .."}
 //   keys  | x7 y7 | x2 y2 | ..      x in the high bits and y in the low ones ("both", 32-bit coordinates), or "x" or "y"
 //
+//   broken  0, for order_mend
+//
 // -0.0 gets the key of +0.0. Each work-item reads a point and writes a key.
 #include "portable.h"
 #define CLGEOM_KEY_BITS ${bits}
@@ -13,8 +15,10 @@
 
 kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
 void point_keys(global const ${coordinate} *points, global const uint *ids, const uint n, const ${coordinate} flip,
-                global ${key} *keys)
+                global ${key} *keys, global uint *broken)
 {
+    if (get_global_id(0) == 0)
+        *broken = 0;
     const uint share = (n + get_global_size(0) - 1) / get_global_size(0);
 % if variant == "serial":
     const uint first = min(get_global_id(0) * share, (size_t)n), end = first + min(share, n - first), stride = 1;
