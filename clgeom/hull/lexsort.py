@@ -16,6 +16,8 @@ from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 
 #: Fewest points for which a survey of the varying bits of the keys pays before sorting.
 SURVEY_FROM = 1 << 15
+#: The same where a pass is one launch, as in `clgeom.sorting.radix.sort`: the host waits for the survey.
+SURVEY_FROM_CHAINED = 1 << 20
 
 #: Bits of a key: all, and the bits of x in a key that holds y in its lower bits.
 ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
@@ -132,9 +134,9 @@ def _windows(points, ids, n, bits, buffers):
 
     For many keys they are found by a survey, which makes the keys and adds what it writes to `buffers`.
     """
-    if n < SURVEY_FROM:
-        return digit_windows(bits)
     session = points.session
+    if n < (SURVEY_FROM_CHAINED if means_of(session).scan == "chain" else SURVEY_FROM):
+        return digit_windows(bits)
 
     def make():
         survey, found = survey_plan(session.profile, _keys(n), n, KeyOrder(np.uint64))

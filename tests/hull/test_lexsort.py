@@ -187,6 +187,15 @@ def test_lexsort_of_float64_sorts_again_only_if_it_must(session):
         assert [phase.name for phase in phases].count("point_keys") == sorts, kind
 
 
+def test_lexsort_without_survey(session, monkeypatch):
+    """Many keys by all digits, as where a pass is one launch."""
+    monkeypatch.setattr("clgeom.hull.lexsort.SURVEY_FROM", 1 << 20)
+    for kind in ("two_equal_x", "few_x"):
+        with recording() as phases:
+            assert_sorted(session, KINDS[kind](np.random.default_rng(0), SURVEY_FROM + 1, np.float32))
+        assert "radix_survey" not in {phase.name for phase in phases}
+
+
 def test_lexsort_profiled(session):
     array = as_device_points(session, cloud("grid", 40_000, np.float32), caller="test")
     with recording(profile=True) as phases:

@@ -2,6 +2,7 @@
 
     sample  -> extreme points in 128 directions -> bounds of what is certainly inside this polygon
     list    -> extreme points in up to 1024 directions -> points not inside that polygon -> lower hood, upper hood
+    list of few points -> lower hood, upper hood
 
 Finding a polygon of extreme points takes a few microseconds and no sort. It misses corners of the hull that lie between
 two directions, so a few more points stay on the list.
