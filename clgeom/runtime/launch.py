@@ -220,7 +220,7 @@ class _Launch:
 
 def _kept(session, plan):
     """This thread's launches of a remembered plan; None when it runs for the first time, and perhaps never again."""
-    plans = session.threads.__dict__.setdefault("plans", {})
+    plans = session.threads.__dict__.setdefault("kernels", {}).setdefault("plans", {})  # forgotten with all kernels
     entry = plans.get(id(plan))
     if entry is None:
         if len(plans) >= MOST_KEPT:
