@@ -3,6 +3,12 @@
     vectors = max(min(items_per_thread // 8, 32), 1)     # a bit of a lane for each
     block = 8 * vectors
     long_t = "long" if real == "double" else "int"       # of comparisons
+    width = 4 if real == "double" else 8                 # 32 bytes at most: some CPU compilers break wider vectors
+    parts = range(16 // width)                           # of a vector of 8 points
+    vector, truth = f"{real}{width}", f"{long_t}{width}"
+    scaled = "float8" if real == "int" else vector
+    def joined(name):
+        return ", ".join(f"{name}{part}" for part in parts)
 %>\
 // sieve: the points that are not certainly inside the hull, in one pass, on CPUs.
 //
@@ -30,30 +36,45 @@
 // The points of a block that are not in the frame's box.
 inline uint8 outside_box(global const real_t *block, const frame_t frame)
 {
-    const ${real}16 low = (${real}16)(${", ".join(["frame.box_left, frame.box_bottom"] * 8)});
-    const ${real}16 high = (${real}16)(${", ".join(["frame.box_right, frame.box_top"] * 8)});
-    ${long_t}16 out = 0;
+    const ${vector} low = (${vector})(${", ".join(["frame.box_left, frame.box_bottom"] * (width // 2))});
+    const ${vector} high = (${vector})(${", ".join(["frame.box_right, frame.box_top"] * (width // 2))});
+    ${truth} ${", ".join(f"out{part} = 0" for part in parts)};
     for (uint k = 0; k < VECTORS; ++k) {
-        const ${real}16 v = vload16(k, block);
-        out |= (v > low) & (v < high) ? (${long_t}16)(0) : (${long_t}16)((${long_t})1 << k);
+        const ${truth} bit = (${truth})((${long_t})1 << k);
+% for part in parts:
+        const ${vector} v${part} = vload${width}(${len(parts)} * k + ${part}, block);
+        out${part} |= (v${part} > low) & (v${part} < high) ? (${truth})(0) : bit;
+% endfor
     }
-    return convert_uint8(out.even | out.odd);
+% for part in parts:
+    const uint${width // 2} found${part} = convert_uint${width // 2}(out${part}.even | out${part}.odd);
+% endfor
+    return (uint8)(${joined("found")});
 }
 
 // The points of a block that are not within the bounds of their bins. NaN is in the first bin, which is empty.
 inline uint8 outside_bins(global const real_t *block, const frame_t frame, global const float2 *table)
 {
+    const ${vector} origin = (${vector})(${", ".join(["frame.left, frame.low"] * (width // 2))});
+    const ${scaled} scale = (${scaled})(${", ".join(["frame.across, frame.up"] * (width // 2))});
     int8 out = 0;
     for (uint k = 0; k < VECTORS; ++k) {
-        const ${real}16 v = vload16(k, block);
+% for part in parts:
+        const ${vector} v${part} = vload${width}(${len(parts)} * k + ${part}, block);
 % if real == "int":
-        const float8 dx = convert_float8(as_uint8(v.even) - (uint)frame.left) * frame.across;
-        const float8 dy = convert_float8(as_uint8(v.odd) - (uint)frame.low) * frame.up;
-        float8 x = v.even < frame.left ? (float8)(-1) : dx;
-        const float8 y = v.odd < frame.low ? (float8)(-1) : dy;
+        const float8 d${part} = convert_float8(as_uint8(v${part}) - as_uint8(origin)) * scale;
+        const float8 f${part} = v${part} < origin ? (float8)(-1) : d${part};
 % else:
-        float8 x = convert_float8((v.even - frame.left) * frame.across);
-        const float8 y = convert_float8((v.odd - frame.low) * frame.up);
+        const float${width} f${part} = convert_float${width}((v${part} - origin) * scale);
+% endif
+% endfor
+% if width == 4:
+        const float8 low = (float8)(f0, f1), high = (float8)(f2, f3);
+        float8 x = (float8)(low.even, high.even);
+        const float8 y = (float8)(low.odd, high.odd);
+% else:
+        float8 x = (float8)(f0.even, f1.even);
+        const float8 y = (float8)(f0.odd, f1.odd);
 % endif
         x = x > 0 ? x : (float8)(0);
         x = x < BINS - 1 ? x : (float8)(BINS - 1);
