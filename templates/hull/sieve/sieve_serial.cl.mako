@@ -43,7 +43,7 @@ inline uint8 outside_box(global const real_t *block, const frame_t frame)
         const ${truth} bit = (${truth})((${long_t})1 << k);
 % for part in parts:
         const ${vector} v${part} = vload${width}(${len(parts)} * k + ${part}, block);
-        out${part} |= (v${part} > low) & (v${part} < high) ? (${truth})(0) : bit;
+        out${part} |= ((v${part} > low) & (v${part} < high)) ? (${truth})(0) : bit;
 % endfor
     }
 % for part in parts:
@@ -81,7 +81,7 @@ inline uint8 outside_bins(global const real_t *block, const frame_t frame, globa
         const int8 b = convert_int8(x);
         const float8 under = (float8)(${", ".join(f"table[b.s{k}].x" for k in range(8))});
         const float8 over = (float8)(${", ".join(f"table[b.s{k}].y" for k in range(8))});
-        out |= (y > under) & (y < over) ? (int8)(0) : (int8)((int)1 << k);
+        out |= ((y > under) & (y < over)) ? (int8)(0) : (int8)((int)1 << k);
     }
     return as_uint8(out);
 }
