@@ -95,3 +95,9 @@ def new_array(session, shape, dtype, *, queue=None):
 
     with failures(session.device, "hold a result"):
         return cl_array.empty(queue or session.queue, shape, dtype)
+
+
+def converted(session, array, dtype):
+    """An array on the host or of pyopencl, in another type; the array itself if it is of this type."""
+    with failures(session.device, "convert a result"):
+        return array if array.dtype == dtype else array.astype(dtype)

@@ -103,6 +103,8 @@ def _checked_weights(weights, keys, *, caller):
     if weights.shape != keys.shape or weights.dtype.kind not in "iufb":
         must = f"real numbers of shape {keys.shape}"
         raise wrong("weights", caller, must, f"{weights.dtype} of shape {weights.shape}")
+    if caller == "bincount" and not np.can_cast(weights.dtype, np.float64):
+        raise wrong("weights", caller, "of a type that float64 holds", str(weights.dtype))
     return weights.astype(np.int64) if weights.dtype.kind == "b" else weights  # numpy.histogram cannot add bools
 
 
@@ -280,8 +282,9 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
     groups, rows = policy.groups(-(-n // policy.tile), profile.compute_units), 1
     total, tables = np.uint32(used), 1
     if policy.variant == "serial":
-        groups = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used), 1)
-        tables = TABLES if not edges and used < MOST_IN_TABLES else 1
+        most = max(profile.max_alloc_bytes // (4 * used), 1)  # rows of one allocation
+        tables = TABLES if not edges and used < MOST_IN_TABLES and most >= TABLES else 1
+        groups = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used, most // tables), 1)
         rows = groups * tables
     counts = allocate(session, 4 * rows * used)
     if policy.variant != "serial":

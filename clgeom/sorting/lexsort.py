@@ -10,7 +10,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import host_values, session_of
-from clgeom.runtime.cl_arrays import to_array
+from clgeom.runtime.cl_arrays import converted, to_array
 from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
@@ -70,8 +70,8 @@ def lexsort(keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike = None
             ordered = key[order]
         last = at == len(keys)
         order = sort_by_key(ordered, order, device=session)[1]
-        if last and order.dtype != number:
-            order = order.astype(number)
+        if last:
+            order = converted(session, order, number)
     return fetched(order) if moves else order
 
 

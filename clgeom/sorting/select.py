@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import session_of
-from clgeom.runtime.cl_arrays import as_array
+from clgeom.runtime.cl_arrays import as_array, converted
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, copy
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
@@ -82,7 +82,7 @@ def topk(
     few = candidates(session, keys, k, descending=largest, caller=caller)
     if few is not None:
         values, indices = (_first(session, one, k) for one in sort_by_key(*few, descending=largest, device=session))
-        return TopK(values, indices if indices.dtype == number else indices.astype(number))
+        return TopK(values, converted(session, indices, number))
     indices = _first(session, argsort(keys, descending=largest, index_type=number, device=session), k)
     return TopK(take(keys, indices, mode="clip", device=session) if there else keys[indices], indices)
 

@@ -121,6 +121,9 @@ def test_weights_that_are_refused(session):
         for arrays in ((there, there), (there, [1, 2, 3]), ([1, 2, 3], there)):
             with pytest.raises(InvalidInput, match=f"'weights' .* of {name} must be None for arrays on the device"):
                 function(arrays[0], weights=arrays[1], device=session)
+    if np.dtype(np.longdouble).itemsize > 8:
+        with pytest.raises(InvalidInput, match="'weights' .* of bincount must be of a type that float64 holds. Got"):
+            bincount([1], weights=np.ones(1, np.longdouble), device=session)
 
 
 @pytest.mark.parametrize("dtype", KEY_TYPES, ids=str)
@@ -152,6 +155,11 @@ def test_keys_beyond_one_allocation(any_session):
     np.testing.assert_array_equal(histogram(keys, 50, device=any_session)[0], np.histogram(keys, 50)[0])
     numbers = (np.abs(keys) % 100).astype(np.int64)
     np.testing.assert_array_equal(bincount(numbers, device=any_session), np.bincount(numbers))
+    for least in (70_000, 200_000, 1 << 18):  # a few rows of counts are more than one allocation, one is not
+        np.testing.assert_array_equal(
+            bincount(numbers[:150_000], minlength=least, device=any_session),
+            np.bincount(numbers[:150_000], minlength=least),
+        )
     with pytest.raises(DeviceLimit, match="bincount would have 1,000,001 counts"):
         bincount([1_000_000], device=any_session)
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from faults import Faults
 from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of, types_in
 
-from clgeom import argpartition, partition, sort_by_key, topk
-from clgeom.errors import InvalidInput
+from clgeom import argpartition, lexsort, partition, sort_by_key, topk
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.call import recording
 from clgeom.sorting import candidates, select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
@@ -140,3 +141,13 @@ def test_what_topk_and_partition_refuse():
 def test_topk_gives_native_values_on_the_device(session, k):
     values, _ = topk(device_array(session, np.array([3, 1], ">i4")), k)
     assert values.dtype == np.int32 and values.dtype.isnative and values.shape == (k,)
+
+
+def test_indices_that_find_no_memory_are_one_clear_error(session):
+    """int64 indices on the device are converted by pyopencl, in memory of its own."""
+    there = device_array(session, keys_of("random", 1 << 15, np.uint32))
+    for call in (lambda: topk(there, 9, index_type="int64"), lambda: lexsort([there, there], index_type="int64")):
+        call()
+        with Faults(session, "host memory", 0), pytest.raises(DeviceLimit):
+            call()
+        assert call() is not None
