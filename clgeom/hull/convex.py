@@ -181,7 +181,7 @@ def _merged_hull(points, ids, n, *, keep_collinear):
     def make():
         plan, hoods = hoods_plan(session, rows, n, points.dtype, keep_collinear=keep_collinear)
         emission, *found = emit_plan(session.profile, hoods, n, order)
-        return plan + emission, *found
+        return (plan + emission).kept(), *found
 
     key = "merged hull", points.dtype, n, order, rows, keep_collinear
     plan, vertices, shape = remembered(session, key, make)

@@ -89,7 +89,7 @@ def _by_x_plan(points, ids, n, outer, windows, packed):
         params={"real": c_name(dtype), "outer": outer},
         bytes_moved=n * points.item_bytes,
     )
-    return pack + sort + unpack + Plan(mend), ordered, rows
+    return (pack + sort + unpack + Plan(mend)).kept(), ordered, rows
 
 
 def _sort_fully(points, ids, n, buffers):
@@ -140,7 +140,7 @@ def _windows(points, ids, n, bits, buffers):
 
     def make():
         survey, found = survey_plan(session.profile, _keys(n), n, KeyOrder(np.uint64))
-        return _x_keys_plan(points, ids, n) + survey, found
+        return (_x_keys_plan(points, ids, n) + survey).kept(), found
 
     plan, found = remembered(session, ("survey of points", points.dtype, points.n, ids, n), make)
     result = run(session, plan, points=points, **buffers)
