@@ -16,6 +16,7 @@ import numpy as np
 
 from clgeom.dp.analysis import bounds, outside, trial
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
+from clgeom.dp.initial import initial_of
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -47,6 +48,7 @@ def fill(
     keep: Literal["table", "last", "corner", "decisions"] = "table",
     start: int = 0,
     stop: int | None = None,
+    initial: Any = None,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
     device: DeviceLike = None,
@@ -73,6 +75,9 @@ def fill(
         column) completed last; one cell, see `Table.corner`; or the choices and the row completed last.
     start, stop : int, optional
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
+    initial : Table or array_like, optional
+        The cells before the stage `start`, to continue from: a table of this shape, of which only these cells are
+        taken; or for patterns by rows (columns) the row (column) before `start` alone. Its choices are not continued.
     check : {"auto", True, False}
         "auto": before the fill, compute a few cells of the table with traps: for reads outside the table or of cells
         that are not filled yet, indices of parameters out of range, choices that are not below their count, and in C
@@ -163,6 +168,7 @@ def fill(
     chosen = PATTERNS[name]
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
+    given_cells = initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
     with _watching(progress) as watch, recording(profile) as phases:
         job = Job(
@@ -179,6 +185,7 @@ def fill(
             arguments,
             buffers,
             watch,
+            initial=given_cells,
         )
         path_module = _path(job, path)
         hold_to_table(job)

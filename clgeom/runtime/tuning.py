@@ -404,6 +404,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1, items_per_thread=4096),
         "any": Policy("group", wg_size=128),
     },
+    "dp/table/write_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096),
+        "any": Policy("group", wg_size=256),
+    },
     "dp/table/take_cells": {
         "cpu": Policy("group", wg_size=1, items_per_thread=4096),
         "any": Policy("group", wg_size=256),

@@ -463,7 +463,7 @@ def _wide(session):
     return "200 cells of up to 199 terms"
 
 
-@checks("dp/table: reduce_cells reduce_across select_cells take_cells")
+@checks("dp/table: reduce_cells reduce_across select_cells take_cells write_cells")
 def _over(session):
     from clgeom.dp import LAYOUTS, Equation, fill
 
@@ -472,6 +472,7 @@ def _over(session):
     expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
     for layout in LAYOUTS:
         table = fill(equation, (n, m), path="stages", layout=layout, device=session)
+        table = fill(equation, (n, m), start=100, initial=table, layout=layout, device=session)
         for axis in (None, 0, 1):
             for name in ("min", "argmax", "sum"):
                 same(getattr(table, name)(axis), getattr(expected, name)(axis), f"{name}, axis {axis}, {layout}")

@@ -181,20 +181,20 @@ class CellStore:
             target[rows, d - rows] = flat[at : at + count]
         return out
 
-    def reader(self, name: str) -> Reader:
-        """The `Reader` of this store; `name` keeps the pointers of several stores apart."""
-        stem, kind = f"dp_{name}", c_name(self.dtype)
+    def reader(self, name: str, *, write: bool = False) -> Reader:
+        """The `Reader` of this store; `name` keeps the pointers of several stores apart. `write`: cells may be set."""
+        stem, kind = f"dp_{name}", ("" if write else "const ") + c_name(self.dtype)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
         if len(self.buffers) == 1:
-            parameters, names, access = f"global const {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
+            parameters, names, access = f"global {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
             define = ""
         else:
             # unused pointers repeat the first
             for i in range(len(self.buffers), MOST_CHUNKS):
                 buffers[f"{stem}{i}"] = self.buffers[0]
-            define = f"DP_CHUNK_OF(const {kind}, {stem}_at)"
-            parameters, names = f"DP_MANY(const {kind}, {stem})", f"DP_MANY_NAMES({stem})"
+            define = f"DP_CHUNK_OF({kind}, {stem}_at)"
+            parameters, names = f"DP_MANY({kind}, {stem})", f"DP_MANY_NAMES({stem})"
             access = f"(*{stem}_at({place}, {self.shift}, {names}))"
         access = f"((int){access} - 1)" if self.index else access
         return Reader(define, parameters, names, access, tuple(buffers), buffers)
