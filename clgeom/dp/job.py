@@ -12,6 +12,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.runtime.arguments import is_masked_array
 from clgeom.runtime.arrays import is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.interop.objects import values_of
@@ -176,7 +177,7 @@ def checked_value(p: Parameter, value, *, caller):
         value = fetched(value)
     value = values_of(value, caller=caller, name=p.name)
     typed = hasattr(value, "dtype")
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked_array(value) and np.ma.is_masked(value):
         raise refuse("an array with masked elements")
     try:
         array = np.asarray(value)

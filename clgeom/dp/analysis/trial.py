@@ -26,6 +26,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.runtime import launch
+from clgeom.runtime.caches import digest_of
 from clgeom.runtime.plan import Plan, Series
 from clgeom.runtime.tuning import select
 
@@ -66,8 +67,11 @@ def _key(job):
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in job.values.items()
     )
+    texts = job.equation._texts
+    if "digest" not in texts:  # a text would keep some 10 KB for each trial
+        texts["digest"] = digest_of(job.equation.text())
     return (
-        job.equation.text(),
+        texts["digest"],
         job.equation.decisions,
         job.pattern.name,
         job.shape,
