@@ -34,6 +34,8 @@ NOT_PICKLED = (
     "_work",
     "_inside",
     "_indices",
+    "_sweeps",
+    "_fits",
 )
 
 
