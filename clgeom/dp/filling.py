@@ -16,6 +16,7 @@ import numpy as np
 
 from clgeom.dp.analysis import bounds, outside, trial
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
+from clgeom.dp.initial import initial_of
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -35,6 +36,8 @@ from clgeom.runtime.typing import DeviceLike, Shape
 KEEPS = ("table", "last", "corner", "decisions")
 #: Paths in the order of preference; the last one always applies.
 PATHS = ("splits", "rows", "tiles", "stages")
+#: Most answers of `_indices_fit` that an equation keeps.
+MOST_KEPT = 64
 
 
 def fill(
@@ -47,6 +50,7 @@ def fill(
     keep: Literal["table", "last", "corner", "decisions"] = "table",
     start: int = 0,
     stop: int | None = None,
+    initial: Any = None,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
     device: DeviceLike = None,
@@ -73,6 +77,9 @@ def fill(
         column) completed last; one cell, see `Table.corner`; or the choices and the row completed last.
     start, stop : int, optional
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
+    initial : Table or array_like, optional
+        The cells before the stage `start`, to continue from: a table of this shape, of which only these cells are
+        taken; or for patterns by rows (columns) the row (column) before `start` alone. Its choices are not continued.
     check : {"auto", True, False}
         "auto": before the fill, compute a few cells of the table with traps: for reads outside the table or of cells
         that are not filled yet, indices of parameters out of range, choices that are not below their count, and in C
@@ -163,6 +170,7 @@ def fill(
     chosen = PATTERNS[name]
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
+    given_cells = initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
     with _watching(progress) as watch, recording(profile) as phases:
         job = Job(
@@ -179,6 +187,7 @@ def fill(
             arguments,
             buffers,
             watch,
+            initial=given_cells,
         )
         path_module = _path(job, path)
         hold_to_table(job)
@@ -261,7 +270,7 @@ def hold_to_pattern(equation, pattern, values, shape):
         read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
     if read is None:
         kept_to.add(pattern.name)
-    elif equation.traced and not bounds.indices_fit(equation, shape, values):
+    elif equation.traced and not _indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
     # the parameters and the shape may show that the read is unreachable
     elif nodes is None or forbidden_read(nodes, pattern, values, shape):
@@ -270,13 +279,24 @@ def hold_to_pattern(equation, pattern, values, shape):
         )
 
 
+def _indices_fit(equation, shape, values) -> bool:
+    """`bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
+    ranges = tuple((v.min(), v.max()) if v.size else None for v in values.values() if v.dtype.kind in "iu")
+    kept, key = equation.__dict__.setdefault("_fits", {}), (shape, ranges)
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = bounds.indices_fit(equation, shape, values)
+    return kept[key]
+
+
 def _step(name, by):
     return name if by == 0 else f"{name} {'+' if by > 0 else '-'} {abs(by)}"
 
 
 def _path(job, forced):
     """The module of the forced path, or of the first path that applies."""
-    job.wraps = job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values)
+    job.wraps = job.equation.traced and not _indices_fit(job.equation, job.shape, job.values)
     if job.wraps and forced not in (None, "stages"):
         raise InvalidInput(
             f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "

@@ -21,7 +21,7 @@ def overflow(job) -> str:
     equation = job.equation
     if equation.dtype.kind == "f":
         return "impossible"
-    if not equation.traced:
+    if not equation.traced or job.initial is not None:
         return "possible"
     stages = job.stop - job.start
     known = _known(job.shape, job.values)
