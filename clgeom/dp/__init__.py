@@ -22,6 +22,7 @@ _HOMES = {
         "which_max which_min"
     ),
     "language.parameters": "Parameter",
+    "pairs.matrix": "FoundPairs Neighbours cdist",
     "patterns": "LAYOUTS PATTERNS",
     "problems": "problems",
     "study.graph": "dependency_graph fill_by_stages fill_when_ready",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         which_min as which_min,
     )
     from clgeom.dp.language.parameters import Parameter as Parameter
+    from clgeom.dp.pairs.matrix import FoundPairs as FoundPairs, Neighbours as Neighbours, cdist as cdist
     from clgeom.dp.patterns import LAYOUTS as LAYOUTS, PATTERNS as PATTERNS
     from clgeom.dp.study.graph import (
         dependency_graph as dependency_graph,

@@ -99,3 +99,26 @@ def bits(session, dtype) -> bool:
         distances = np.arange(len(y) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(y) + 1))
     common, apart = lcs(x, y, device=session), edit_distance(x, y, device=session)
     return (common.length, apart.distance) == (lengths[-1], distances[-1])
+
+
+def pairs(session, dtype) -> bool:
+    """Edit distances and longest common subsequences of pairs of several lengths, some of more than a word."""
+    from clgeom.dp.pairs.inputs import Sequences
+    from clgeom.dp.pairs.words import values
+
+    lengths = np.arange(40) * 5 % 97
+    a, b = (
+        Sequences(_sequence(int(n.sum()), step), np.append(0, np.cumsum(n)))
+        for n, step in ((lengths, 7), (lengths[::-1], 11))
+    )
+    found = [values(session, problem, a, b) for problem in ("lcs", "edit")]
+    for k in range(len(lengths)):
+        x, y = a[k], b[k]
+        common, apart = np.zeros(len(y) + 1, np.int64), np.arange(len(y) + 1)
+        for i, symbol in enumerate(x, 1):
+            common[1:] = np.maximum.accumulate(np.maximum(common[1:], common[:-1] + (y == symbol)))
+            near = np.minimum(apart[1:] + 1, apart[:-1] + (y != symbol))
+            apart = np.arange(len(y) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(y) + 1))
+        if (found[0][k], found[1][k]) != (common[-1], apart[-1]):
+            return False
+    return True

@@ -1,0 +1,38 @@
+"""Checks of the kernels for batches of dynamic programming."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.selftest.checks import checks, same
+
+
+@checks("dp/pairs: pairs_bits")
+def _pairs(session):
+    from clgeom.dp.pairs.inputs import Sequences
+    from clgeom.dp.pairs.matrix import cdist
+    from clgeom.dp.pairs.words import values
+
+    rng = np.random.default_rng(5)
+    lengths = rng.integers(0, 180, (2, 60))
+    lengths[:, -1] = 900, 1_100  # in strips
+    a, b = (Sequences(rng.integers(0, 5, n.sum()).astype(np.uint8), np.append(0, np.cumsum(n))) for n in lengths)
+    expected = np.array([_values(a[k], b[k]) for k in range(len(a))])
+    for column, problem in enumerate(("lcs", "edit")):
+        same(values(session, problem, a, b), expected[:, column], problem)
+    first, second = ((one.letters[: one.offsets[9]], one.offsets[:10]) for one in (a, b))
+    table = [[_values(a[i], b[j])[1] for j in range(9)] for i in range(9)]
+    same(cdist(first, second, device=session), table, "all pairs")
+    return "60 pairs of up to 180 letters and one of 1,000"
+
+
+def _values(a, b):
+    """The length and the distance, row after row of both tables."""
+    columns = np.arange(len(b) + 1)
+    lengths, distances = 0 * columns, columns
+    for i, symbol in enumerate(a, 1):
+        best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
+        lengths = np.concatenate([[0], np.maximum.accumulate(best)])
+        near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
+        distances = columns + np.minimum.accumulate(np.concatenate([[i], near]) - columns)
+    return lengths[-1], distances[-1]
