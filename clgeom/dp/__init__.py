@@ -15,6 +15,8 @@ TYPE_CHECKING = False  # as in typing, whose import takes longer than this whole
 _HOMES = {
     "analysis.infer": "infer_pattern",
     "analysis.dependences": "Far Near Row Split",
+    "batch.fills": "fill_batch",
+    "batch.result": "TableBatch",
     "filling": "fill",
     "language.equation": "Equation equation",
     "language.functions": (
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from clgeom.dp import problems as problems
     from clgeom.dp.analysis.infer import infer_pattern as infer_pattern
     from clgeom.dp.analysis.dependences import Far as Far, Near as Near, Row as Row, Split as Split
+    from clgeom.dp.batch.fills import fill_batch as fill_batch
+    from clgeom.dp.batch.result import TableBatch as TableBatch
     from clgeom.dp.filling import fill as fill
     from clgeom.dp.language.equation import Equation as Equation, equation as equation
     from clgeom.dp.language.functions import (

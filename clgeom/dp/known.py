@@ -122,3 +122,23 @@ def pairs(session, dtype) -> bool:
         if (found[0][k], found[1][k]) != (common[-1], apart[-1]):
             return False
     return True
+
+
+def batches(session, dtype) -> bool:
+    """Tables of binomial coefficients of several sizes, and a table of powers with a number for each."""
+    from clgeom.dp.batch.fills import fill_batch
+
+    @equation(parameters={"base": "int32"}, pattern="NOSE")
+    def paths(M, i, j, base):
+        return where((i == 0) | (j == 0), base, (M[i - 1, j] + M[i, j - 1]) % 10_007)
+
+    shapes = [(1 + 7 * k % 40, 1 + 11 * k % 50) for k in range(30)]
+    batch = fill_batch(paths, shapes, base=np.arange(30), device=session)
+    for k, (n, m) in enumerate(shapes):
+        expected = np.full((n, m), k)
+        for i in range(1, n):
+            for j in range(1, m):
+                expected[i, j] = (expected[i - 1, j] + expected[i, j - 1]) % 10_007
+        if not np.array_equal(batch[k], expected):
+            return False
+    return True

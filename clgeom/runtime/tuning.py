@@ -360,6 +360,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=32, items_per_thread=2),
     },
     "dp/paths/bits_traceback": {"any": Policy("group", wg_size=1)},
+    "dp/batch/batch_fill": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
+        "any": Policy("group", wg_size=64),
+    },
     # Many pairs; the serial shape computes items_per_thread pairs at once. PoCL, 2 cores of an EPYC, 10,000 pairs of
     # 100 letters: 4 pairs 1.1 ms, 8 0.75 to 1.1, 16 1.3.
     "dp/pairs/pairs_bits": {

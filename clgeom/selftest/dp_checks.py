@@ -36,3 +36,17 @@ def _values(a, b):
         near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
         distances = columns + np.minimum.accumulate(np.concatenate([[i], near]) - columns)
     return lengths[-1], distances[-1]
+
+
+@checks("dp/batch: batch_fill")
+def _batches(session):
+    from clgeom.dp.batch.fills import fill_batch
+    from clgeom.dp.problems.sequences import EDIT_DISTANCE
+
+    rng = np.random.default_rng(6)
+    a, b = ([rng.integers(0, 4, n) for n in rng.integers(0, 90, 50)] for _ in range(2))
+    shapes = [(len(x) + 1, len(y) + 1) for x, y in zip(a, b)]
+    batch = fill_batch(EDIT_DISTANCE, shapes, a=a, b=b, device=session)
+    same(batch.corners, [_values(x, y)[1] for x, y in zip(a, b)], "distances")
+    same([batch.decisions_of(k)[1:, 1:].max(initial=0) <= 3 for k in range(50)], [True] * 50, "choices")
+    return "50 tables of up to 90 x 90 cells"
