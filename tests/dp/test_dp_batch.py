@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from dp_tables import mixed, mixed_c
 from hypothesis import given
+from reference import dp as plain
 from reference import dp_problems as reference
 
 from clgeom import dp
@@ -42,23 +43,34 @@ def test_distances(some):
     assert [batch[k][-1, -1] for k in range(len(batch))] == batch.corners.tolist()
 
 
-@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+def check_tables(session, pattern, keep):
+    """Each table, and what is kept of it, is that of plain Python; one table is filled alone."""
+    equation, chosen = mixed(pattern, "int32"), dp.PATTERNS[pattern]
+    batch = dp.fill_batch(equation, SHAPES, keep=keep, device=session)
+    for k, (n, m) in enumerate(SHAPES):
+        expected = plain.mixed(pattern, (n, m), "int32")
+        line = chosen.last(n, m)
+        assert batch.corners[k] == expected[chosen.corner(n, m)]
+        if keep == "table":
+            np.testing.assert_array_equal(batch[k], expected)
+        elif keep == "last":
+            last = batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]]
+            np.testing.assert_array_equal(last, expected[:, line] if chosen.last_is_column else expected[line])
+
+
 @pytest.mark.parametrize("pattern", dp.PATTERNS)
-def test_patterns(any_session, pattern, monkeypatch):
-    """Each table is that of `fill`, whatever is kept; in parts, and with one table that is filled alone."""
+def test_patterns(session, pattern):
+    check_tables(session, pattern, "table")
+
+
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+@pytest.mark.parametrize("pattern", ["SENO", "CRL"])
+@pytest.mark.parametrize("keep", ["table", "last", "corner"])
+def test_parts(any_session, pattern, keep, monkeypatch):
+    """In several launches, and with one table that is filled alone."""
     monkeypatch.setattr(fills, "MOST_CELLS", 300)
     monkeypatch.setattr(fills, "LARGE", 600)
-    equation = mixed(pattern, "int32")
-    alone = [dp.fill(equation, shape, device=any_session) for shape in SHAPES]
-    for keep in ("table", "last", "corner"):
-        batch = dp.fill_batch(equation, SHAPES, keep=keep, device=any_session)
-        assert batch.corners.tolist() == [table.corner for table in alone]
-        if keep == "table":
-            assert all(np.array_equal(batch[k], table.numpy()) for k, table in enumerate(alone))
-        elif keep == "last":
-            rows = np.split(batch.last, batch.last_offsets[1:-1])
-            lasts = [dp.fill(equation, shape, keep="last", device=any_session).last for shape in SHAPES]
-            assert all(map(np.array_equal, rows, lasts))
+    check_tables(any_session, pattern, keep)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
@@ -68,13 +80,13 @@ def test_types(session, dtype, refused):
         return
     batch = dp.fill_batch(equation, SHAPES, device=session)
     for k, shape in enumerate(SHAPES):
-        np.testing.assert_array_equal(batch[k], dp.fill(equation, shape, device=session).numpy())
+        np.testing.assert_array_equal(batch[k], plain.mixed("SONE", shape, dtype))
 
 
 def test_text_in_c(session):
     batch = dp.fill_batch(mixed("NESO", "int32", mixed_c), SHAPES, device=session)
     for k, shape in enumerate(SHAPES):
-        np.testing.assert_array_equal(batch[k], dp.fill(mixed("NESO", "int32"), shape, device=session).numpy())
+        np.testing.assert_array_equal(batch[k], plain.mixed("NESO", shape, "int32"))
 
 
 @pytest.mark.settings("as_is", "as_gpu")
