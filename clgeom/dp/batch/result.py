@@ -34,8 +34,8 @@ class TableBatch:
     Examples
     --------
     >>> from clgeom import dp
-    >>> powers = dp.Equation("i == 0 ? 1 : M(i - 1, j) * base", parameters={"base": "int32"}, pattern="RUD")
-    >>> batch = dp.fill_batch(powers, [(3, 1), (5, 1)], base=[2, 3])
+    >>> powers = dp.Equation("i == 0 ? 1 : M(i - 1, j) * base", parameters={"base": "int32"}, name="powers")
+    >>> batch = dp.fill_batch(powers, [(3, 1), (5, 1)], pattern="RUD", base=[2, 3])
     >>> batch
     <TableBatch of 2 tables, powers, RUD, keep='table'>
     >>> batch.corners.tolist(), batch[0].ravel().tolist()
