@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.dp.batch.fills import fill_batch
 from clgeom.dp.filling import fill
 from clgeom.dp.language.equation import equation
 from clgeom.dp.language.functions import index, maximum, min_over, minimum, where
+from clgeom.dp.pairs.inputs import Sequences
+from clgeom.dp.pairs.words import values as pair_values
 
 
 def stages(session, dtype) -> bool:
@@ -103,15 +106,12 @@ def bits(session, dtype) -> bool:
 
 def pairs(session, dtype) -> bool:
     """Edit distances and longest common subsequences of pairs of several lengths, some of more than a word."""
-    from clgeom.dp.pairs.inputs import Sequences
-    from clgeom.dp.pairs.words import values
-
     lengths = np.arange(40) * 5 % 97
     a, b = (
         Sequences(_sequence(int(n.sum()), step), np.append(0, np.cumsum(n)))
         for n, step in ((lengths, 7), (lengths[::-1], 11))
     )
-    found = [values(session, problem, a, b) for problem in ("lcs", "edit")]
+    found = [pair_values(session, problem, a, b) for problem in ("lcs", "edit")]
     for k in range(len(lengths)):
         x, y = a[k], b[k]
         common, apart = np.zeros(len(y) + 1, np.int64), np.arange(len(y) + 1)
@@ -124,9 +124,8 @@ def pairs(session, dtype) -> bool:
     return True
 
 
-def batches(session, dtype) -> bool:
+def tables(session, dtype) -> bool:
     """Tables of binomial coefficients of several sizes, and a table of powers with a number for each."""
-    from clgeom.dp.batch.fills import fill_batch
 
     @equation(parameters={"base": "int32"}, pattern="NOSE")
     def paths(M, i, j, base):
