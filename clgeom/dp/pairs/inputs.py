@@ -21,7 +21,7 @@ ARROW_TEXT = ("string", "large_string", "string_view", "binary", "large_binary",
 class Sequences:
     """Sequences one after another: sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
 
-    `letters` are codes: uint8 or uint32, or int64 and uint64 until `alike` has numbered them.
+    `letters` are codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them.
     """
 
     letters: np.ndarray
@@ -92,21 +92,28 @@ def sequences(value, name, *, caller) -> Sequences:
 
 
 def alike(*batches) -> tuple[Sequences, ...]:
-    """The batches with letters of one type, uint8 or uint32: equal letters are equal numbers below 2^31."""
-    if all(one.letters.dtype == np.uint8 for one in batches):
-        return batches
+    """The batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
+    types = {one.letters.dtype for one in batches}
+    if types <= {np.dtype(np.uint8), np.dtype(np.uint16)}:
+        return tuple(Sequences(one.letters.astype(max(types), copy=False), one.offsets) for one in batches)
     every = np.concatenate([one.letters.astype(object) if _mixed(batches) else one.letters for one in batches])
-    if every.dtype.kind == "u" and every.size and every.max() < CODE_POINTS:
-        present = np.zeros(CODE_POINTS, bool)
+    most = int(every.max()) if every.dtype.kind == "u" and every.size else CODE_POINTS
+    if most < CODE_POINTS:  # a table of the code points: to sort them would take ten times as long
+        present = np.zeros(most + 1, bool)
         present[every] = True
-        numbers, count = np.cumsum(present, dtype=np.uint32) - np.uint32(1), int(present.sum())
-        codes = numbers[every]
+        count = int(np.count_nonzero(present))
+        numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
+        codes = numbers.astype(_code_type(count)).take(every)
     else:
         symbols, codes = np.unique(every, return_inverse=True)
-        count = len(symbols)
-    codes = codes.astype(np.uint8 if count <= 256 else np.uint32)
+        codes = codes.astype(_code_type(len(symbols)))
     parts = np.split(codes, np.cumsum([len(one.letters) for one in batches])[:-1])
     return tuple(Sequences(part, one.offsets) for part, one in zip(parts, batches))
+
+
+def _code_type(count):
+    """The narrowest type of letters for this many."""
+    return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
 
 
 def _mixed(batches) -> bool:
@@ -135,11 +142,14 @@ def _from_list(values, name, *, caller):
 
 
 def _codes(text) -> np.ndarray:
-    """The code points of text, as uint8 if they fit."""
+    """The code points of text, in the narrowest type."""
     try:
         return np.frombuffer(text.encode("latin-1"), np.uint8)
     except UnicodeEncodeError:
-        return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
+        units = text.encode("utf-16-le", "surrogatepass")
+    if len(units) == 2 * len(text):
+        return np.frombuffer(units, "<u2").astype(np.uint16, copy=False)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
 
 
 def _from_fixed(array):

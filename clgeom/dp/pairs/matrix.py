@@ -160,15 +160,6 @@ def cutoff_of(score_cutoff, *, caller) -> int | None:
     return arguments.whole(score_cutoff, "score_cutoff", caller=caller)
 
 
-def cut_off(values, problem, cutoff) -> np.ndarray:
-    """The values as rapidfuzz has them with a cutoff: distances beyond it are cutoff + 1, lengths below it 0."""
-    if cutoff is None:
-        return values
-    if problem == "lcs":
-        return np.where(values >= cutoff, values, np.int32(0))
-    return np.minimum(values, np.int32(min(cutoff, arguments.INT32 - 1) + 1))
-
-
 # What is kept of the blocks ---------------------------------------------------------------------------------------
 
 
@@ -181,7 +172,7 @@ class _Dense:
         self.matrix = np.full(shape, beyond, np.int32)
 
     def take(self, rows, columns, values):
-        self.matrix[np.ix_(rows, columns)] = cut_off(values, self.problem, self.cutoff)
+        self.matrix[np.ix_(rows, columns)] = words.cut_off(values, self.problem, self.cutoff)
 
     def result(self):
         return self.matrix

@@ -20,8 +20,8 @@ from clgeom.runtime.tuning import select
 KERNEL = "dp/pairs/pairs_bits"
 #: Words of a pattern for which there are kernels: of 64 bits on CPUs, of 32 elsewhere. 150 letters are 5 words of 32.
 WORDS = {"serial": (1, 2, 4, 8), "group": (2, 4, 5, 8, 16)}
-#: Bits that distinguish letters for which there are kernels, for letters of one byte and of four.
-PLANES = {1: (2, 4, 6, 8), 4: (12, 16, 21, 32)}
+#: Bits that distinguish letters for which there are kernels, for letters of one, two and four bytes.
+PLANES = {1: (2, 4, 6, 8), 2: (9, 12, 16), 4: (21, 32)}
 #: Most planes times words of a kernel: they are registers.
 MOST_REGISTERS = 128
 #: A number of words that fewer than this share of the pairs need has no launch of its own.
@@ -36,7 +36,7 @@ MOST_CARRIES = 1 << 28
 JOB_BYTES = 24
 
 
-def values(session, problem, a, b) -> np.ndarray:
+def values(session, problem, a, b, cutoff=None) -> np.ndarray:
     """The edit distance, or the length of the longest common subsequence, of each pair.
 
     Parameters
@@ -45,22 +45,39 @@ def values(session, problem, a, b) -> np.ndarray:
     problem : {"lcs", "edit"}
     a, b : Sequences
         As many of each, with letters of one type (`inputs.alike`).
+    cutoff : int, optional
+        The largest distance, or the least length, that matters.
 
     Returns
     -------
     ndarray of int32, shape (pairs,)
+        As rapidfuzz has them with a cutoff: distances beyond it are cutoff + 1, lengths below it 0.
     """
     n, m = a.lengths, b.lengths
-    long = np.minimum(n, m) > MOST_LETTERS
-    if not long.any():
-        return _in_parts(session, problem, a, b)
-    found = np.empty(len(a), np.int32)
-    for i in np.flatnonzero(long).tolist():
-        found[i] = Pair(session, problem, a[i], b[i]).solve()
-    short = np.flatnonzero(~long)
-    if len(short):
-        found[short] = _in_parts(session, problem, a.taken(short), b.taken(short))
-    return found
+    shorter, found, kept = np.minimum(n, m), np.empty(len(a), np.int32), None
+    if cutoff is not None:  # pairs whose lengths alone tell
+        found[:] = 0 if problem == "lcs" else min(cutoff, np.iinfo(np.int32).max - 1) + 1
+        within = shorter >= cutoff if problem == "lcs" else np.abs(n - m) <= cutoff
+        kept = np.flatnonzero(within)
+    if len(shorter) and shorter.max() > MOST_LETTERS:
+        long = shorter > MOST_LETTERS
+        for i in np.flatnonzero(long & within if cutoff is not None else long).tolist():
+            found[i] = Pair(session, problem, a[i], b[i]).solve()
+        kept = np.flatnonzero(within & ~long if cutoff is not None else ~long)
+    if kept is None:
+        found = _in_parts(session, problem, a, b)
+    elif len(kept):
+        found[kept] = _in_parts(session, problem, a.taken(kept), b.taken(kept))
+    return cut_off(found, problem, cutoff)
+
+
+def cut_off(values, problem, cutoff) -> np.ndarray:
+    """Values as they are with a cutoff."""
+    if cutoff is None:
+        return values
+    if problem == "lcs":
+        return np.where(values >= cutoff, values, np.int32(0))
+    return np.minimum(values, np.int32(min(cutoff, np.iinfo(np.int32).max - 1) + 1))
 
 
 def _in_parts(session, problem, a, b):

@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
 from clgeom.dp.pairs import inputs
-from clgeom.dp.pairs.matrix import Batch, cut_off, cutoff_of
+from clgeom.dp.pairs.matrix import Batch, cutoff_of
 from clgeom.dp.pairs.words import values
 from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
@@ -339,7 +339,7 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
     if ways:
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
-    return cut_off(values(as_session(device), problem, *inputs.pairs(a, b, caller=caller)), problem, cutoff)
+    return values(as_session(device), problem, *inputs.pairs(a, b, caller=caller), cutoff)
 
 
 def _arguments(a, b, method, score_cutoff, device, *, caller):

@@ -1,4 +1,11 @@
 <%page args="problem='edit', letter='uchar', planes=2, words=2, strips=False, grid=False, variant='serial', wg_size=1, items_per_thread=8"/>\
+<%
+    narrow = {"uchar": 8, "ushort": 4}.get(letter, 0)     # letters of a chunk of eight bytes; 0: one at a time
+    wide = 64 // narrow if narrow else 0
+    # the lowest bits of the letters of a chunk, times factors that bring them together in the highest bits
+    lowest = sum(1 << (wide * i) for i in range(narrow))
+    gather = sum(1 << (64 - narrow - (wide - 1) * i) for i in range(narrow))
+%>\
 // pairs_bits: as in pairs_bits.cl.mako, LANES pairs at once in the lanes of vectors.
 //
 //   lane 0   . . | letter letter .. letter |      columns of a block of LANES pairs: all end together, and a shorter
@@ -6,7 +13,7 @@
 //   lane 2     . | letter letter .. letter |      is carried into it, so its first column stays as it is.
 //
 // The columns in which not all lanes have begun, and up to seven more, come one at a time; the rest in chunks of eight
-// letters. One work-item walks over blocks; vectors of four lanes, as many as LANES needs, hide each other's latency.
+// bytes of letters. One work-item walks over blocks; vectors of four lanes, as many as LANES needs, hide each other's latency.
 #define WG_SIZE ${wg_size}
 #define WORD_BITS 64
 #define WORDS ${words}
@@ -19,15 +26,15 @@ typedef ulong4 word_t;
 // All bits of a lane: one bit of its letters.
 #define BIT(codes, at) as_ulong4(as_long4((codes) << (63 - (at))) >> 63)
 
-% if letter == "uchar":
-// Up to eight letters from `at` on, the first in the lowest byte.
-inline ulong eight(global const uchar *letters, const uint at, const uint total)
+% if narrow:
+// As many letters from `at` on as eight bytes hold, or as there are; the first in the lowest bits.
+inline ulong chunk_of(global const ${letter} *letters, const uint at, const uint total)
 {
-    if (total - at >= 8)
-        return as_ulong(vload8(0, letters + at));
+    if (total - at >= ${narrow})
+        return as_ulong(vload${narrow}(0, letters + at));
     ulong codes = 0;
     for (uint c = 0; at + c < total; ++c)
-        codes |= (ulong)letters[at + c] << (8 * c);
+        codes |= (ulong)letters[at + c] << (${wide} * c);
     return codes;
 }
 % endif
@@ -92,8 +99,8 @@ void pairs_bits(global const ${letter} *letters, const uint total,
             least = min(least, job[l].w);
         }
         const uint count = columns_of_block;
-% if letter == "uchar" and not strips:
-        const uint head = count - least / 8 * 8;
+% if narrow and not strips:
+        const uint head = count - least / ${narrow} * ${narrow};
 % else:
         const uint head = count;
 % endif
@@ -122,15 +129,15 @@ void pairs_bits(global const ${letter} *letters, const uint total,
                     for (uint k = 0; k < PLANES; ++k)
                     plane[q][k][w] = 0;
             }
-% if letter == "uchar":
-            for (uint c = 0; c < 64; c += 8) {
+% if narrow:
+            for (uint c = 0; c < 64; c += ${narrow}) {
                 for (uint l = 0; l < LANES; ++l)
-                    lane[l] = row + c < job[l].y ? eight(letters, job[l].x + row + c, total) : 0;
+                    lane[l] = row + c < job[l].y ? chunk_of(letters, job[l].x + row + c, total) : 0;
                     for (uint q = 0; q < VECTORS; ++q) {
                     const word_t codes = vload4(q, lane);
-                            for (uint k = 0; k < PLANES; ++k) {     // the lowest bits of eight bytes: to one byte
-                        const word_t low = (codes >> shift[k]) & 0x0101010101010101ul;
-                        plane[q][k][w] |= ((low * 0x0102040810204080ul) >> 56) << c;
+                            for (uint k = 0; k < PLANES; ++k) {
+                        const word_t low = (codes >> shift[k]) & ${hex(lowest)}ul;
+                        plane[q][k][w] |= ((low * ${hex(gather)}ul) >> ${64 - narrow}) << c;
                     }
                 }
             }
@@ -175,19 +182,19 @@ void pairs_bits(global const ${letter} *letters, const uint total,
                 }
 % endif
         }
-% if letter == "uchar" and not strips:
-        for (uint j = head; j < count; j += 8) {
+% if narrow and not strips:
+        for (uint j = head; j < count; j += ${narrow}) {
             word_t codes[VECTORS];
             for (uint l = 0; l < LANES; ++l)
-                lane[l] = as_ulong(vload8(0, letters + job[l].z + (j - (count - job[l].w))));
+                lane[l] = as_ulong(vload${narrow}(0, letters + job[l].z + (j - (count - job[l].w))));
             #pragma unroll
             for (uint q = 0; q < VECTORS; ++q)
                 codes[q] = vload4(q, lane);
             % if words <= 2:
             #pragma unroll
             % endif
-            for (uint c = 0; c < 8; ++c) {
-                ${column("codes", "8 * c", "", "")}\
+            for (uint c = 0; c < ${narrow}; ++c) {
+                ${column("codes", f"{wide} * c", "", "")}\
             }
         }
 % endif
