@@ -11,6 +11,7 @@ from reference import dp as plain
 from reference import dp_problems as reference
 
 from clgeom import dp
+from clgeom.dp import problems
 from clgeom.dp.batch import fills
 from clgeom.errors import DependencyError, InvalidInput
 
@@ -219,3 +220,32 @@ def test_wrong_input(shapes, options, message):
 def test_not_an_equation():
     with pytest.raises(InvalidInput, match="must be a dp.Equation"):
         dp.fill_batch(3, [(1, 1)])
+
+
+@pytest.mark.parametrize("solve", [problems.knapsack, problems.integer_knapsack])
+def test_knapsacks(session, solve):
+    """Many knapsacks are those found one by one: of whole and other values, of no items, with shared parameters."""
+    rng = np.random.default_rng(5)
+    values = [rng.integers(0, 30, n).tolist() for n in (4, 0, 12, 7)] + [[0.5, 2.25]]
+    weights = [rng.integers(1, 12, len(one)).tolist() for one in values]
+    room = [20, 3, 0, 33, 9]
+    several = [
+        (values, weights, room),
+        (values, weights, 15),
+        (values[2], weights[2], np.array(room)),
+    ]
+    for v, w, c in several:
+        found = solve(v, w, c, device=session)
+        for k, one in enumerate(found):
+            own = [x[k] if isinstance(x, (list, np.ndarray)) and np.iterable(x[0]) else x for x in (v, w)]
+            alone = solve(*own, int(c[k]) if np.iterable(c) else c, device=session)
+            assert (one.value, one.weight) == (alone.value, alone.weight) and type(one.value) is type(alone.value)
+            assert one.items.tolist() == alone.items.tolist()
+        assert [one.value for one in solve(v, w, c, items=False, device=session)] == [one.value for one in found]
+
+
+def test_wrong_knapsacks():
+    with pytest.raises(InvalidInput, match="several numbers of knapsacks: 2 'values', 3 'capacity'"):
+        problems.knapsack([[1], [2]], [1], [1, 2, 3])
+    with pytest.raises(InvalidInput, match="'weights' parameter of knapsack must be at least 0.* This is knapsack 1"):
+        problems.knapsack([1], [[1], [-1]], 3)
