@@ -13,6 +13,8 @@ from clgeom.dp.pairs import inputs, words
 from clgeom.dp.pairs.matrix import MOST_PAIRS
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
 
 GPU = ("as_is", "as_gpu")
 
@@ -90,6 +92,16 @@ def test_many_letters(session, rng):
     unsigned = (codes[0].astype(np.uint64), offsets)  # beyond int64: equal to no negative number
     apart = edit_distance(unsigned, (codes[0], offsets), device=session)
     assert apart.tolist() == [int((codes[0][i:j] < 0).sum()) for i, j in zip(offsets, offsets[1:])]
+
+
+@pytest.mark.parametrize("wg_size", [1, 4, 128])
+def test_groups_of_shapes(session, rng, wg_size):
+    """Fewer items than words that they read together, and more than pairs."""
+    a, b = (texts(rng, rng.permutation([0, 5, 64, 65, 100, 130, 3, 33]), "ACGTN") for _ in range(2))
+    with override({words.KERNEL: Policy("group", wg_size)}):
+        check(session, a, b)
+        expected = [[tables(x, y)[1] for y in b[:3]] for x in a[:3]]
+        assert dp.cdist(a[:3], b[:3], device=session).tolist() == expected
 
 
 A, B = ["kitten", "", "naïve αβ", "x"], ["sitting", "abc", "naive βα", "x"]

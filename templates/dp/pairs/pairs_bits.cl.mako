@@ -1,4 +1,5 @@
 <%page args="problem='edit', letter='uchar', planes=2, words=4, strips=False, grid=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<% staged = letter == "uchar" and not strips %>\
 // pairs_bits: the edit distance, or the length of the longest common subsequence, of each of many pairs of sequences.
 //
 //   letters  | first sequences, one after another | second ones |        a job: (begin, length) of rows, of columns
@@ -7,8 +8,11 @@
 //
 // Two letters are equal where all PLANES bits that distinguish the letters of the batch are, so no table of masks is
 // needed: a column takes PLANES operations a word besides. A work-item computes a pair alone, in registers; pairs are
-// sorted by their lengths, so those of a group end together. An item reads its letters in aligned words of four, and
-// each sector of memory stays in the cache until its letters are used.
+// sorted by their lengths, so those of a group end together.
+% if staged:
+// The items of a group read STAGED words of four letters of one pair after the other together, into local memory, where
+// those of its own pair lie WG_SIZE + 1 apart: neither the reads of global memory are scattered nor those of banks.
+% endif
 % if strips:
 // Patterns beyond WORDS words are computed in strips, one below the other; `carries` has two bits for each column.
 % endif
@@ -16,6 +20,7 @@
 // Sources: lcs: Hyyro, "Bit-parallel LCS-length computation revisited" (2004); edit: Myers, "A fast bit-vector
 // algorithm for approximate string matching based on dynamic programming" (1999), with the carries of Hyyro (2003).
 #define WG_SIZE ${wg_size}
+#define STAGED 16
 #define WORD_BITS 32
 #define WORDS ${words}
 #define PLANES ${planes}
@@ -31,6 +36,21 @@ inline uint four(global const uint *letters, const uint at)
 {
     const ulong both = ((ulong)letters[at / 4 + 1] << 32) | letters[at / 4];
     return (uint)(both >> (at % 4 * 8));
+}
+% endif
+% if staged:
+// Letters first .. first + 4 * STAGED - 1 of the rows (or columns) of each pair of the group, to local memory.
+inline void stage(local uint *staged, local const uint2 *spans, global const uint *letters, const uint first)
+{
+    const uint lid = get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);          // all items have read what is there
+    for (uint k = lid; k < STAGED * WG_SIZE; k += WG_SIZE) {
+        const uint2 span = spans[k / STAGED];
+        const uint at = first + k % STAGED * 4;
+        if (at < span.y)
+            staged[k % STAGED * (WG_SIZE + 1) + k / STAGED] = four(letters, span.x + at);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
 }
 % endif
 <%def name="column(code, at, j)">
@@ -83,11 +103,28 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
     uint shift[PLANES];
     for (uint k = 0; k < PLANES; ++k)
         shift[k] = shifts[k];
-    for (ulong p = first + gid; p < stop; p += size) {
+% if staged:
+    local uint staged[STAGED * (WG_SIZE + 1)];
+    local uint2 spans[2][WG_SIZE];
+    local uint longest;
+    const uint lid = get_local_id(0);
+% endif
+    for (ulong base = first + gid - get_local_id(0); base < stop; base += size) {
+        const ulong p = base + get_local_id(0);
 % if grid:
-        const uint4 job = (uint4)(rows[p / width], columns[p % width]);
+        const uint4 job = p < stop ? (uint4)(rows[p / width], columns[p % width]) : (uint4)(0);
 % else:
-        const uint4 job = jobs[p];
+        const uint4 job = p < stop ? jobs[p] : (uint4)(0);
+% endif
+% if staged:
+        if (lid == 0)
+            longest = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        atomic_max(&longest, job.w);
+        spans[0][lid] = job.xy;
+        spans[1][lid] = job.zw;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const uint all = longest;
 % endif
         int value = ${"0" if problem == "lcs" else "job.w"};
 % if strips:
@@ -106,9 +143,16 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
             for (uint k = 0; k < PLANES; ++k)
                 plane[k][w] = 0;
             const uint row = top + w * 32;
-% if letter == "uchar":
+% if staged:
+            if (w % (STAGED / 8) == 0)
+                stage(staged, spans[0], letters, row);
+            for (uint c = 0; c < 32 && row + c < job.y; c += 4) {
+                const uint codes = staged[(w % (STAGED / 8) * 8 + c / 4) * (WG_SIZE + 1) + lid];
+% elif letter == "uchar":
             for (uint c = 0; c < 32 && row + c < job.y; c += 4) {
                 const uint codes = four(letters, job.x + row + c);
+% endif
+% if letter == "uchar":
                 #pragma unroll
                 for (uint k = 0; k < PLANES; ++k)     // bits 0, 8, 16, 24 of the product's first factor: to bits 28 .. 31
                     plane[k][w] |= ((((codes >> shift[k]) & 0x01010101u) * 0x10204080u) >> 28) << c;
@@ -122,21 +166,20 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
             }
 % endif
         }
-% if letter == "uchar" and not strips:
-        uint j = 0, low = letters[job.z / 4];
-        const uint off = job.z % 4 * 8;
-        for (; j + 4 <= job.w; j += 4) {
-            const uint high = letters[(job.z + j) / 4 + 1];
-            const uint codes = (uint)((((ulong)high << 32) | low) >> off);
-            low = high;
-            #pragma unroll
-            for (uint c = 0; c < 4; ++c)
-                ${column("codes", "8 * c", "j + c")}\
-        }
-        if (j < job.w) {
-            const uint codes = four(letters, job.z + j);
-            for (uint c = 0; j + c < job.w; ++c)
-                ${column("codes", "8 * c", "j + c")}\
+% if staged:
+        for (uint begin = 0; begin < all; begin += 4 * STAGED) {
+            stage(staged, spans[1], letters, begin);
+            for (uint s = 0; s < STAGED && begin + 4 * s < job.w; ++s) {
+                const uint j = begin + 4 * s, codes = staged[s * (WG_SIZE + 1) + lid];
+                if (j + 4 <= job.w) {
+                    #pragma unroll
+                    for (uint c = 0; c < 4; ++c)
+                        ${column("codes", "8 * c", "j + c")}\
+                } else {
+                    for (uint c = 0; j + c < job.w; ++c)
+                        ${column("codes", "8 * c", "j + c")}\
+                }
+            }
         }
 % else:
         for (uint j = 0; j < job.w; ++j) {
@@ -167,6 +210,7 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
 % if strips:
         }
 % endif
-        out[${"p" if grid else "order[p]"}] = value;
+        if (p < stop)
+            out[${"p" if grid else "order[p]"}] = value;
     }
 }

@@ -190,7 +190,7 @@ void pairs_bits(global const ${letter} *letters, const uint total,
             #pragma unroll
             for (uint q = 0; q < VECTORS; ++q)
                 codes[q] = vload4(q, lane);
-            % if words <= 2:
+            % if words <= 3:
             #pragma unroll
             % endif
             for (uint c = 0; c < ${narrow}; ++c) {
