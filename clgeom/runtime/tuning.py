@@ -364,6 +364,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
         "any": Policy("group", wg_size=64),
     },
+    "dp/pairs/pairs_letters": {
+        "cpu": Policy("group", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
     # Many pairs; the serial shape computes items_per_thread pairs at once. PoCL, 2 cores of an EPYC, 10,000 pairs of
     # 100 letters: 4 pairs 1.1 ms, 8 0.75 to 1.1, 16 1.3.
     "dp/pairs/pairs_bits": {

@@ -7,11 +7,13 @@ import numpy as np
 from clgeom.selftest.checks import checks, same
 
 
-@checks("dp/pairs: pairs_bits")
+@checks("dp/pairs: pairs_bits pairs_letters")
 def _pairs(session):
     from clgeom.dp.pairs.inputs import Sequences
     from clgeom.dp.pairs.matrix import cdist
-    from clgeom.dp.pairs.words import values
+    from clgeom.dp.pairs.words import LETTERS, values
+    from clgeom.runtime.launch import allocate, read, run, write
+    from clgeom.runtime.plan import Plan, Step
 
     rng = np.random.default_rng(5)
     lengths = rng.integers(0, 180, (2, 60))
@@ -20,6 +22,14 @@ def _pairs(session):
     expected = np.array([_values(a[k], b[k]) for k in range(len(a))])
     for column, problem in enumerate(("lcs", "edit")):
         same(values(session, problem, a, b), expected[:, column], problem)
+    words = rng.integers(0, 1 << 32, (2, 9_001), np.uint32)
+    words = words[0] & 0xFF7FFFFE | words[1] & 1 << 4 | 1 << 9
+    held, found = allocate(session, words.nbytes), allocate(session, 8)
+    write(session, held, words)
+    write(session, found, np.array([0, 2**32 - 1], np.uint32))
+    step = Step.over(session.profile, LETTERS, ("words", np.uint32(len(words)), "found"), len(words))
+    run(session, Plan(step), words=held, found=found)
+    same(read(session, found, np.uint32, 2), [0xFF7FFFFE, 1 << 9], "bits of letters")
     first, second = ((one.letters[: one.offsets[9]], one.offsets[:10]) for one in (a, b))
     table = [[_values(a[i], b[j])[1] for j in range(9)] for i in range(9)]
     same(cdist(first, second, device=session), table, "all pairs")

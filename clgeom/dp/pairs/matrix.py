@@ -240,7 +240,7 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
     """
     policy = select(session.profile, words.KERNEL)
     letters, total = words.upload(session, policy, a.letters, *(() if symmetric else (b.letters,)))
-    planes, shifts = words.planes_of(a.letters, b.letters)
+    planes, shifts = words.planes_in(session, letters, a.letters, *(() if symmetric else (b.letters,)))
     shifts = words.flat(session, shifts)
     word_bits = 64 if policy.variant == "serial" else 32
     most = min(MOST_PAIRS, session.profile.max_alloc_bytes // 8)
