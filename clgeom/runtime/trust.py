@@ -61,6 +61,8 @@ TRIALS = {
         "dp/table/select_cells",
         "dp/table/take_cells",
     ),
+    ("clgeom.dp.known", "tables"): ("dp/batch",),
+    ("clgeom.dp.known", "pairs"): ("dp/pairs",),
     ("clgeom.dp.known", "bits"): ("dp/paths/bits_masks", "dp/paths/bits_tiles", "dp/paths/bits_traceback"),
 }
 ALWAYS = next(iter(TRIALS))
