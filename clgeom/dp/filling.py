@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, outside, trial
+from clgeom.dp.analysis import bounds, outside, overflows, trial
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
@@ -109,8 +109,8 @@ def fill(
         The equation reads a cell that its pattern does not allow, or outside the table. Raised before the fill if it
         is proven or found by the check, else with ``check=True``.
     IntegerOverflow
-        With ``check=True``; with "auto" where C divides the least integer by -1, or a reduction in Python runs beyond
-        int32.
+        The value of a cell goes beyond a type that traps, see `Equation`. With ``check=True``; with "auto" where C
+        divides the least integer by -1, or a reduction in Python runs beyond int32.
     DeviceLimit
         The table is larger than the device; the message says which `keep` needs less. Or a policy asks for tiles in a
         single launch, which the device does not support.
@@ -186,7 +186,8 @@ def fill(
             with unrecorded():
                 trial.check(job)
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-            filled = path_module.fill(job)
+            job = overflows.with_traps(job)
+            filled = overflows.watched(job, path_module.fill)
         if progress:
             finish(session)
             watch(1.0)

@@ -39,6 +39,8 @@ class Job:
         The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
     wraps : bool
         Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
+    traps : bool
+        Whether kernels note cells whose value goes beyond their type.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -57,6 +59,7 @@ class Job:
     buffers: dict
     watch: object = None
     wraps: bool = False
+    traps: bool = False
 
     @property
     def stages(self) -> int:
@@ -79,6 +82,10 @@ class Job:
     @property
     def options(self) -> tuple:
         return build_options(self.session)
+
+    def text(self, **options) -> str:
+        """`Equation.text` for the kernels of this job."""
+        return self.equation.text(traps=self.traps, **options)
 
     def run(self, plan, *, span=(0.0, 1.0), **buffers):
         """Run a plan with the parameters bound. `span` is its part of the progress."""

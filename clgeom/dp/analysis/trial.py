@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from clgeom.dp.analysis.borders import borders
+from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import work_of
 from clgeom.dp.job import Job
@@ -43,6 +44,8 @@ ENDS, SPREAD = 2, 4
 TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
 #: A kind of fault that only the host finds: the range of a reduction exceeds the 32 bits of its index.
 END = -1
+#: A value beyond the type of the cells, where that traps.
+BEYOND = -2
 #: Most trials that a session caches.
 MOST_REMEMBERED = 4_096
 
@@ -147,12 +150,26 @@ class Trial:
             values, known = lanes.value(self.nodes.value, every)
             if self.nodes.decision is not None:
                 self._look_at_decisions(lanes, *lanes.value(self.nodes.decision, every))
+        if self.nodes.cell.fitted:
+            values = self._fitted(lanes, values, known)
         if keep:
             numbers = np.concatenate([self.numbers, i * self.job.shape[1] + j])
             order = np.argsort(numbers, kind="stable")
             self.numbers = numbers[order]
             self.values = np.concatenate([self.values, values.astype(self.nodes.dtype)])[order]
             self.known = np.concatenate([self.known, known])[order]
+
+    def _fitted(self, lanes, values, known):
+        """Values in the type of the cells."""
+        cell, (low, high) = self.nodes.cell, self.nodes.cell.limits
+        if cell.overflow == "saturate":
+            return np.clip(values, low, high)
+        beyond = np.flatnonzero(known & ((values < low) | (values > high)))
+        if cell.overflow == "trap":
+            lanes.note(BEYOND, beyond, values[beyond])
+        else:
+            lanes.doubt(stages.OVERFLOW, beyond)
+        return values
 
     def _look_at_decisions(self, lanes, values, known):
         count = self.nodes.decisions
@@ -184,6 +201,8 @@ class Trial:
                 raise IntegerOverflow(
                     f"Cell {cell} of {job.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
                 )
+            if kind == BEYOND:
+                raise overflow_of(job, cell, a)
             raise stages.fault(job, cell, kind, a, b)
         if self.doubts:
             kind, cell, a, b = min(self.doubts, key=order)
@@ -255,17 +274,17 @@ class Lanes:
         if op == "load":
             return self._load(node, values, known, lanes)
         if op in ("floordiv", "mod"):
-            self._doubt(stages.DIVISION, lanes[known & (values[1] == 0)])
+            self.doubt(stages.DIVISION, lanes[known & (values[1] == 0)])
         if op in ("shl", "shr"):
-            self._doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
+            self.doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
         found = applied(node, values)
         if narrows(node):
-            self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+            self.doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
         if node.type == "long" and op in ("add", "sub", "mul", "neg"):
             rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values))
-            self._doubt(stages.OVERFLOW, lanes[known & (np.abs(rough) > 2.0**63)])
+            self.doubt(stages.OVERFLOW, lanes[known & (np.abs(rough) > 2.0**63)])
         if node.type == "long" and op == "shl":
-            self._doubt(stages.OVERFLOW, lanes[known & ((found >> np.clip(values[1], 0, 63)) != values[0])])
+            self.doubt(stages.OVERFLOW, lanes[known & ((found >> np.clip(values[1], 0, 63)) != values[0])])
         return self._whole(node, found, known, lanes), known
 
     def _whole(self, node, values, known, lanes):
@@ -273,7 +292,7 @@ class Lanes:
         if node.type != "int":
             return values
         wrapped = values.astype(np.int32).astype(np.int64)
-        self._doubt(stages.OVERFLOW, lanes[known & (wrapped != values)])
+        self.doubt(stages.OVERFLOW, lanes[known & (wrapped != values)])
         return wrapped
 
     def _choice(self, node, lanes):
@@ -377,7 +396,7 @@ class Lanes:
             into = self.trial.faults if into is None else into
             into.append((kind, (int(i[first]), int(j[first])), *what))
 
-    def _doubt(self, kind, lanes, a=None):
+    def doubt(self, kind, lanes, a=None):
         self.note(kind, lanes, a, into=self.trial.doubts)
 
 

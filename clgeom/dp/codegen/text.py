@@ -140,7 +140,7 @@ class Writer:
         if op in LEAVES:
             return (op if op in ("i", "j", "n", "m") else part.data), ATOM
         if op == "cell":
-            return f"M({', '.join(self.write(a, block)[0] for a in args)})", ATOM
+            return read_in_c(part, ", ".join(self.write(a, block)[0] for a in args))
         if op == "load":
             return self.load(part, block), ATOM
         if op == "where":
@@ -336,6 +336,12 @@ def cast_in_c(part, value) -> str:
     return f"({part.type})({value})"
 
 
+def read_in_c(part, where) -> tuple[str, int]:
+    """(text, precedence) of a read of a cell; its own type may be narrower, see `Expr.data`."""
+    wider = part.type == "long" and part.data is not None
+    return (f"(long)M({where})", UNARY) if wider else (f"M({where})", ATOM)
+
+
 def wrapped(part, args) -> str:
     """Integer arithmetic in C that wraps around."""
     return f"dp_wrap_{part.op}_{part.type}({', '.join(args)})"
@@ -429,7 +435,9 @@ def literal_of(value, type) -> str:
     return text + ("f" if type == "float" else "")
 
 
-def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values") -> str:
+def body_of(
+    value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values", fitted=False
+) -> str:
     """The statements of a cell's function: they return the value, and set `decision` if there is one."""
     roots = tuple(e for e in (value, decision) if e is not None)
     writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
@@ -439,4 +447,9 @@ def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=N
     else:
         text, which = writer.write_both(value, decision, block)
         block.lines.append(f"decision = {which};")
-    return "\n".join([*block.lines, f"return {text};"])
+    return "\n".join([*block.lines, returned(text, fitted)])
+
+
+def returned(value: str, fitted: bool) -> str:
+    """The last statement of a cell's function; `fitted`: the value is fitted to the type of the cells."""
+    return f"return DP_FIT {value} DP_FITTED;" if fitted else f"return {value};"

@@ -14,9 +14,10 @@ from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, users_c
+from clgeom.dp.language.cells import CellType, cell_type_of
 from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk, with_own_indices
 from clgeom.dp.language.parameters import Parameter, annotated, parameters_of
-from clgeom.dp.language.trace import CELL_TYPES, Expr
+from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
 from clgeom.runtime.typing import DTypeLike
@@ -46,8 +47,12 @@ class Equation:
         OpenCL C: an expression, or statements with ``return``, that read cells as ``M(a, b)``. Or a Python function
         ``f(M, i, j, *parameters)`` whose operators are traced: ``M[a, b]``, arithmetic, comparisons, ``& | ~``,
         `where`, `minimum`, `min_over` and their like. Base cases are part of the equation.
-    dtype : {"int32", "int64", "float32", "float64"}
-        Type of the cells.
+    dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32"}
+        Type of the cells. Narrow cells take less memory, and tables of them are filled sooner where memory limits.
+    overflow : {"wrap", "trap", "saturate"}, optional
+        What becomes of the value of a cell beyond an integer type: it wraps around, it ends the fill with an
+        `IntegerOverflow` that names the first such cell, or it becomes the nearest value of the type. By default int32
+        and int64 wrap around, and other types trap. int64 can only wrap around.
     parameters : dict of str, optional
         The data that the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]"
         (a table), of the types int8 to int64, uint8, uint16, float32, float64. A traced function may annotate them. In
@@ -107,6 +112,8 @@ class Equation:
     """
 
     dtype: np.dtype[Any]
+    overflow: str
+    cell: CellType
     parameters: Mapping[str, Parameter]
     pattern: str | None
     reach: dependences.Near | dependences.Row | dependences.Split | dependences.Far
@@ -127,6 +134,7 @@ class Equation:
         what: str | Callable[..., Any],
         *,
         dtype: DTypeLike = "int32",
+        overflow: Literal["wrap", "trap", "saturate"] | None = None,
         parameters: Mapping[str, Any] | None = None,
         pattern: str | None = None,
         reach: dependences.Near | dependences.Row | dependences.Far | None = None,
@@ -134,7 +142,8 @@ class Equation:
         helpers: str = "",
         name: str | None = None,
     ) -> None:
-        self.dtype = _cell_dtype(dtype)
+        self.cell = cell_type_of(dtype, overflow)
+        self.dtype, self.overflow = self.cell.dtype, self.cell.overflow
         self.pattern = pattern_name(pattern, caller="Equation")
         self.traced, self.helpers = callable(what), helpers
         self.value = self.decision = None
@@ -199,9 +208,9 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(CELL_TYPES[self.dtype.name]).active() as traced, trace.refused_by_python():
+        with trace.Trace(self.cell.type).active() as traced, trace.refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
-            result = function(trace.Cells(), i, j, *map(self._argument, given[3:]))
+            result = function(trace.Cells(self.cell.fitted), i, j, *map(self._argument, given[3:]))
             value, decision = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
             value = trace.number(value)
             if value.type != traced.cell:
@@ -209,7 +218,8 @@ class Equation:
                     raise InvalidInput(
                         f"{self.name} returns {value.type} values, and its cells are {self.dtype.name}: use dp.cast."
                     )
-                value = trace.convert(value, traced.cell)
+                if not self.cell.fitted or value.op == "const" or value.type == "int":
+                    value = trace.convert(value, traced.cell)  # else it is fitted as it is
             if decision is not None:
                 decision = trace.number(decision)
                 if decision.type not in trace.LIMITS:
@@ -299,6 +309,7 @@ class Equation:
         clamped: bool = False,
         wide: bool = False,
         wraps: bool = False,
+        traps: bool = False,
     ) -> str:
         """The text that a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
@@ -327,8 +338,11 @@ class Equation:
             range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
         wraps : bool
             Indices and conditions of a traced equation may go beyond their type, see `Job.wraps`.
+        traps : bool
+            `dp_cell` sets an int, its last argument DP_OVER(&over), if the value of a cell goes beyond its type, and
+            kernels note the cell (dp/dp_overflow.h).
         """
-        key = (checked, trapped, split, clamped, wide, wraps)
+        key = (checked, trapped, split, clamped, wide, wraps, traps)
         if key not in self._texts:
             with trace.deep_enough(self.name):
                 self._texts[key] = cell.kernel_text(
@@ -339,6 +353,7 @@ class Equation:
                     clamped=clamped,
                     wide=wide,
                     wraps="all" if wraps else "values",
+                    traps=traps,
                 )
         return self._texts[key]
 
@@ -354,6 +369,7 @@ def equation(function: Callable[..., Any]) -> Equation: ...
 def equation(
     *,
     dtype: DTypeLike = ...,
+    overflow: Literal["wrap", "trap", "saturate"] | None = ...,
     parameters: Mapping[str, Any] | None = ...,
     pattern: str | None = ...,
     reach: dependences.Near | dependences.Row | dependences.Far | None = ...,
@@ -387,18 +403,6 @@ def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 # Arguments, and counts of choices ---------------------------------------------------------------------------------
-
-
-def _cell_dtype(dtype) -> np.dtype:
-    try:
-        found = np.dtype(dtype).newbyteorder("=")
-    except (TypeError, ValueError):
-        found = None
-    if found is None or found.name not in CELL_TYPES:
-        raise InvalidInput(
-            f"The 'dtype' parameter of Equation must be one of {', '.join(CELL_TYPES)}. Got {dtype!r} instead."
-        )
-    return found
 
 
 def _count(decision: Expr):

@@ -69,7 +69,8 @@ class Expr:
     type : str
         One of TYPES.
     data : object
-        The value of a constant, the name of a parameter or index, the kind of a reduction ("min", "max", "sum").
+        The value of a constant, the name of a parameter or index, the kind of a reduction ("min", "max", "sum"); "" of
+        a cell whose own type is narrower.
     """
 
     __slots__ = ("op", "args", "type", "data")
@@ -204,12 +205,15 @@ Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 
 
 class Cells:
-    """`M` in a traced function: ``M[a, b]`` reads a cell."""
+    """`M` in a traced function: ``M[a, b]`` reads a cell. `narrower`: its own type is not that of expressions."""
+
+    def __init__(self, narrower=False):
+        self.narrower = narrower
 
     def __getitem__(self, where):
         if not isinstance(where, tuple) or len(where) != 2:
             raise mistake("M takes a row and a column: M[i - 1, j].")
-        return node("cell", *(as_index(w, "M") for w in where), type=cell_type())
+        return node("cell", *(as_index(w, "M") for w in where), type=cell_type(), data="" if self.narrower else None)
 
     def __setitem__(self, where, value):
         raise mistake("An equation returns the value of its cell, and writes no other: M can only be read.")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clgeom.dp.analysis.dependences import Near, Row
+from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
 from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern
@@ -150,7 +151,7 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
         here = step
         if wide:
             params = {name: value for name, value in step.params.items() if name != "checked"}
-            params["equation"] = job.equation.text(wide=True, wraps=job.wraps)
+            params["equation"] = job.text(wide=True, wraps=job.wraps)
             here = replace(step, kernel=WIDE, policy=group, params=params)
         planned = launches(job, group if wide else policy, begin, end, wide=wide)
         parts.append(Series(here, whole.indices, planned.numbers, planned.groups))
@@ -181,7 +182,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
         "ring": ring,
         "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
         **_chunking(store, "chunks", "shift"),
-        "equation": job.equation.text(checked=checked, trapped=trapped, wraps=job.wraps),
+        "equation": job.text(checked=checked, trapped=trapped, wraps=job.wraps),
         "checked": 2 if trial else int(job.check),
     }
     if "dp_divide" in params["equation"]:
@@ -360,7 +361,7 @@ def fault(job: Job, cell, kind, a, b):
         error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.")
         error.cell, error.read = cell, (a, b)
     elif kind == OVERFLOW:
-        error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
+        error = overflow_of(job, cell)
     elif kind == INDEX:
         error = InvalidInput(f"{where} reads {_of_size(job, b)} at index {a}, and its size there is {b}.")
     elif kind == DIVISION:

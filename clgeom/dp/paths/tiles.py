@@ -207,10 +207,10 @@ class Sweep:
 
         0: items write their own.
         """
-        p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize)
+        p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize, 8)
         if p.wg_size == 1 or self.table and self.flips[1] or not (self.table or self.bits):
             return 0
-        for steps in (8, 4, 2):
+        for steps in (32, 16, 8, 4, 2)[max(self.itemsize.bit_length() - 1, 0) :] if self.itemsize < 4 else (8, 4, 2):
             run = steps * p.block_columns // vector if self.table else steps
             stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize if self.table else 0
             stage += p.wg_size * (p.block_rows * steps * self.bits * p.block_columns // 8 + 8) if self.bits else 0
@@ -236,11 +236,11 @@ class Sweep:
         """Parameters of the kernel's template."""
         flip_rows, flip_columns = self.flips
         trapped = stages.is_declared(job)  # then cells beyond the table must not be computed
-        held = None if trapped else pieces.held(job.equation, inner=not any(self.flips))
+        held = None if trapped else pieces.held(job.equation, inner=not any(self.flips), traps=job.traps)
         kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
         return {
             **job.params,
-            "equation": job.equation.text(),
+            "equation": job.text(),
             "reads": reads_text(self.offsets, self.flips, trapped),
             "elements": elements_text(held, kinds) if held else "",
             "held": kinds if held else None,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, trial
+from clgeom.dp.analysis import bounds, overflows, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
@@ -120,7 +120,7 @@ def traceback(
     if check:
         trial.check(job)
     with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-        return _traced(job, moves, band_bytes)
+        return overflows.watched(overflows.with_traps(job), lambda job: _traced(job, moves, band_bytes))
 
 
 def _job(equation, shape, values, device, parameters, caller) -> Job:

@@ -23,6 +23,7 @@ ${equation}
 #include "dp/dp_sample.h"
 % endif
 ${held}
+#include "dp/dp_overflow.h"
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
@@ -74,6 +75,10 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
         const int i = ${"n - 1 - r" if flip_rows else "r"};
         cell_t value[ITEMS];
         uint decision[ITEMS];
+        int over[ITEMS];
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c)
+            over[c] = 0;
 % if held:
 % for k, kind in enumerate(held_types):
         const ${kind} held${k} = next${k};
@@ -83,7 +88,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
             // all columns of the tile: values outside of the table are not used
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c)
-                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]));
+                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
         } else {
 % else:
         if (inner && r) {
@@ -91,7 +96,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
             for (int c = 0; c < ITEMS; ++c) {
                 const int j = base + lid + c * WG_SIZE;
                 ASSUME(j >= 1);
-                value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+                value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
             }
         } else {
 % endif
@@ -101,9 +106,16 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
                 value[c] = 0;
                 decision[c] = 0;
                 if (j >= 0 && j < m)
-                    value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+                    value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
             }
         }
+#if DP_TRAPS    // cells of margins may hold any value
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c) {
+            const int j = base + lid + c * WG_SIZE;
+            DP_NOTE_OVER(over[c] && j >= start && j < stop, i, j);
+        }
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c)

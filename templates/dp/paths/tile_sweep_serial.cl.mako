@@ -1,10 +1,11 @@
 <%page args="equation='', reads='', elements='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
-    vector = min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}[cell])
+    itemsizes = dict(char=1, uchar=1, short=2, ushort=2, int=4, uint=4, float=4, long=8, double=8)
+    vector = min(block_columns, 16 // itemsizes[cell], 8)
     # elements that the cells of a row share, those of a column, and how many of the latter one load takes
     rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
-    each = {q: min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(type, 16)) for q, type in shared.items()}
+    each = {q: min(block_columns, 16 // itemsizes.get(type, 16)) for q, type in shared.items()}
 %>\
 // tile_sweep: tiles of a table whose cells read only near cells above and to the left; one work-item fills a tile alone.
 //
@@ -42,6 +43,7 @@ ${elements}
 #define VECTOR ${vector}
 #define BITS ${bits}
 typedef ${cell}${vector} cells_t;
+#include "dp/dp_overflow.h"
 #include "dp/dp_tile.h"
 #include "dp/dp_tile_choices.h"
 #include "dp/dp_tile_steps.h"
@@ -60,7 +62,9 @@ typedef ${cell}${vector} cells_t;
                 const ${type} held${q}[] = {${", ".join(f"columns{q}_{c // each[q]}.s{c % each[q]}" for c in range(block_columns))}};
 % endfor
                 NO_CHOICES;
+                NO_OVERFLOWS;
                 ${f"FILL_BLOCK({int(inner)}, true)" if inner or held is not None else "FILL_INSIDE"}
+                NOTE_OVERFLOWS;
 % if last and not inner:
                 if (begin + STRIP >= n)
                     store_last_row(last_row, w, row, column, n);

@@ -73,7 +73,10 @@ void wide_stage(DP_STAGE_PARAMETERS)
         if (lid == 0) {
             uint decision = 0;
             const int k = offsets[0] < 0 ? -1 : lo + offsets[0];
-            const cell_t value = dp_cell(i, j, n, m DP_PASS, values[0], k DP_ARGUMENTS DP_DECISION(&decision));
+            int over = 0;
+            const cell_t value =
+                dp_cell(i, j, n, m DP_PASS, values[0], k DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+            DP_NOTE_OVER(over, i, j);
             dp_keep_cell(i, j, value, decision, DP_KEEP_NAMES, n, m);
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
