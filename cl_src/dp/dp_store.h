@@ -53,14 +53,14 @@ DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
 inline void dp_keep_cell(const int i, const int j, const cell_t value, const uint decision,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m)
 {
-    DP_AT(DP_OFFSET(i, j)) = (stored_t)value;
+    DP_AT(DP_OFFSET(i, j)) = DP_AS_STORED(value);
 #ifdef DP_DECISIONS
     DP_KEEP_DECISION(DP_STORED_DECISION(decision));
 #endif
 #if DP_KEEP == 1
-    if (i == kept_line) kept[j] = (stored_t)value;
+    if (i == kept_line) kept[j] = DP_AS_STORED(value);
 #elif DP_KEEP == 2
-    if (j == kept_line) kept[i] = (stored_t)value;
+    if (j == kept_line) kept[i] = DP_AS_STORED(value);
 #endif
 }
 

@@ -25,9 +25,12 @@
 #elif VECTOR == 4
 #define CELLS(of) ((cells_t)((of)[0], (of)[1], (of)[2], (of)[3]))
 #define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1; (to)[2] = (cells).s2; (to)[3] = (cells).s3
-#else
+#elif VECTOR == 2
 #define CELLS(of) ((cells_t)((of)[0], (of)[1]))
 #define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1
+#else
+#define CELLS(of) ((of)[0])
+#define SPREAD(to, cells) (to)[0] = (cells)
 #endif
 #if FLIP_ROWS
 #define TABLE_ROW(i) (n - 1 - (i))     // in the table; elsewhere rows and columns are counted in the order of filling
@@ -55,7 +58,7 @@ inline void load_left(cell_t window[][WIDE], global const cell_t *state, const b
     for (int r = 0; r < UP + ROWS; ++r)
         #pragma unroll
         for (int c = 0; c < LEFT; ++c)
-            window[r][c] = fresh ? (cell_t)0 : state[(r * LEFT + c) * WG_SIZE];
+            window[r][c] = fresh ? DP_NO_CELL : state[(r * LEFT + c) * WG_SIZE];
 }
 inline void store_left(global cell_t *state, cell_t window[][WIDE])
 {
@@ -73,7 +76,7 @@ inline void clear_block(cell_t window[][WIDE])
     for (int r = 0; r < UP + ROWS; ++r)
         #pragma unroll
         for (int c = 0; c < COLUMNS; ++c)
-            window[r][LEFT + c] = (cell_t)0;
+            window[r][LEFT + c] = DP_NO_CELL;
 }
 
 // Moves a window from a block to the next one to its right; before the first block, cells are 0.
@@ -83,7 +86,7 @@ inline void next_block(cell_t window[][WIDE], const bool first)
     for (int r = 0; r < UP + ROWS; ++r)
         #pragma unroll
         for (int c = 0; c < LEFT; ++c)
-            window[r][c] = first ? (cell_t)0 : window[r][COLUMNS + c];
+            window[r][c] = first ? DP_NO_CELL : window[r][COLUMNS + c];
 }
 
 // Stores the cells of a block in the table; `whole`: all of them are inside it.

@@ -155,7 +155,7 @@ def fill(
     held = check_values(equation, given, caller="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)
-    if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
+    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64("fill")
     name, basis = pattern_name(pattern, caller="fill") or equation.pattern, "given"
     if name is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.patterns import Pattern
@@ -77,7 +78,8 @@ class Job:
 
     @property
     def params(self) -> dict:
-        return {"rounded": self.rounded}
+        record = record_in_c(self.equation.dtype)
+        return {"rounded": self.rounded, **({"record": record} if record else {})}
 
     @property
     def options(self) -> tuple:

@@ -15,7 +15,7 @@ NO = (None, None)
 
 def overflow(job) -> str:
     """ "impossible" if the ranges show that no integer of this fill goes beyond its type; else "possible"."""
-    if job.equation.dtype.kind == "f":
+    if job.equation.cell.limits is None:
         return "impossible"
     found, fits = _ranges(job)
     low, high = job.equation.cell.limits
@@ -99,7 +99,7 @@ def _degree(expr):
             made[part] = 0  # the results of these are small for any operands
         elif None in below:
             made[part] = None
-        elif part.op in ("min", "max"):
+        elif part.op in ("min", "max", "record"):
             made[part] = max(below)
         elif part.op == "add":
             made[part] = sum(below)
@@ -155,6 +155,11 @@ def _part(part, args, known, cells):
     op = part.op
     if part.type == "bool":
         return 0, 1
+    if op == "record":
+        found = args[0]
+        for more in args[1:]:
+            found = _join(found, more)
+        return found
     if part.type not in LIMITS:
         return NO
     if op == "const":

@@ -48,12 +48,12 @@ def watched(job: Job, fill):
 def overflow_of(job: Job, cell, value=None) -> IntegerOverflow:
     """The error for a cell beyond its type; it says which type is enough, if the bounds of all cells tell."""
     own = job.equation.cell
-    text = f"Cell {cell} of {job.equation.name} goes beyond {own.dtype.name}"
+    text = f"Cell {cell} of {job.equation.name} goes beyond {own.name}"
     if value is not None:
         text += f" with the value {value}"
     found = bounds.of_cells(job)
     enough = own.enough(*found) if found is not None else None
-    error = IntegerOverflow(f"{text}: {enough} is enough." if enough not in (None, own.dtype.name) else f"{text}.")
+    error = IntegerOverflow(f"{text}: {enough} is enough." if enough not in (None, own.name) else f"{text}.")
     error.cell = cell
     return error
 

@@ -147,11 +147,9 @@ class Trial:
         with np.errstate(all="ignore"):
             for root in self.nodes.eager:
                 lanes.value(root, every)
-            values, known = lanes.value(self.nodes.value, every)
+            values, known = self._values(lanes, every)
             if self.nodes.decision is not None:
                 self._look_at_decisions(lanes, *lanes.value(self.nodes.decision, every))
-        if self.nodes.cell.fitted:
-            values = self._fitted(lanes, values, known)
         if keep:
             numbers = np.concatenate([self.numbers, i * self.job.shape[1] + j])
             order = np.argsort(numbers, kind="stable")
@@ -159,9 +157,22 @@ class Trial:
             self.values = np.concatenate([self.values, values.astype(self.nodes.dtype)])[order]
             self.known = np.concatenate([self.known, known])[order]
 
-    def _fitted(self, lanes, values, known):
-        """Values in the type of the cells."""
-        cell, (low, high) = self.nodes.cell, self.nodes.cell.limits
+    def _values(self, lanes, every):
+        """(values in the type of the cells, whether they are known)."""
+        cell, value = self.nodes.cell, self.nodes.value
+        if not cell.fields:
+            values, known = lanes.value(value, every)
+            return self._fitted(cell, lanes, values, known) if cell.fitted else values, known
+        made, sure = np.zeros(len(every), cell.dtype), np.ones(len(every), bool)
+        for (name, one), arg in zip(cell.fields.items(), value.args):
+            values, known = lanes.value(arg, every)
+            made[name] = self._fitted(one, lanes, values, known) if one.fitted else values
+            sure &= known
+        return made, sure
+
+    def _fitted(self, cell, lanes, values, known):
+        """Values in the type of the cells, or of a field of them."""
+        low, high = cell.limits
         if cell.overflow == "saturate":
             return np.clip(values, low, high)
         beyond = np.flatnonzero(known & ((values < low) | (values > high)))
@@ -179,14 +190,14 @@ class Trial:
 
     def cell(self, a, b):
         """(values, whether they are known) of cells inside the table."""
-        found = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
+        values, known = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
         numbers = a * self.job.shape[1] + b
         if len(self.numbers):
             at = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
             here = self.numbers[at] == numbers
-            found = np.where(here, self.values[at], 0).astype(self.values.dtype), here & self.known[at]
+            values[here], known = self.values[at][here], here & self.known[at]
         before = self.job.pattern.stage_of(a, b, *self.job.shape) < self.job.start  # these are 0
-        return found[0], found[1] | before
+        return values, known | before
 
     def report(self) -> None:
         """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
@@ -270,7 +281,7 @@ class Lanes:
         pairs = [self.value(arg, lanes) for arg in args]
         values, known = [v for v, _ in pairs], np.logical_and.reduce([k for _, k in pairs])
         if op == "cell":
-            return self._cell(*values, known, lanes)
+            return self._cell(*values, known, lanes, node.data)
         if op == "load":
             return self._load(node, values, known, lanes)
         if op in ("floordiv", "mod"):
@@ -363,7 +374,7 @@ class Lanes:
         at[of[equal]] = ks[equal]  # the first of them is written last
         return at
 
-    def _cell(self, a, b, known, lanes):
+    def _cell(self, a, b, known, lanes, field):
         job, (n, m) = self.trial.job, self.trial.job.shape
         i, j = self.i[lanes], self.j[lanes]
         outside = known & ((a < 0) | (a >= n) | (b < 0) | (b >= m))
@@ -374,7 +385,7 @@ class Lanes:
         values, sure = np.zeros(len(lanes), self.trial.values.dtype), np.zeros(len(lanes), bool)
         if len(inside):
             values[inside], sure[inside] = self.trial.cell(a[inside], b[inside])
-        return values, sure
+        return values[field] if field else values, sure
 
     def _load(self, node, indices, known, lanes):
         array = self.trial.job.values[node.data]

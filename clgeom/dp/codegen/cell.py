@@ -16,7 +16,7 @@ from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen import traps as traps_of_c
 from clgeom.dp.codegen.extremes import with_macros
-from clgeom.dp.language.cells import fit_in_c
+from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.parameters import arguments, declarations, taken
 from clgeom.dp.language.trace import LIMITS, Expr, neutral
@@ -67,10 +67,11 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
 
 def shown_text(equation) -> str:
     """The function of a cell in readable form, without the parts that only kernels need."""
+    cell = "cell_t" if equation.cell.fields else equation.cell.in_c
     body = _body(equation, wraps=None) if equation.traced else equation.body
     if not equation.traced and equation.is_expression:
         body = f"return {body}" + ("\n;" if "//" in body.splitlines()[-1] else ";")
-    head = f"{equation.cell.in_c} {equation.name}(int i, int j, int n, int m"
+    head = f"{cell} {equation.name}(int i, int j, int n, int m"
     inside = "\n".join(text.indent(body.splitlines()))
     return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}\n"
 
@@ -91,10 +92,7 @@ def _overflow_of(equation, checked, traps):
         f"#define DP_NOTES_DECLARED {', global int *dp_overflow' * traps}",
         f"#define DP_NOTES {', dp_overflow' * traps}",
     ]
-    if not equation.cell.fitted:
-        return lines
-    wide = equation.value.type if equation.traced else "long"
-    return [*lines, *fit_in_c(equation.cell, wide, checked=checked, traps=traps)]
+    return [*lines, *fits_in_c(equation, checked=checked, traps=traps)]
 
 
 # The cell ---------------------------------------------------------------------------------------------------------

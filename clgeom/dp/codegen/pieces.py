@@ -22,7 +22,7 @@ LATER = {"i": (1, None), "j": (1, None)}
 #: Operators that cost no more than a branch, and the most nodes of an equation that is computed without branches.
 CHEAP = frozenset(
     "const i j n m parameter cell where and or not neg min max cast which_min which_max add sub mul "
-    "lt le gt ge eq ne bitand bitor bitxor bitnot shl shr".split()
+    "record lt le gt ge eq ne bitand bitor bitxor bitnot shl shr".split()
 )
 MOST_NODES = 60
 
@@ -122,7 +122,12 @@ def straight(value, decision, names, *, row=False, fitted=False) -> str:
     if len(parts) > MOST_NODES or not pairs or told or any(p.op not in CHEAP for p in parts):
         return ""
     for part, number in parts.items():
-        if part.op in text.LEAVES:
+        if part.op == "record":
+            known[part] = f"dp_v{number}"
+            lines.append(f"cell_t dp_v{number};")
+            for (field, wider), arg in zip(part.data, part.args):
+                lines.append(f"dp_v{number}.{field} = {text.fit(known[arg], field, wider)};")
+        elif part.op in text.LEAVES:
             known[part] = text.Writer((part,)).write(part, text.Block())[0]
         elif part.op == "cell" and not row:
             down, right = (offset(at, axis) for at, axis in zip(part.args, "ij"))
@@ -136,7 +141,7 @@ def straight(value, decision, names, *, row=False, fitted=False) -> str:
             lines.append(f"const {part.type} dp_v{number} = {made};")
     if decision is not None:
         lines.append(f"decision = {known[decision]};")
-    return "\n".join([*lines, text.returned(known[value], fitted)])
+    return "\n".join([*lines, f"return {text.fit(known[value], '', fitted and value.op != 'record')};"])
 
 
 def expression_of(part, args, exact):

@@ -177,6 +177,13 @@ class Writer:
         if op in ("not", "bitnot"):
             symbol = "!" if op == "not" else "~"
             return f"{symbol}{self.inside(args[0], block, UNARY)}", UNARY
+        if op == "record":
+            name = self.name("cell")
+            block.lines.append(f"cell_t {name};")
+            for (field, fitted), arg in zip(part.data, args):
+                made = self.write(arg, block)[0]
+                block.lines.append(f"{name}.{field} = {fit(made, field, fitted and self.wraps is not None)};")
+            return name, ATOM
         if op == "cast":
             inside = self.write(args[0], block)[0]
             if self.checked and narrows(part):
@@ -339,7 +346,8 @@ def cast_in_c(part, value) -> str:
 def read_in_c(part, where) -> tuple[str, int]:
     """(text, precedence) of a read of a cell; its own type may be narrower, see `Expr.data`."""
     wider = part.type == "long" and part.data is not None
-    return (f"(long)M({where})", UNARY) if wider else (f"M({where})", ATOM)
+    read = f"M({where}){f'.{part.data}' if part.data else ''}"
+    return (f"(long){read}", UNARY) if wider else (read, ATOM)
 
 
 def wrapped(part, args) -> str:
@@ -447,9 +455,10 @@ def body_of(
     else:
         text, which = writer.write_both(value, decision, block)
         block.lines.append(f"decision = {which};")
-    return "\n".join([*block.lines, returned(text, fitted)])
+    return "\n".join([*block.lines, f"return {fit(text, '', fitted and value.op != 'record')};"])
 
 
-def returned(value: str, fitted: bool) -> str:
-    """The last statement of a cell's function; `fitted`: the value is fitted to the type of the cells."""
-    return f"return DP_FIT {value} DP_FITTED;" if fitted else f"return {value};"
+def fit(value: str, field: str, fitted: bool) -> str:
+    """A value in the type of the cells, or of a field of them; `fitted`: its own type is wider."""
+    stem = f"_{field}" if field else ""
+    return f"DP_FIT{stem} {value} DP_FITTED{stem}" if fitted else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 import numpy as np
@@ -30,15 +30,17 @@ from clgeom.runtime.typing import DTypeLike
 def where(condition_: Operand, a: Operand, b: Operand) -> Expr: ...
 @overload
 def where(condition_: Operand, a: tuple[Operand, ...], b: tuple[Operand, ...]) -> tuple[Expr, ...]: ...
+@overload
+def where(condition_: Operand, a: Mapping[str, Operand], b: Mapping[str, Operand]) -> dict[str, Expr]: ...
 def where(condition_: Operand, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`. The other side is not evaluated, so it may read outside the table.
 
-    `a` and `b` may be pairs of a value and its choice.
+    `a` and `b` may be tuples, such as pairs of a value and its choice, or dictionaries of values by field.
 
     Parameters
     ----------
     condition_ : Expr or bool
-    a, b : Expr or number, or pairs of them
+    a, b : Expr or number, or tuples or dictionaries of them
 
     Examples
     --------
@@ -51,6 +53,8 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
     """
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(where(condition_, x, y) for x, y in zip(a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b):
+        return {name: where(condition_, a[name], b[name]) for name in a}
     c = condition(condition_)
     a, b = alike((a, b))
     if c.op == "const":

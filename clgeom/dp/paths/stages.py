@@ -67,7 +67,7 @@ def fill(job: Job) -> Filled:
     if ring:
         buffer = launch.allocate(job.session, ring * width * dtype.itemsize)
         store = CellStore(job.session, (buffer,), dtype, job.shape, layout)
-        launch.fill(job.session, buffer, dtype.type(0), ring * width)
+        launch.fill(job.session, buffer, np.uint8(0), ring * width * dtype.itemsize)
     else:
         store = new_store(job.session, dtype, job.shape, layout, zero=not job.whole)
     decisions = None
@@ -175,7 +175,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
     checked = "trial" if trial else job.check
     params = {
         **job.params,
-        "cell": c_name(job.equation.dtype),
+        "cell": job.equation.cell.in_c,
         "kind": job.pattern.kind,
         "reverse": job.pattern.reverse,
         "layout": store.layout,
@@ -201,7 +201,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
     if kept is not None:
         args += [kept, np.int32(job.pattern.last(n, m))]
         buffers["kept"] = launch.allocate(job.session, kept.nbytes)
-        launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
+        launch.fill(job.session, buffers["kept"], np.uint8(0), kept.nbytes)
     args += [np.int32(n), np.int32(m)]
     indices = tuple(range(len(args), len(args) + 4))
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]

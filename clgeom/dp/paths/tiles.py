@@ -20,7 +20,6 @@ from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn
 from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
 from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import TilePolicy, ceil_div
 from clgeom.runtime.tuning import select
@@ -88,6 +87,7 @@ class Sweep:
     itemsize: int
     bits: int
     table: bool
+    record: bool = False
     together: int = 1 << 30
 
     @classmethod
@@ -124,6 +124,7 @@ class Sweep:
             job.equation.dtype.itemsize,
             bits,
             job.keep == "table",
+            bool(job.equation.cell.fields),
             together,
         )
 
@@ -134,6 +135,11 @@ class Sweep:
     @property
     def left(self) -> int:
         return _depths(self.offsets)[1]
+
+    @property
+    def vector(self) -> int:
+        """Cells that are loaded and stored at once."""
+        return 1 if self.record else min(self.policy.block_columns, 16 // self.itemsize, 8)
 
     @property
     def strip(self) -> int:
@@ -207,7 +213,7 @@ class Sweep:
 
         0: items write their own.
         """
-        p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize, 8)
+        p, vector = self.policy, self.vector
         if p.wg_size == 1 or self.table and self.flips[1] or not (self.table or self.bits):
             return 0
         for steps in (32, 16, 8, 4, 2)[max(self.itemsize.bit_length() - 1, 0) :] if self.itemsize < 4 else (8, 4, 2):
@@ -244,7 +250,8 @@ class Sweep:
             "reads": reads_text(self.offsets, self.flips, trapped),
             "elements": elements_text(held, kinds) if held else "",
             "held": kinds if held else None,
-            "cell": c_name(job.equation.dtype),
+            "cell": job.equation.cell.in_c,
+            "vector": self.vector,
             "offsets": self.offsets,
             "flip_rows": flip_rows,
             "flip_columns": flip_columns,

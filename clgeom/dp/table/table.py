@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from clgeom.dp.job import build_options
+from clgeom.dp.language.cells import c_type, record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.dp.patterns import before, offset
@@ -119,7 +120,7 @@ class CellStore:
             (*reader.arguments, *map(np.int32, (*self.shape, i, j, di, dj, count)), out),
             count,
             dtype=self.dtype,
-            params={"cell": c_name(out.dtype), **_texts(reader)},
+            params={"cell": c_type(out.dtype), **_texts(reader)},
             bytes_moved=2 * count * self.dtype.itemsize,
         )
         return run(self.session, Plan(step), **reader.buffers).read(out)
@@ -144,17 +145,17 @@ class CellStore:
 
     def reader(self, name: str) -> Reader:
         """The `Reader` of this store; `name` keeps the pointers of several stores apart."""
-        stem, kind = f"dp_{name}", c_name(self.dtype)
+        stem, kind = f"dp_{name}", c_type(self.dtype)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
         if len(self.buffers) == 1:
             parameters, names, access = f"global const {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
-            define = ""
+            define = record_in_c(self.dtype)
         else:
             # unused pointers repeat the first
             for i in range(len(self.buffers), MOST_CHUNKS):
                 buffers[f"{stem}{i}"] = self.buffers[0]
-            define = f"DP_CHUNK_OF(const {kind}, {stem}_at)"
+            define = f"{record_in_c(self.dtype)}\nDP_CHUNK_OF(const {kind}, {stem}_at)"
             parameters, names = f"DP_MANY(const {kind}, {stem})", f"DP_MANY_NAMES({stem})"
             access = f"(*{stem}_at({place}, {self.shift}, {names}))"
         access = f"((int){access} - 1)" if self.index else access
@@ -200,7 +201,7 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
         raise DeviceLimit(str(error), LESS_MEMORY) from error
     if zero:
         for buffer, count in zip(buffers, sizes):
-            launch.fill(session, buffer, dtype.type(0), count)
+            launch.fill(session, buffer, np.uint8(0), count * dtype.itemsize)
     return CellStore(session, buffers, dtype, (n, m), layout, shift=shift if len(sizes) > 1 else None, index=index)
 
 
@@ -275,7 +276,7 @@ class Table:
     def __repr__(self) -> str:
         n, m = self.shape
         pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
-        return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
+        return f"<Table {n} x {m} {self.equation.cell.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
 
     def _repr_html_(self) -> str:
         n, m = self.shape
@@ -304,7 +305,13 @@ class Table:
         return self.shape[0]
 
     def __getitem__(self, where: Any) -> Any:
-        """``table[i, j]`` is a cell, ``table[i]`` a row; slices go by way of ``numpy()``."""
+        """``table[i, j]`` is a cell, ``table[i]`` a row, ``table["X"]`` the field X of all cells; slices go by way of
+        ``numpy()``."""
+        if isinstance(where, str):
+            if where not in self.equation.cell.fields:
+                fields = ", ".join(self.equation.cell.fields) or "no fields"
+                raise InvalidInput(f"The cells of this table have {fields}. Got {where!r} instead.")
+            return np.ascontiguousarray(self.numpy()[where])
         where = where if isinstance(where, tuple) else (where,)
         whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
         if all(whole) and len(where) == 2:

@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', rounded=False, record='', flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
 <% passed = ", reach, undeclared" if trapped else "" %>\
 // rows_direct: one row of a table whose cells read only the row before, from global memory.
 //
@@ -11,6 +11,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_math.h"
 % if trapped:
 #include "dp/dp_undeclared.h"

@@ -1,4 +1,4 @@
-<%page args="equation='', loops='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
+<%page args="equation='', loops='', rounded=False, record='', flip_rows=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
 <% passed = ", reach, undeclared" if trapped else "" %>\
 // rows_direct: several rows of a table whose cells read only the row before; a work-item takes `core` columns of them.
 //
@@ -13,6 +13,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_math.h"
 % if trapped:
 #include "dp/dp_undeclared.h"

@@ -1,4 +1,4 @@
-<%page args="equation='', held='', held_types=(), rounded=False, flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="equation='', held='', held_types=(), rounded=False, record='', flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
 // rows_fused: several rows of a table whose cells read only the row before, in independent tiles in local memory.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
@@ -13,6 +13,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_math.h"
 #define DP_ROW_CONTEXT , local const cell_t *dp_row, const int dp_base
 #define DP_CONTEXT DP_ROW_CONTEXT
@@ -60,7 +61,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
 % endif
     global const cell_t *source = cells + (size_t)from * pitch;
     for (int x = lid - GUARD_LEFT; x < TILE + GUARD_RIGHT; x += WG_SIZE)
-        tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : (cell_t)0;
+        tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : DP_NO_CELL;
     barrier(CLK_LOCAL_MEM_FENCE);
 % if held:
 <% elements = "".join(f", held{k}" for k in range(len(held_types))) %>\
@@ -103,7 +104,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c) {
                 const int j = base + lid + c * WG_SIZE;
-                value[c] = 0;
+                value[c] = DP_NO_CELL;
                 decision[c] = 0;
                 if (j >= 0 && j < m)
                     value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));

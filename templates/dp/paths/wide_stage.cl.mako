@@ -1,4 +1,4 @@
-<%page args="equation='', cell='int', kind='rows', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, rounded=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="equation='', cell='int', kind='rows', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, rounded=False, record='', variant='group', wg_size=64, items_per_thread=1"/>\
 // wide_stage: fills stages of few cells whose equation is a minimum or maximum over many: a group of work-items per cell.
 //
 //   k       lo | 0 1 2 .. WG_SIZE-1 | 0 1 2 .. | hi     work-item x takes every WG_SIZE-th k, from lo + x
@@ -9,6 +9,7 @@
 // launch, with a barrier between.
 // Work: one call of the reduction's body per cell and k.
 #include "portable.h"
+${record}
 #define WG_SIZE ${wg_size}
 #include "group/reduce.h"
 % if rounded:
