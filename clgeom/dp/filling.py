@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, outside, overflows, trial
+from clgeom.dp.analysis import bands, bounds, overflows, trial
+from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
@@ -47,6 +48,8 @@ def fill(
     keep: Literal["table", "last", "corner", "decisions"] = "table",
     start: int = 0,
     stop: int | None = None,
+    band: tuple[int, int] | None = None,
+    outside: float | Mapping[str, float] = 0,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
     device: DeviceLike = None,
@@ -73,6 +76,11 @@ def fill(
         column) completed last; one cell, see `Table.corner`; or the choices and the row completed last.
     start, stop : int, optional
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
+    band : (int, int), optional
+        Only the cells with low <= j - i <= high are computed; tiles outside cost nothing. It must hold the cell that
+        answers for the table, `Table.corner`, and for patterns of diagonals the first cell.
+    outside : number, or dict of numbers by field
+        What cells outside the band are, for those who read them and in the table.
     check : {"auto", True, False}
         "auto": before the fill, compute a few cells of the table with traps: for reads outside the table or of cells
         that are not filled yet, indices of parameters out of range, choices that are not below their count, and in C
@@ -152,6 +160,10 @@ def fill(
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given = given_values(values, parameters, caller="fill")
+    band = bands.checked_band(band, shape, caller="fill")
+    if band is not None:
+        equation, more = bands.with_band(equation, band, outside, caller="fill")
+        given |= more
     held = check_values(equation, given, caller="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)
@@ -161,6 +173,8 @@ def fill(
     if name is None:
         name, basis = _inferred(equation, shape, session, held)
     chosen = PATTERNS[name]
+    if band is not None:
+        bands.check_reachable(band, chosen, shape, caller="fill")
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
     arguments, buffers = bind(session, equation, held, caller="fill")
@@ -179,6 +193,7 @@ def fill(
             arguments,
             buffers,
             watch,
+            band=band,
         )
         path_module = _path(job, path)
         hold_to_table(job)
@@ -246,7 +261,7 @@ def hold_to_table(job):
     """Raise `DependencyError` if the equation is proven to read outside the table; with check=True, traps do that."""
     nodes = nodes_of(job.equation)
     if nodes is not None and not job.check:
-        outside.check(job, nodes)
+        outside_table.check(job, nodes)
 
 
 def hold_to_pattern(equation, pattern, values, shape):

@@ -42,6 +42,8 @@ class Job:
         Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
     traps : bool
         Whether kernels note cells whose value goes beyond their type.
+    band : (int, int) or None
+        Of a banded equation, the ends of j - i.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -61,6 +63,7 @@ class Job:
     watch: object = None
     wraps: bool = False
     traps: bool = False
+    band: tuple[int, int] | None = None
 
     @property
     def stages(self) -> int:

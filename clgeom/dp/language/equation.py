@@ -32,6 +32,7 @@ NOT_PICKLED = (
     "wide",
     "_texts",
     "_twin",
+    "_banded",
     "_kept_to",
     "_pieces",
     "_work",

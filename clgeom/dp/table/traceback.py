@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, overflows, trial
+from clgeom.dp.analysis import bands, bounds, overflows, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
@@ -65,6 +65,8 @@ def traceback(
     moves: Sequence[tuple[int, int] | None] | Mapping[str, Sequence[tuple[int, int, str] | None]],
     *,
     field: str | None = None,
+    band: tuple[int, int] | None = None,
+    outside: float | Mapping[str, float] = 0,
     band_bytes: int = BAND_BYTES,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
@@ -85,6 +87,8 @@ def traceback(
         the name of the field, each with the field where the traceback goes on, such as (-1, 0, "X").
     field : str, optional
         The field of the corner in which the traceback begins; by default the first.
+    band, outside
+        As for `fill`.
     band_bytes : int
         Memory for choices, about. The less there is, the more checkpoints are held: one row of the table for each band.
     check : {"auto", False}
@@ -105,7 +109,7 @@ def traceback(
     [[1, 2], [1, 1], [1, 0], [0, 0]]
     """
     caller = "traceback"
-    job = _job(equation, shape, values, device, parameters, caller)
+    job = _job(equation, shape, values, device, parameters, caller, band, outside)
     fields, moves = _moves(moves, equation, job.pattern, caller)
     if field is not None and field not in fields:
         raise InvalidInput(f"The 'field' parameter of {caller} must be a field with choices. Got {field!r} instead.")
@@ -132,19 +136,24 @@ def traceback(
         return overflows.watched(overflows.with_traps(job), lambda job: _traced(job, fields, moves, field, band_bytes))
 
 
-def _job(equation, shape, values, device, parameters, caller) -> Job:
+def _job(equation, shape, values, device, parameters, caller, band, outside) -> Job:
     if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
         raise InvalidInput(f"{caller} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=caller)
-    held = check_values(equation, given_values(values, parameters, caller=caller), caller=caller)
-    session = as_session(device)
+    given = given_values(values, parameters, caller=caller)
+    session, band = as_session(device), bands.checked_band(band, shape, caller=caller)
     if equation.pattern is None:
         raise InvalidInput(f"{caller} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
+    if band is not None:
+        bands.check_reachable(band, pattern, shape, caller=caller)
+        equation, more = bands.with_band(equation, band, outside, caller=caller)
+        given |= more
+    held = check_values(equation, given, caller=caller)
     hold_to_pattern(equation, pattern, held, shape)
     arguments, buffers = bind(session, equation, held, caller=caller)
     stages = pattern.stages(*shape)
-    return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers)
+    return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers, band=band)
 
 
 def _moves(moves, equation, pattern, caller):
@@ -198,9 +207,9 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     every = min(max(band_bytes // pitch // forward.strip, forward.policy.strips), ceil_div(n, forward.strip))
     every = ceil_div(every, forward.policy.strips) * forward.policy.strips
     band = every * forward.strip
-    bands = ceil_div(n, band)
+    count = ceil_div(n, band)
     buffers = {
-        "edges": launch.allocate(session, (2 + bands) * forward.up * forward.edge_pitch * dtype.itemsize),
+        "edges": launch.allocate(session, (2 + count) * forward.up * forward.edge_pitch * dtype.itemsize),
         "state": launch.allocate(session, forward.state * dtype.itemsize),
         "decisions": launch.allocate(session, min(band, n) * pitch),
         "cursor": launch.allocate(session, 16),
@@ -227,7 +236,7 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
         # a band is filled as a separate table, up to the column that the traceback has reached
-        here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False)
+        here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False, band=again.band_from(top))
         launches, groups = here.launches()
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)
         fill = Step(tiles.KERNEL, again.policy, args, 1, again.params(job, last=False), options=job.options)
