@@ -78,7 +78,7 @@ def fill(
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
     band : (int, int), optional
         Only the cells with low <= j - i <= high are computed; tiles outside cost nothing. It must hold the cell that
-        answers for the table, `Table.corner`, and for patterns of diagonals the first cell.
+        answers for the table, `Table.corner`, and for NOSE and SENO the first cell.
     outside : number, or dict of numbers by field
         What cells outside the band are, for those who read them and in the table.
     check : {"auto", True, False}

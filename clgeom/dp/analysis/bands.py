@@ -47,8 +47,8 @@ def checked_band(band, shape, *, caller) -> tuple[int, int] | None:
 
 
 def check_reachable(band, pattern, shape, *, caller) -> None:
-    """Refuse a band without the cell that answers for the table, or without the first one of diagonals."""
-    first = pattern.cell(0, 0, *shape) if pattern.kind in ("nose", "sone") else None
+    """Refuse a band without the cell that answers for the table, or for NOSE and SENO without the first one."""
+    first = pattern.cell(0, 0, *shape) if pattern.kind == "nose" else None
     for what, at in (("answers for the table", pattern.corner(*shape)), ("is filled first", first)):
         if at is not None and not band[0] <= at[1] - at[0] <= band[1]:
             raise InvalidInput(
