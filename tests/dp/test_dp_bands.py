@@ -104,7 +104,13 @@ def edits():
 def test_ends_between_tiles(any_session):
     """Cells at an end of the band, whose neighbours up and to the left are in another tile."""
     with override(SMALL["cpu" if any_session.profile.is_cpu else "gpu"]):
-        for pattern, band in (("NOSE", (-8, 60)), ("NOSE", (-8, 80)), ("SENO", (0, 68)), ("NESO", (-29, 1)), ("SONE", (5, 89))):
+        for pattern, band in (
+            ("NOSE", (-8, 60)),
+            ("NOSE", (-8, 80)),
+            ("SENO", (0, 68)),
+            ("NESO", (-29, 1)),
+            ("SONE", (5, 89)),
+        ):
             found = dp.fill(mixed(pattern), (30, 90), band=band, outside=-7, path="tiles", device=any_session)
             np.testing.assert_array_equal(found.numpy(), plain_mixed(pattern, (30, 90), band, -7))
 

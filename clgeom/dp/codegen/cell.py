@@ -206,6 +206,7 @@ def _range_and_body(equation, wraps):
         f"#define DP_WIDE_TYPE {node.type}",
         f"#define DP_WIDE_START {text.literal_of(neutral(node.data, node.type), node.type)}",
         f"#define DP_WIDE_BETTER {'<' if node.data == 'min' else '>'}",
+        *([f"#define DP_WIDE_ADD dp_wrap_add_{node.type}"] if node.data == "sum" else []),
         f"inline void dp_range(int *dp_lo, int *dp_hi, {declared})\n{{\n{inside}\n}}",
         function(equation, head, *statements(equation, body, given={k: "dp_k"}, wraps=wraps)),
     ]

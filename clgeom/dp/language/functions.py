@@ -21,6 +21,7 @@ from clgeom.dp.language.trace import (
     mistake,
     node,
     number,
+    shared_index,
     widest,
 )
 from clgeom.runtime.typing import DTypeLike
@@ -369,15 +370,17 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
 
 
 def _over(op, kind, k, lo, hi, expr, empty=None):
+    lo, hi = as_index(lo, "a reduction"), as_index(hi, "a reduction")
     if isinstance(k, str):
         if not callable(expr):
             raise mistake("With a name for the index, the expression must be a function of it: lambda k: ...")
-        k = index(k)
-    if callable(expr):
+        with shared_index(index(k), lo, hi) as k:
+            expr = expr(k)
+    elif callable(expr):
         expr = expr(k)
     if not isinstance(k, Expr) or k.op != "index":
         raise mistake("The first argument must be an index, from dp.index('k'), or a name.")
-    lo, hi, body = as_index(lo, "a reduction"), as_index(hi, "a reduction"), number(expr)
+    body = number(expr)
     if body.op == "const" and cell_type() is not None:
         body = convert(body, cell_type())
     if empty is None:

@@ -41,6 +41,7 @@ class Trace:
 
     def __init__(self, cell: str):
         self.cell, self.nodes = cell, {}
+        self.indices, self.depth = {}, 0  # of reductions; how many are open, one inside the other
 
     @contextlib.contextmanager
     def active(self):
@@ -359,6 +360,21 @@ def node(op, *args, type=None, data=None) -> Expr:
             )
         found = trace.nodes[key] = Expr(op, args, type, data)
     return found
+
+
+@contextlib.contextmanager
+def shared_index(new, lo, hi) -> Iterator[Expr]:
+    """The index of a reduction over lo <= k < hi: the same one, of this name, for all that are equally deep inside
+    others, so that a minimum and the index where it is are one loop."""
+    trace = _trace.get()
+    if trace is None:
+        yield new
+        return
+    trace.depth += 1
+    try:
+        yield trace.indices.setdefault((new.data, lo, hi, trace.depth), new)
+    finally:
+        trace.depth -= 1
 
 
 def widest(args) -> str:
