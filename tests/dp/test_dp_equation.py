@@ -135,7 +135,7 @@ def test_split_reach():
 
 
 def test_what_a_group_reduces():
-    """One minimum, maximum or sum of integers outside all conditions but branches, with the index at which it is found."""
+    """One minimum, maximum or sum of integers outside all conditions but branches, with the index of an extreme."""
 
     def wide(cell):
         return dp.Equation(cell).wide
