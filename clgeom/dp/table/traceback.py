@@ -6,7 +6,7 @@ filled again from the checkpoint above it with all choices kept, and the traceba
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -64,7 +64,7 @@ def traceback(
     shape: Shape,
     moves: Sequence[tuple[int, int] | None] | Mapping[str, Sequence[tuple[int, int, str] | None]],
     *,
-    field: str | None = None,
+    field: str | Callable[[Any], str] | None = None,
     band: tuple[int, int] | None = None,
     outside: float | Mapping[str, float] = 0,
     band_bytes: int = BAND_BYTES,
@@ -85,8 +85,9 @@ def traceback(
         For each choice the offset of the next cell, such as (-1, 0) for the cell above; None ends the traceback. It
         also ends where it leaves the table. Of cells whose fields have choices, see `Equation.places`: these offsets by
         the name of the field, each with the field where the traceback goes on, such as (-1, 0, "X").
-    field : str, optional
-        The field of the corner in which the traceback begins; by default the first.
+    field : str or function, optional
+        The field of the corner in which the traceback begins, or a function of the corner's value that names it; by
+        default the first.
     band, outside
         As for `fill`.
     band_bytes : int
@@ -111,7 +112,7 @@ def traceback(
     caller = "traceback"
     job = _job(equation, shape, values, device, parameters, caller, band, outside)
     fields, moves = _moves(moves, equation, job.pattern, caller)
-    if field is not None and field not in fields:
+    if field is not None and not callable(field) and field not in fields:
         raise InvalidInput(f"The 'field' parameter of {caller} must be a field with choices. Got {field!r} instead.")
     if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
@@ -222,6 +223,7 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
     start = np.array(job.pattern.corner(n, m))
     corner = forward.in_order(result.read(last))[start[1]]
+    first = first(corner) if callable(first) else first
     # cells are counted in the order of filling, where the pattern's corner need not be the last
     corner_at = np.where(forward.flips, np.array([n, m]) - 1 - start, start)
     cursor = np.append(corner_at, [0, fields.index(first) if first is not None else 0]).astype(np.int32)
