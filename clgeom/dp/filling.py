@@ -17,6 +17,7 @@ import numpy as np
 from clgeom.dp.analysis import bands, bounds, overflows, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
+from clgeom.dp.initial import initial_of
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -50,6 +51,7 @@ def fill(
     stop: int | None = None,
     band: tuple[int, int] | None = None,
     outside: float | Mapping[str, float] = 0,
+    initial: Any = None,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
     device: DeviceLike = None,
@@ -81,6 +83,9 @@ def fill(
         answers for the table, `Table.corner`, and for NOSE and SENO the first cell.
     outside : number, or dict of numbers by field
         What cells outside the band are, for those who read them and in the table.
+    initial : Table or array_like, optional
+        The cells before the stage `start`, to continue from: a table of this shape, of which only these cells are
+        taken; or for patterns by rows (columns) the row (column) before `start` alone. Its choices are not continued.
     check : {"auto", True, False}
         "auto": before the fill, compute a few cells of the table with traps: for reads outside the table or of cells
         that are not filled yet, indices of parameters out of range, choices that are not below their count, and in C
@@ -177,6 +182,7 @@ def fill(
         bands.check_reachable(band, chosen, shape, caller="fill")
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
+    given_cells = initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
     with _watching(progress) as watch, recording(profile) as phases:
         job = Job(
@@ -194,6 +200,7 @@ def fill(
             buffers,
             watch,
             band=band,
+            initial=given_cells,
         )
         path_module = _path(job, path)
         hold_to_table(job)

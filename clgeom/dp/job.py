@@ -13,6 +13,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.runtime.arguments import is_masked_array
 from clgeom.runtime.arrays import is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.interop.objects import values_of
@@ -44,6 +45,8 @@ class Job:
         Whether kernels note cells whose value goes beyond their type.
     band : (int, int) or None
         Of a banded equation, the ends of j - i.
+    initial : clgeom.dp.initial.Initial or None
+        The cells before the stage `start`; None if they are 0.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -64,6 +67,7 @@ class Job:
     wraps: bool = False
     traps: bool = False
     band: tuple[int, int] | None = None
+    initial: object = None
 
     @property
     def stages(self) -> int:
@@ -73,6 +77,11 @@ class Job:
     def whole(self) -> bool:
         """Whether every stage is filled."""
         return self.start == 0 and self.stop == self.stages
+
+    @property
+    def known_from(self) -> int:
+        """The first stage with cells that may be read: `start`, or the first one given by `initial`."""
+        return self.start if self.initial is None else self.initial.first
 
     @property
     def rounded(self) -> bool:
@@ -157,10 +166,13 @@ def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
     if extra:
         known = ", ".join(equation.parameters) or "none"
         raise InvalidInput(f"{equation.name} has no parameter {extra[0]!r}. It has: {known}.")
-    return {name: _value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given}
+    return {
+        name: checked_value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given
+    }
 
 
-def _value(p: Parameter, value, *, caller):
+def checked_value(p: Parameter, value, *, caller):
+    """The value of one parameter, as an array or number of its type."""
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got):
@@ -177,7 +189,7 @@ def _value(p: Parameter, value, *, caller):
         value = fetched(value)
     value = values_of(value, caller=caller, name=p.name)
     typed = hasattr(value, "dtype")
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked_array(value) and np.ma.is_masked(value):
         raise refuse("an array with masked elements")
     try:
         array = np.asarray(value)

@@ -36,7 +36,7 @@ def _ranges(job):
     cells, minima, maxima, branches), each stage adds no more than the first one. So the last range is known.
     """
     nodes = nodes_of(job.equation)
-    if nodes is None:
+    if nodes is None or job.initial is not None:
         return NO, False
     stages = job.stop - job.start
     known = _known(job.shape, job.values)

@@ -27,6 +27,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.runtime import launch
+from clgeom.runtime.caches import digest_of
 from clgeom.runtime.plan import Plan, Series
 from clgeom.runtime.tuning import select
 
@@ -60,7 +61,7 @@ def _try(job: Job) -> None:
     with deep_enough(job.equation.name):
         if nodes is not None:
             on_host(job, nodes)
-        else:
+        elif job.initial is None:  # the program takes the cells before the first stage to be 0
             on_device(job)
 
 
@@ -69,13 +70,18 @@ def _key(job):
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in job.values.items()
     )
+    texts = job.equation._texts
+    if "digest" not in texts:  # a text would keep some 10 KB for each trial
+        texts["digest"] = digest_of(job.equation.text())
     return (
-        job.equation.text(),
+        texts["digest"],
+        job.equation.overflow,
         job.equation.decisions,
         job.pattern.name,
         job.shape,
         job.start,
         job.stop,
+        job.initial is None,
         given,
     )
 
@@ -196,8 +202,13 @@ class Trial:
             at = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
             here = self.numbers[at] == numbers
             values[here], known = self.values[at][here], here & self.known[at]
-        before = self.job.pattern.stage_of(a, b, *self.job.shape) < self.job.start  # these are 0
-        return values, known | before
+        job = self.job
+        before = job.pattern.stage_of(a, b, *job.shape) < job.start  # these are 0, or given
+        if job.initial is None:
+            return values, known | before
+        given, sure = job.initial.known(job.pattern, job.shape, a, b)
+        values[before] = given[before]
+        return values, np.where(before, sure, known)
 
     def report(self) -> None:
         """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""

@@ -22,7 +22,7 @@ from clgeom.dp.language.returned import parts_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
-from clgeom.runtime.typing import DTypeLike
+from clgeom.runtime.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
 NOT_PICKLED = (
@@ -357,6 +357,22 @@ class Equation:
                     traps=traps,
                 )
         return self._texts[key]
+
+    def release(self, device: DeviceLike = None) -> None:
+        """Drop the programs that fills of this equation have built in a session; another fill builds them again.
+
+        A session drops the oldest programs of equations by itself when it has more than a hundred. Equations with the
+        same text share their programs.
+
+        Parameters
+        ----------
+        device : str, pyopencl.Device or Session, optional
+        """
+        from clgeom.runtime.build import release
+        from clgeom.runtime.device import as_session
+
+        for text in self._texts.values():
+            release(as_session(device), text)
 
     def recovery(self, body: str, resumed: bool) -> str:
         """The text that `Table.recover` includes: the user's function as ``dp_recover``. `resumed`: it has a
