@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, outside, trial
+from clgeom.dp.analysis import bands, bounds, overflows, trial
+from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
 from clgeom.dp.initial import initial_of
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
@@ -50,6 +51,8 @@ def fill(
     keep: Literal["table", "last", "corner", "decisions"] = "table",
     start: int = 0,
     stop: int | None = None,
+    band: tuple[int, int] | None = None,
+    outside: float | Mapping[str, float] = 0,
     initial: Any = None,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
@@ -77,6 +80,11 @@ def fill(
         column) completed last; one cell, see `Table.corner`; or the choices and the row completed last.
     start, stop : int, optional
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
+    band : (int, int), optional
+        Only the cells with low <= j - i <= high are computed; tiles outside cost nothing. It must hold the cell that
+        answers for the table, `Table.corner`, and for NOSE and SENO the first cell.
+    outside : number, or dict of numbers by field
+        What cells outside the band are, for those who read them and in the table.
     initial : Table or array_like, optional
         The cells before the stage `start`, to continue from: a table of this shape, of which only these cells are
         taken; or for patterns by rows (columns) the row (column) before `start` alone. Its choices are not continued.
@@ -116,8 +124,8 @@ def fill(
         The equation reads a cell that its pattern does not allow, or outside the table. Raised before the fill if it
         is proven or found by the check, else with ``check=True``.
     IntegerOverflow
-        With ``check=True``; with "auto" where C divides the least integer by -1, or a reduction in Python runs beyond
-        int32.
+        The value of a cell goes beyond a type that traps, see `Equation`. With ``check=True``; with "auto" where C
+        divides the least integer by -1, or a reduction in Python runs beyond int32.
     DeviceLimit
         The table is larger than the device; the message says which `keep` needs less. Or a policy asks for tiles in a
         single launch, which the device does not support.
@@ -159,15 +167,21 @@ def fill(
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given = given_values(values, parameters, caller="fill")
+    band = bands.checked_band(band, shape, caller="fill")
+    if band is not None:
+        equation, more = bands.with_band(equation, band, outside, caller="fill")
+        given |= more
     held = check_values(equation, given, caller="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)
-    if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
+    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64("fill")
     name, basis = pattern_name(pattern, caller="fill") or equation.pattern, "given"
     if name is None:
         name, basis = _inferred(equation, shape, session, held)
     chosen = PATTERNS[name]
+    if band is not None:
+        bands.check_reachable(band, chosen, shape, caller="fill")
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
     given_cells = initial_of(initial, equation, chosen, shape, start, session)
@@ -187,6 +201,7 @@ def fill(
             arguments,
             buffers,
             watch,
+            band=band,
             initial=given_cells,
         )
         path_module = _path(job, path)
@@ -195,7 +210,8 @@ def fill(
             with unrecorded():
                 trial.check(job)
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-            filled = path_module.fill(job)
+            job = overflows.with_traps(job)
+            filled = overflows.watched(job, path_module.fill)
         if progress:
             finish(session)
             watch(1.0)
@@ -254,7 +270,7 @@ def hold_to_table(job):
     """Raise `DependencyError` if the equation is proven to read outside the table; with check=True, traps do that."""
     nodes = nodes_of(job.equation)
     if nodes is not None and not job.check:
-        outside.check(job, nodes)
+        outside_table.check(job, nodes)
 
 
 def hold_to_pattern(equation, pattern, values, shape):

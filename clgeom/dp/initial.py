@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.dp.job import Job, checked_value
+from clgeom.dp.language.cells import c_type
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.table.regions import Region
 from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput
 from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Step
 
@@ -97,7 +97,7 @@ class Initial:
             part.cells,
             dtype=store.dtype,
             params={
-                "cell": c_name(store.dtype),
+                "cell": c_type(store.dtype),
                 "kind": {"nose": "DIAGS_NOSE", "sone": "DIAGS_SONE"}.get(job.pattern.kind, job.pattern.kind.upper()),
                 "reverse": job.pattern.reverse,
                 **writer.texts,

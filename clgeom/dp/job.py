@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.patterns import Pattern
@@ -40,6 +41,10 @@ class Job:
         The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
     wraps : bool
         Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
+    traps : bool
+        Whether kernels note cells whose value goes beyond their type.
+    band : (int, int) or None
+        Of a banded equation, the ends of j - i.
     initial : clgeom.dp.initial.Initial or None
         The cells before the stage `start`; None if they are 0.
     params, options : dict, tuple
@@ -60,6 +65,8 @@ class Job:
     buffers: dict
     watch: object = None
     wraps: bool = False
+    traps: bool = False
+    band: tuple[int, int] | None = None
     initial: object = None
 
     @property
@@ -83,11 +90,16 @@ class Job:
 
     @property
     def params(self) -> dict:
-        return {"rounded": self.rounded}
+        record = record_in_c(self.equation.dtype)
+        return {"rounded": self.rounded, **({"record": record} if record else {})}
 
     @property
     def options(self) -> tuple:
         return build_options(self.session)
+
+    def text(self, **options) -> str:
+        """`Equation.text` for the kernels of this job."""
+        return self.equation.text(traps=self.traps, **options)
 
     def run(self, plan, *, span=(0.0, 1.0), **buffers):
         """Run a plan with the parameters bound. `span` is its part of the progress."""

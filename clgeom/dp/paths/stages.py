@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clgeom.dp.analysis.dependences import Near, Row
+from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
 from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern
@@ -66,7 +67,7 @@ def fill(job: Job) -> Filled:
     if ring:
         buffer = launch.allocate(job.session, ring * width * dtype.itemsize)
         store = CellStore(job.session, (buffer,), dtype, job.shape, layout)
-        launch.fill(job.session, buffer, dtype.type(0), ring * width)
+        launch.fill(job.session, buffer, np.uint8(0), ring * width * dtype.itemsize)
         if job.initial is not None:
             _bring_lines(job, buffer, ring, width)
     else:
@@ -167,7 +168,7 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
         here = step
         if wide:
             params = {name: value for name, value in step.params.items() if name != "checked"}
-            params["equation"] = job.equation.text(wide=True, wraps=job.wraps)
+            params["equation"] = job.text(wide=True, wraps=job.wraps)
             here = replace(step, kernel=WIDE, policy=group, params=params)
         planned = launches(job, group if wide else policy, begin, end, wide=wide)
         parts.append(Series(here, whole.indices, planned.numbers, planned.groups))
@@ -191,14 +192,14 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
     checked = "trial" if trial else job.check
     params = {
         **job.params,
-        "cell": c_name(job.equation.dtype),
+        "cell": job.equation.cell.in_c,
         "kind": job.pattern.kind,
         "reverse": job.pattern.reverse,
         "layout": store.layout,
         "ring": ring,
         "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
         **_chunking(store, "chunks", "shift"),
-        "equation": job.equation.text(checked=checked, trapped=trapped, wraps=job.wraps),
+        "equation": job.text(checked=checked, trapped=trapped, wraps=job.wraps),
         "checked": 2 if trial else int(job.check),
     }
     if "dp_divide" in params["equation"]:
@@ -217,7 +218,7 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
     if kept is not None:
         args += [kept, np.int32(job.pattern.last(n, m))]
         buffers["kept"] = launch.allocate(job.session, kept.nbytes)
-        launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
+        launch.fill(job.session, buffers["kept"], np.uint8(0), kept.nbytes)
     args += [np.int32(n), np.int32(m)]
     indices = tuple(range(len(args), len(args) + 4))
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
@@ -377,7 +378,7 @@ def fault(job: Job, cell, kind, a, b):
         error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.")
         error.cell, error.read = cell, (a, b)
     elif kind == OVERFLOW:
-        error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
+        error = overflow_of(job, cell)
     elif kind == INDEX:
         error = InvalidInput(f"{where} reads {_of_size(job, b)} at index {a}, and its size there is {b}.")
     elif kind == DIVISION:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.dp.language.cells import c_type
 from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, place, region_of
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import NDArray
@@ -134,6 +134,7 @@ class OverTable:
         >>> int(table.count(">", 2)), [part.tolist() for part in table.where(">", 2)]
         (3, [[1, 2, 2], [3, 2, 3]])
         """
+        self._numbers("Table.count")
         which = reduce.comparison_of(comparison, value, self.dtype, caller="Table.count")
         return self._reduced("count", axis, region, *which)
 
@@ -153,6 +154,7 @@ class OverTable:
             Rows and columns, counted from the region's first cell, row after row. Of a region of one row or column its
             positions only.
         """
+        self._numbers("Table.where")
         which = reduce.comparison_of(comparison, value, self.dtype, caller="Table.where")
         chosen = self._region(region, "Table.where")
         numbers = reduce.selected(self._kept(), chosen, *which)
@@ -246,7 +248,14 @@ class OverTable:
         )
 
     def __getitem__(self, where: Index) -> Any:
-        """``table[i, j]`` is a cell, ``table[i]`` a row. Slices and arrays of integers read only their cells."""
+        """``table[i, j]`` is a cell, ``table[i]`` a row, ``table["X"]`` the field X of all cells. Slices and arrays of
+        integers read only their cells."""
+        if isinstance(where, str):
+            if where not in (self.dtype.names or ()):
+                raise InvalidInput(
+                    f"The cells of this table have {', '.join(self.dtype.names or ['no fields'])}. Got {where!r} instead."
+                )
+            return np.ascontiguousarray(self.numpy()[where])
         where = where if isinstance(where, tuple) else (where,)
         whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
         if all(whole) and len(where) == 2:
@@ -266,6 +275,13 @@ class OverTable:
             raise self._not_kept("the whole table")
         return self._store
 
+    def _numbers(self, caller):
+        if self.dtype.names:
+            raise InvalidInput(
+                f"{caller} needs cells of numbers, and these have the fields {', '.join(self.dtype.names)}: take a field "
+                "of table.numpy(), or table['X'], by its name."
+            )
+
     def _region(self, region, caller) -> Region:
         found = region_of(region, self.shape, caller=caller)
         if found is None:
@@ -276,6 +292,7 @@ class OverTable:
         return found
 
     def _reduced(self, op, axis, region, *which):
+        self._numbers(f"Table.{op}")
         chosen, caller = self._region(region, f"Table.{op}"), f"Table.{op}"
         found = reduce.reduced(self._kept(), chosen, chosen.axis(axis, caller), op, *which)
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
@@ -327,7 +344,7 @@ class OverTable:
             ),
             count,
             dtype=self.dtype,
-            params={"cell": c_name(self.dtype), **reader.texts},
+            params={"cell": c_type(self.dtype), **reader.texts},
             bytes_moved=(2 * self.dtype.itemsize + 8) * count,
         )
         return run(self.session, Plan(step), **reader.buffers, **buffers).read(out).reshape(shape)

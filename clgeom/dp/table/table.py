@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from clgeom.dp.language.cells import c_type, record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.table.over import OverTable
@@ -17,7 +18,6 @@ from clgeom.dp.table.regions import Region, place
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.markup import card, some_of, table
 from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import Session
 from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import allocate, read, run
@@ -158,7 +158,7 @@ class CellStore:
             (*reader.arguments, *map(np.int32, places), np.uint64(count), out),
             count,
             dtype=self.dtype,
-            params={"cell": c_name(out.dtype), **reader.texts},
+            params={"cell": c_type(out.dtype), **reader.texts},
             bytes_moved=2 * count * self.dtype.itemsize,
         )
         return run(self.session, Plan(step), **reader.buffers), out
@@ -183,17 +183,17 @@ class CellStore:
 
     def reader(self, name: str, *, write: bool = False) -> Reader:
         """The `Reader` of this store; `name` keeps the pointers of several stores apart. `write`: cells may be set."""
-        stem, kind = f"dp_{name}", ("" if write else "const ") + c_name(self.dtype)
+        stem, kind = f"dp_{name}", ("" if write else "const ") + c_type(self.dtype)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
         if len(self.buffers) == 1:
             parameters, names, access = f"global {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
-            define = ""
+            define = record_in_c(self.dtype)
         else:
             # unused pointers repeat the first
             for i in range(len(self.buffers), MOST_CHUNKS):
                 buffers[f"{stem}{i}"] = self.buffers[0]
-            define = f"DP_CHUNK_OF({kind}, {stem}_at)"
+            define = f"{record_in_c(self.dtype)}\nDP_CHUNK_OF({kind}, {stem}_at)"
             parameters, names = f"DP_MANY({kind}, {stem})", f"DP_MANY_NAMES({stem})"
             access = f"(*{stem}_at({place}, {self.shift}, {names}))"
         access = f"((int){access} - 1)" if self.index else access
@@ -228,7 +228,7 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
         raise DeviceLimit(str(error), LESS_MEMORY) from error
     if zero:
         for buffer, count in zip(buffers, sizes):
-            launch.fill(session, buffer, dtype.type(0), count)
+            launch.fill(session, buffer, np.uint8(0), count * dtype.itemsize)
     return CellStore(session, buffers, dtype, (n, m), layout, shift=shift if len(sizes) > 1 else None, index=index)
 
 
@@ -303,7 +303,7 @@ class Table(OverTable):
     def __repr__(self) -> str:
         n, m = self.shape
         pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
-        return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
+        return f"<Table {n} x {m} {self.equation.cell.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
 
     def _repr_html_(self) -> str:
         n, m = self.shape
