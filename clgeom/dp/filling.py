@@ -87,7 +87,9 @@ def fill(
         What cells outside the band are, for those who read them and in the table.
     initial : Table or array_like, optional
         The cells before the stage `start`, to continue from: a table of this shape, of which only these cells are
-        taken; or for patterns by rows (columns) the row (column) before `start` alone. Its choices are not continued.
+        taken; or for patterns by rows (columns) the row (column) before `start` alone. Of cells with fields an array of
+        records, or a dictionary of arrays by field. Choices are not continued, and what is read outside a band is
+        `outside`.
     check : {"auto", True, False}
         "auto": before the fill, compute a few cells of the table with traps: for reads outside the table or of cells
         that are not filled yet, indices of parameters out of range, choices that are not below their count, and in C

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from clgeom.dp.language.cells import c_type
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.table.regions import Region
 from clgeom.dp.table.table import Table
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.runtime import launch
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Step
@@ -42,14 +43,15 @@ class Initial:
     def is_line(self) -> bool:
         return self.cells is not None and self.cells.ndim == 1
 
-    def known(self, pattern, shape, a, b):
+    def known(self, pattern, shape, a, b, dtype):
         """(values, whether they are known) of cells in stages that are given, for the check before a fill."""
         if self.cells is None:
-            return 0, False
+            return np.zeros(len(a), dtype), False
         if not self.is_line:
             return self.cells[a, b], True
-        before = pattern.stage_of(a, b, *shape) < self.first  # these are 0
-        return np.where(before, 0, self.cells[b if pattern.kind == "rows" else a]), True
+        values = self.cells[b if pattern.kind == "rows" else a]
+        values[pattern.stage_of(a, b, *shape) < self.first] = np.zeros((), dtype)
+        return values, True
 
     def line(self, job: Job, stage: int) -> np.ndarray:
         """The cells of a stage that is a row or a column."""
@@ -120,16 +122,38 @@ def initial_of(given, equation, pattern, shape, start, session) -> Initial | Non
         if given.shape != shape or given.dtype != equation.dtype or given._store is None:
             raise InvalidInput(
                 f"The 'initial' parameter of fill must be a table of {shape[0]} x {shape[1]} cells of "
-                f"{equation.dtype.name}, filled with keep='table'. Got {given!r} instead."
+                f"{equation.cell.name}, filled with keep='table'. Got {given!r} instead."
             )
         here = given.session is session
         return Initial(given if here else None, None if here else given.numpy(), 0)
     sides = {"rows": (shape[1],), "columns": (shape[0],)}.get(pattern.kind)
-    ndim = np.ndim(given) if not hasattr(given, "ndim") else given.ndim
-    values = checked_value(Parameter("initial", equation.dtype, 1 if ndim == 1 else 2), given, caller="fill")
+    values = _fields(given, equation) if equation.cell.fields else _numbers(given, equation.dtype)
     if values.shape != shape and values.shape != sides:
         also = f", or the {pattern.kind.removesuffix('s')} before 'start', of shape {sides}" if sides else ""
         raise InvalidInput(
             f"The 'initial' parameter of fill must be a table of shape {shape}{also}. Got shape {values.shape} instead."
         )
     return Initial(None, values, 0 if values.ndim == 2 else start - 1)
+
+
+def _numbers(given, dtype):
+    """An array as given, in the type of the cells."""
+    ndim = np.ndim(given) if not hasattr(given, "ndim") else given.ndim
+    return checked_value(Parameter("initial", dtype, 1 if ndim == 1 else 2), given, caller="fill")
+
+
+def _fields(given, equation):
+    """The same of cells with fields: an array of records, or a mapping of arrays by field."""
+    names = tuple(equation.cell.fields)
+    has = tuple(given) if isinstance(given, Mapping) else getattr(getattr(given, "dtype", None), "names", None) or ()
+    parts = [_numbers(given[name], equation.dtype[name]) for name in names] if set(has) == set(names) else []
+    if not parts or len({part.shape for part in parts}) > 1:
+        got = f"{given.dtype}, shape {given.shape}" if isinstance(given, np.ndarray) else short(given)
+        raise InvalidInput(
+            "The 'initial' parameter of fill must be a table, an array of records or a dictionary of arrays of one "
+            f"shape, with the fields {', '.join(names)}. Got {got} instead."
+        )
+    values = np.empty(parts[0].shape, equation.dtype)
+    for name, part in zip(names, parts):
+        values[name] = part
+    return values

@@ -62,9 +62,8 @@ def new_kernel(session, key: tuple):
 
 def _program(session, key):
     if is_of_users(key):
-        kernels = session.threads.__dict__.get("kernels", {})
-        _make_room(session.programs, session.programs)
-        _make_room(kernels, [known for known, _ in kernels])
+        _make_room(session.programs, list(session.programs), lambda entry: entry)
+        _make_room(*_kernels(session), lambda entry: entry[0])
     program = session.programs.get(key)
     if program is None:
         with session.lock:
@@ -74,14 +73,20 @@ def _program(session, key):
     return program
 
 
+def _kernels(session) -> tuple[dict, list]:
+    """This thread's kernel objects, and their keys and pointers; those of remembered plans are none of users."""
+    kernels = session.threads.__dict__.get("kernels", {})
+    return kernels, [entry for entry in kernels if entry != "plans"]
+
+
 def is_of_users(key: tuple) -> bool:
     """Whether the program of a `Step.key` has functions of a user, of which there may be any number."""
     return any(type(value) is str and "\n" in value for _, value in key[1])
 
 
-def _make_room(cache, keys):
+def _make_room(cache, entries, key_of):
     """Drop the older half of the entries with programs of users when there are too many."""
-    entries = [entry for entry, key in zip(list(cache), keys) if is_of_users(key)]
+    entries = [entry for entry in entries if is_of_users(key_of(entry))]
     for entry in entries[: len(entries) // 2] if len(entries) >= MOST_OF_USERS else ():
         cache.pop(entry, None)
 
@@ -95,9 +100,9 @@ def release(session, text: str | None = None) -> None:
     def goes(key):
         return is_of_users(key) and (text is None or any(value == text for _, value in key[1]))
 
-    kernels = session.threads.__dict__.get("kernels", {})
+    kernels, entries = _kernels(session)
     with session.lock:
-        for entry in [entry for entry in kernels if goes(entry[0])]:
+        for entry in [entry for entry in entries if goes(entry[0])]:
             kernels.pop(entry, None)
         for key in [key for key in session.programs if goes(key)]:
             session.programs.pop(key, None)

@@ -206,7 +206,7 @@ class Trial:
         before = job.pattern.stage_of(a, b, *job.shape) < job.start  # these are 0, or given
         if job.initial is None:
             return values, known | before
-        given, sure = job.initial.known(job.pattern, job.shape, a, b)
+        given, sure = job.initial.known(job.pattern, job.shape, a, b, self.values.dtype)
         values[before] = given[before]
         return values, np.where(before, sure, known)
 

@@ -7,20 +7,24 @@ Tables of more than LARGE cells are filled one by one, by `clgeom.dp.fill`.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, trial
+from clgeom.dp.analysis import bands, bounds, trial
 from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
 from clgeom.dp.job import LONGEST_SIDE, Job, bind, build_options, given_values
+from clgeom.dp.language.cells import c_type, record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS, pattern_name
 from clgeom.errors import ClgeomError, InvalidInput
+from clgeom.runtime import launch
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import c_name, to_device
 from clgeom.runtime.call import unrecorded
@@ -45,6 +49,8 @@ def fill_batch(
     *,
     pattern: str | None = None,
     keep: Literal["table", "last", "corner", "decisions"] = "table",
+    band: tuple[int, int] | None = None,
+    outside: float | Mapping[str, float] = 0,
     check: bool | Literal["auto"] = "auto",
     offsets: Mapping[str, ArrayLike] | None = None,
     values: Mapping[str, Any] | None = None,
@@ -62,6 +68,11 @@ def fill_batch(
         As in `fill`; inferred from the first table if neither this nor the equation says it.
     keep : {"table", "last", "corner", "decisions"}
         What is kept of each table, as in `fill`.
+    band : (int, int), optional
+        Only the cells with low <= j - i <= high of each table are computed, as in `fill`. The others cost two
+        comparisons each.
+    outside : number, or dict of numbers by field
+        What cells outside the band are.
     check : {"auto", True, False}
         As in `fill`. "auto" tries the first table, the smallest and the largest. True fills each table alone, with all
         traps on, before the batch.
@@ -112,11 +123,15 @@ def fill_batch(
         raise InvalidInput(f"The 'check' parameter of fill_batch must be 'auto', True or False. Got {check!r} instead.")
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
-    given = given_values(values, parameters, caller="fill_batch")
+    given, plain = given_values(values, parameters, caller="fill_batch"), equation
+    if band is not None:
+        band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
+        equation, more = bands.with_band(equation, band, outside, caller="fill_batch")
+        given |= more
     held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
     shapes = _shapes(shapes, count)
     session = as_session(device)
-    if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
+    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64("fill_batch")
     name = pattern_name(pattern, caller="fill_batch") or equation.pattern
     if name is None and len(shapes):
@@ -125,7 +140,10 @@ def fill_batch(
             equation, tuple(shapes[0].tolist()), keep="corner", check=False, device=session, values=first
         ).pattern
     chosen = PATTERNS[name or "RUD"]
-    batch = _Batch(session, equation, chosen, shapes, held, keep)
+    for shape in np.unique(shapes, axis=0).tolist() if band is not None else ():
+        bands.check_reachable(band, chosen, shape, caller="fill_batch")
+    alone = functools.partial(fill, plain, band=band, outside=outside, pattern=chosen.name, device=session)
+    batch = _Batch(session, equation, chosen, shapes, held, keep, alone, plain.parameters)
     if len(shapes):
         batch.check(check)
         batch.fill()
@@ -170,10 +188,11 @@ def _shapes(shapes, count) -> np.ndarray:
 class _Batch:
     """The tables of one call, and what is kept of them."""
 
-    def __init__(self, session, equation, pattern, shapes, held, keep):
+    def __init__(self, session, equation, pattern, shapes, held, keep, alone, given):
         self.session, self.equation, self.pattern = session, equation, pattern
+        self.alone, self.given = alone, given  # what fills one table, and the names of its parameters
         self.shapes, self.held, self.keep = shapes, held, keep
-        self.policy = select(session.profile, KERNEL)
+        self.policy, self.traps = select(session.profile, KERNEL), equation.cell.overflow == "trap"
         cells = shapes[:, 0] * shapes[:, 1]
         self.offsets = np.append(0, np.cumsum(cells))
         self.corners = np.zeros(len(shapes), equation.dtype)
@@ -211,12 +230,9 @@ class _Batch:
             numbers = range(len(cells))
         for k in numbers:
             shape, values = tuple(self.shapes[k].tolist()), self.values_of(k)
-            try:
+            with _naming(k):
                 if check != "auto" and check:
-                    fill(
-                        self.equation, shape, pattern=self.pattern.name, keep="corner", check=True,
-                        device=self.session, values=values,
-                    )  # fmt: skip
+                    self._alone(k, keep="corner", check=True)
                     continue
                 hold_to_pattern(self.equation, self.pattern, values, shape)
                 job = self._job(shape, values)
@@ -224,9 +240,6 @@ class _Batch:
                 if check == "auto":
                     with unrecorded():
                         trial.check(job)
-            except ClgeomError as error:
-                error.args = (f"{error.args[0]} (table {k:,} of the batch)", *error.args[1:])
-                raise
 
     def _job(self, shape, values):
         arguments, buffers = bind(self.session, self.equation, values, caller="fill_batch")
@@ -270,11 +283,13 @@ class _Batch:
                 self._fill_part(first, stop)
                 first = stop
 
+    def _alone(self, k, **options):
+        values = {name: value for name, value in self.values_of(k).items() if name in self.given}
+        return self.alone(tuple(self.shapes[k].tolist()), values=values, **options)
+
     def _fill_alone(self, k):
-        table = fill(
-            self.equation, tuple(self.shapes[k].tolist()), pattern=self.pattern.name, keep=self.keep, check=False,
-            device=self.session, values=self.values_of(k),
-        )  # fmt: skip
+        with _naming(k):
+            table = self._alone(k, keep=self.keep, check=False)
         part = slice(self.offsets[k], self.offsets[k + 1])
         if self.tables is not None:
             self.tables[part] = table.numpy().ravel()
@@ -316,8 +331,8 @@ class _Batch:
         declared, located = in_kernel(self.held)
         pattern = self.pattern
         params = {
-            "equation": equation.text(wraps=self.wraps),
-            "cell": c_name(equation.dtype),
+            "equation": equation.text(wraps=self.wraps, traps=self.traps),
+            "cell": c_type(equation.dtype),
             "kind": pattern.kind,
             "reverse": pattern.reverse,
             "row_step": -1 if pattern.name in ("RDU", "SENO", "SONE") else 1,
@@ -328,10 +343,19 @@ class _Batch:
             "keep": self.keep,
             "decisions": "" if self.choice is None else c_name(self.choice),
             "rounded": bool(build_options(session)),
+            "record": record_in_c(equation.dtype),
+            "traps": self.traps,
         }
+        if self.traps:
+            own["dp_overflow"] = self._buffer(np.array([count], np.int32))
+            given += ("dp_overflow",)
         step = Step(KERNEL, policy, (*args, *given), groups, params, 0, build_options(session))
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             result = run(session, Plan(step), **buffers, **own)
+        if self.traps:
+            over = int(launch.read(session, own["dp_overflow"], np.int32, 1)[0])
+            if over < count:
+                self._fill_alone(first + over)  # which raises the error for its first such cell
         self.corners[first:stop] = result.read(corners)
         if last is not None:
             self.last[line] = result.read(last)
@@ -352,7 +376,7 @@ class _Batch:
         if isinstance(scratch, Scratch):
             target[:] = result.read(scratch)
         else:
-            show_host(self.session, buffers[scratch], target.view(f"uint{8 * target.itemsize}"))
+            show_host(self.session, buffers[scratch], target.view(np.uint8))
 
     def _buffer(self, values):
         return to_device(self.session, np.ascontiguousarray(values).ravel(), caller="fill_batch").chunks[0].buffer
@@ -369,6 +393,16 @@ class _Batch:
             self.shapes, self.offsets, self.corners, self.tables, choices, self.last, self.last_offsets,
             self.pattern.name, self.keep, self.equation.name,
         )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _naming(k):
+    """Add the number of a table to its errors."""
+    try:
+        yield
+    except ClgeomError as error:
+        error.args = (f"{error.args[0]} (table {k:,} of the batch)", *error.args[1:])
+        raise
 
 
 def _everything(one):

@@ -373,8 +373,9 @@ class Equation:
         from clgeom.runtime.build import release
         from clgeom.runtime.device import as_session
 
-        for text in self._texts.values():
-            release(as_session(device), text)
+        for form in (self, self.__dict__.get("_banded", self)):
+            for text in form._texts.values():
+                release(as_session(device), text)
 
     def recovery(self, body: str, resumed: bool) -> str:
         """The text that `Table.recover` includes: the user's function as ``dp_recover``. `resumed`: it has a

@@ -10,7 +10,7 @@ from clgeom.dp.language.cells import c_type
 from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, place, region_of
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime import launch
+from clgeom.runtime import cl_arrays, launch
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import NDArray
@@ -33,7 +33,7 @@ class OverTable:
     shape: tuple[int, int]
     dtype: Any
 
-    def max(self, axis: int | None = None, region: Index = ...) -> Any:
+    def max(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
         """The largest cell of the table, or of each line along an axis.
 
         Parameters
@@ -42,6 +42,8 @@ class OverTable:
             None: over all cells; 0: of each column; 1: of each row.
         region : int, slice, ... or tuple of them, optional
             The cells to look at, as in ``table[region]``; by default all.
+        field : str, optional
+            Of cells with several values, the field to look at.
 
         Returns
         -------
@@ -51,7 +53,7 @@ class OverTable:
         Raises
         ------
         InvalidInput
-            The region has no cell, or the table was not kept.
+            The region has no cell, or the table was not kept; or the cells have fields and none is given.
 
         Examples
         --------
@@ -61,18 +63,18 @@ class OverTable:
         >>> int(table.max()), table.max(axis=1).tolist(), table.max(region=np.s_[1:, :2]).item()
         (10, [10, 7, 8], 7)
         """
-        return self._reduced("max", axis, region)
+        return self._reduced("max", axis, region, field)
 
-    def min(self, axis: int | None = None, region: Index = ...) -> Any:
+    def min(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
         """The smallest cell of the table, or of each line along an axis. See `max`."""
-        return self._reduced("min", axis, region)
+        return self._reduced("min", axis, region, field)
 
-    def argmax(self, axis: int | None = None, region: Index = ...) -> Any:
+    def argmax(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
         """The index of the largest cell; of equal cells the first, and of NaN the first, as NumPy has it.
 
         Parameters
         ----------
-        axis, region
+        axis, region, field
             As for `max`.
 
         Returns
@@ -89,18 +91,18 @@ class OverTable:
         >>> int(table.argmax()), np.unravel_index(table.argmax(), table.shape)
         (2, (np.int64(0), np.int64(2)))
         """
-        return self._reduced("argmax", axis, region)
+        return self._reduced("argmax", axis, region, field)
 
-    def argmin(self, axis: int | None = None, region: Index = ...) -> Any:
+    def argmin(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
         """The index of the smallest cell. See `argmax`."""
-        return self._reduced("argmin", axis, region)
+        return self._reduced("argmin", axis, region, field)
 
-    def sum(self, axis: int | None = None, region: Index = ...) -> Any:
+    def sum(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
         """The sum of the cells, or of each line along an axis.
 
         Parameters
         ----------
-        axis, region
+        axis, region, field
             As for `max`.
 
         Returns
@@ -110,9 +112,11 @@ class OverTable:
             in float64 on CPUs, a compensated sum on other devices and for tables by diagonals. It may differ from
             NumPy's in the last digits, mostly since its error is smaller, and is the same in each call on one device.
         """
-        return self._reduced("sum", axis, region)
+        return self._reduced("sum", axis, region, field)
 
-    def count(self, comparison: str, value: Any, axis: int | None = None, region: Index = ...) -> Any:
+    def count(
+        self, comparison: str, value: Any, axis: int | None = None, region: Index = ..., *, field: str | None = None
+    ) -> Any:
         """The number of cells for which a comparison holds.
 
         Parameters
@@ -120,7 +124,7 @@ class OverTable:
         comparison : {"==", "!=", "<", "<=", ">", ">="}
         value : number
             What cells are compared with.
-        axis, region
+        axis, region, field
             As for `max`.
 
         Returns
@@ -134,18 +138,19 @@ class OverTable:
         >>> int(table.count(">", 2)), [part.tolist() for part in table.where(">", 2)]
         (3, [[1, 2, 2], [3, 2, 3]])
         """
-        self._numbers("Table.count")
-        which = reduce.comparison_of(comparison, value, self.dtype, caller="Table.count")
-        return self._reduced("count", axis, region, *which)
+        which = reduce.comparison_of(comparison, value, self._of(field, "Table.count").dtype, caller="Table.count")
+        return self._reduced("count", axis, region, field, *which)
 
-    def where(self, comparison: str, value: Any, region: Index = ...) -> tuple[NDArray[np.int64], ...]:
+    def where(
+        self, comparison: str, value: Any, region: Index = ..., *, field: str | None = None
+    ) -> tuple[NDArray[np.int64], ...]:
         """The cells for which a comparison holds: ``np.nonzero(table.numpy()[region] > value)``, for example.
 
         Parameters
         ----------
         comparison, value
             As for `count`.
-        region
+        region, field
             As for `max`.
 
         Returns
@@ -154,10 +159,10 @@ class OverTable:
             Rows and columns, counted from the region's first cell, row after row. Of a region of one row or column its
             positions only.
         """
-        self._numbers("Table.where")
-        which = reduce.comparison_of(comparison, value, self.dtype, caller="Table.where")
+        store = self._of(field, "Table.where")
+        which = reduce.comparison_of(comparison, value, store.dtype, caller="Table.where")
         chosen = self._region(region, "Table.where")
-        numbers = reduce.selected(self._kept(), chosen, *which)
+        numbers = reduce.selected(store, chosen, *which)
         return np.unravel_index(numbers, chosen.shape) if chosen.shape else (numbers,)
 
     def take(self, indices: Any, axis: int | None = None) -> Any:
@@ -198,16 +203,20 @@ class OverTable:
             return self._gathered(_integers(indices, n, "row"), np.arange(m), crosses=True)
         return self._gathered(np.arange(n), _integers(indices, m, "column"), crosses=True)
 
-    def array(self, region: Index = ..., *, copy: bool = True, queue: Any = None) -> DeviceArrayOf:
+    def array(
+        self, region: Index = ..., *, field: str | None = None, copy: bool = True, queue: Any = None
+    ) -> DeviceArrayOf:
         """The table, or a part of it, as an array on the device.
 
         Parameters
         ----------
         region
             As for `max`.
+        field : str, optional
+            Of cells with several values, the field to copy; by default the array has whole cells.
         copy : bool
             False: the array shares the memory of the table, so that no cell is moved, and a change of one changes both.
-            That needs a table in one buffer, stored by rows or columns, and slices with positive steps.
+            That needs a table in one buffer, stored by rows or columns, whole cells, and slices with positive steps.
         queue : pyopencl.CommandQueue, optional
             The queue of the array, in the context of ``table.session``; by default that of the session.
 
@@ -221,20 +230,23 @@ class OverTable:
         InvalidInput
             ``copy=False`` does not apply.
         """
-        store, chosen = self._kept(), self._region(region, "Table.array")
+        store = self._kept() if field is None else self._of(field, "Table.array")
+        chosen = self._region(region, "Table.array")
         if copy:
             if not chosen.cells:
-                return launch.new_array(self.session, chosen.shape, self.dtype, queue=queue)
+                return cl_arrays.new_array(self.session, chosen.shape, store.dtype, queue=queue)
             result, out = store.gather(chosen)
-            return launch.as_array(self.session, result[out], chosen.shape, self.dtype, queue=queue, wait=queue is None)
+            return cl_arrays.as_array(
+                self.session, result[out], chosen.shape, store.dtype, queue=queue, wait=queue is None
+            )
         steps = store.strides
-        if steps is None or min(chosen.di, chosen.dj) < 1:
+        if steps is None or field is not None or min(chosen.di, chosen.dj) < 1:
             raise InvalidInput(
                 "The 'copy' parameter of Table.array can be False for a table in one buffer that is stored by rows or "
-                f"columns, and slices with positive steps. This one is stored as {store.layout} in "
-                f"{len(store.buffers)} buffers."
+                "columns, whole cells, and slices with positive steps. This one is stored as "
+                f"{store.layout} in {len(store.buffers)} buffers."
             )
-        flat = launch.as_array(self.session, store.buffers[0], (1,), self.dtype, queue=queue, wait=queue is None)
+        flat = cl_arrays.as_array(self.session, store.buffers[0], (1,), self.dtype, queue=queue, wait=queue is None)
         size = self.dtype.itemsize
         strides = (chosen.di * steps[0] * size, chosen.dj * steps[1] * size)
         return type(flat)(
@@ -252,10 +264,9 @@ class OverTable:
         integers read only their cells."""
         if isinstance(where, str):
             if where not in (self.dtype.names or ()):
-                raise InvalidInput(
-                    f"The cells of this table have {', '.join(self.dtype.names or ['no fields'])}. Got {where!r} instead."
-                )
-            return np.ascontiguousarray(self.numpy()[where])
+                fields = ", ".join(self.dtype.names or ["no fields"])
+                raise InvalidInput(f"The cells of this table have {fields}. Got {where!r} instead.")
+            return self._part(Region(0, 0, 1, 1, *self.shape), self._kept().of_field(where))
         where = where if isinstance(where, tuple) else (where,)
         whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
         if all(whole) and len(where) == 2:
@@ -266,7 +277,7 @@ class OverTable:
             return self.column(where[1])
         chosen = region_of(where, self.shape, caller="Table")
         if chosen is not None and chosen.cells < self.shape[0] * self.shape[1]:
-            return self._part(chosen)
+            return self._part(chosen, self._kept())
         sides = _sides(where, self.shape) if chosen is None else None
         return self.numpy()[where] if sides is None else self._gathered(*sides[:2], crosses=sides[2])
 
@@ -275,12 +286,15 @@ class OverTable:
             raise self._not_kept("the whole table")
         return self._store
 
-    def _numbers(self, caller):
-        if self.dtype.names:
-            raise InvalidInput(
-                f"{caller} needs cells of numbers, and these have the fields {', '.join(self.dtype.names)}: take a field "
-                "of table.numpy(), or table['X'], by its name."
-            )
+    def _of(self, field, caller):
+        """The store of the cells, which are numbers, or of a field of them."""
+        store, names = self._kept(), self.dtype.names or ()
+        if field is None and not names:
+            return store
+        if field not in names:
+            has = f"the fields {', '.join(names)}" if names else "no fields"
+            raise InvalidInput(f"The cells that {caller} looks at have {has}. Got field={field!r} instead.")
+        return store.of_field(field)
 
     def _region(self, region, caller) -> Region:
         found = region_of(region, self.shape, caller=caller)
@@ -291,20 +305,19 @@ class OverTable:
             )
         return found
 
-    def _reduced(self, op, axis, region, *which):
-        self._numbers(f"Table.{op}")
-        chosen, caller = self._region(region, f"Table.{op}"), f"Table.{op}"
-        found = reduce.reduced(self._kept(), chosen, chosen.axis(axis, caller), op, *which)
+    def _reduced(self, op, axis, region, field, *which):
+        caller = f"Table.{op}"
+        store, chosen = self._of(field, caller), self._region(region, caller)
+        found = reduce.reduced(store, chosen, chosen.axis(axis, caller), op, *which)
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
 
-    def _part(self, region):
+    def _part(self, region, store):
         """The cells of a region, in parts that fit a buffer."""
-        store = self._kept()
         with store.in_place() as values:
             if values is not None:
                 return np.array(values[region.slices], order="C").reshape(region.shape)
-        out = np.empty(region.sides, self.dtype)
-        most = self.session.profile.max_alloc_bytes // self.dtype.itemsize
+        out = np.empty(region.sides, store.dtype)
+        most = self.session.profile.max_alloc_bytes // store.dtype.itemsize
         for first, part in region.parts(0, most) if region.cells else ():
             for at, piece in part.parts(1, most):
                 result, scratch = store.gather(piece)

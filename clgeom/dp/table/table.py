@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +17,7 @@ from clgeom.dp.table.over import OverTable
 from clgeom.dp.table.regions import Region, place
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.markup import card, some_of, table
-from clgeom.runtime import launch
+from clgeom.runtime import cl_arrays, launch
 from clgeom.runtime.device import Session
 from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import allocate, read, run
@@ -75,6 +75,8 @@ class CellStore:
         Needed when there are several buffers.
     index : bool
         The values are stored increased by one: -1 as 0.
+    field : (str, numpy.dtype), optional
+        The field of records that stands for a cell, whose type is `dtype`, and the type of the records in memory.
     """
 
     session: object
@@ -85,6 +87,16 @@ class CellStore:
     pitch: int | None = None
     shift: int | None = None
     index: bool = False
+    field: tuple | None = None
+
+    @property
+    def held(self) -> np.dtype:
+        """The type in memory."""
+        return self.field[1] if self.field else self.dtype
+
+    def of_field(self, name: str) -> CellStore:
+        """A field of the cells: for gathers, readers and reading in place."""
+        return replace(self, dtype=self.dtype[name], field=(name, self.dtype))
 
     def cell(self, i: int, j: int):
         """One value."""
@@ -137,13 +149,14 @@ class CellStore:
         if not self.session.profile.is_cpu or self.strides is None:
             yield None
             return
-        whole, steps = launch.as_array(self.session, self.buffers[0], self.shape, self.dtype), self.strides
+        whole, steps = cl_arrays.as_array(self.session, self.buffers[0], self.shape, self.held), self.strides
         count = 1 + sum(step * (side - 1) for step, side in zip(steps, self.shape))
         with failures(self.session.device, "read a table"):
-            mapped = type(whole)(whole.queue, (count,), self.dtype, data=whole.base_data).map_to_host(flags=READ)
+            mapped = type(whole)(whole.queue, (count,), self.held, data=whole.base_data).map_to_host(flags=READ)
         try:
-            strides = tuple(step * self.dtype.itemsize for step in steps)
-            yield np.lib.stride_tricks.as_strided(mapped, self.shape, strides, writeable=False)
+            strides = tuple(step * self.held.itemsize for step in steps)
+            values = np.lib.stride_tricks.as_strided(mapped, self.shape, strides, writeable=False)
+            yield values[self.field[0]] if self.field else values
         finally:
             mapped.base.release().wait()
 
@@ -183,20 +196,20 @@ class CellStore:
 
     def reader(self, name: str, *, write: bool = False) -> Reader:
         """The `Reader` of this store; `name` keeps the pointers of several stores apart. `write`: cells may be set."""
-        stem, kind = f"dp_{name}", ("" if write else "const ") + c_type(self.dtype)
+        stem, kind = f"dp_{name}", ("" if write else "const ") + c_type(self.held)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
         if len(self.buffers) == 1:
             parameters, names, access = f"global {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
-            define = record_in_c(self.dtype)
+            define = record_in_c(self.held)
         else:
             # unused pointers repeat the first
             for i in range(len(self.buffers), MOST_CHUNKS):
                 buffers[f"{stem}{i}"] = self.buffers[0]
-            define = f"{record_in_c(self.dtype)}\nDP_CHUNK_OF({kind}, {stem}_at)"
+            define = f"{record_in_c(self.held)}\nDP_CHUNK_OF({kind}, {stem}_at)".lstrip()
             parameters, names = f"DP_MANY({kind}, {stem})", f"DP_MANY_NAMES({stem})"
             access = f"(*{stem}_at({place}, {self.shift}, {names}))"
-        access = f"((int){access} - 1)" if self.index else access
+        access = f"((int){access} - 1)" if self.index else f"{access}.{self.field[0]}" if self.field else access
         return Reader(define, parameters, names, access, tuple(buffers), buffers)
 
 
