@@ -37,6 +37,8 @@ from clgeom.runtime.typing import DeviceLike, Shape
 KEEPS = ("table", "last", "corner", "decisions")
 #: Paths in the order of preference; the last one always applies.
 PATHS = ("splits", "rows", "tiles", "stages")
+#: Most answers of `_indices_fit` that an equation keeps.
+MOST_KEPT = 64
 
 
 def fill(
@@ -284,7 +286,7 @@ def hold_to_pattern(equation, pattern, values, shape):
         read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
     if read is None:
         kept_to.add(pattern.name)
-    elif equation.traced and not bounds.indices_fit(equation, shape, values):
+    elif equation.traced and not _indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
     # the parameters and the shape may show that the read is unreachable
     elif nodes is None or forbidden_read(nodes, pattern, values, shape):
@@ -293,13 +295,24 @@ def hold_to_pattern(equation, pattern, values, shape):
         )
 
 
+def _indices_fit(equation, shape, values) -> bool:
+    """`bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
+    ranges = tuple((v.min(), v.max()) if v.size else None for v in values.values() if v.dtype.kind in "iu")
+    kept, key = equation.__dict__.setdefault("_fits", {}), (shape, ranges)
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = bounds.indices_fit(equation, shape, values)
+    return kept[key]
+
+
 def _step(name, by):
     return name if by == 0 else f"{name} {'+' if by > 0 else '-'} {abs(by)}"
 
 
 def _path(job, forced):
     """The module of the forced path, or of the first path that applies."""
-    job.wraps = job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values)
+    job.wraps = job.equation.traced and not _indices_fit(job.equation, job.shape, job.values)
     if job.wraps and forced not in (None, "stages"):
         raise InvalidInput(
             f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "

@@ -207,7 +207,8 @@ class Trial:
         if job.initial is None:
             return values, known | before
         given, sure = job.initial.known(job.pattern, job.shape, a, b)
-        values[before] = given[before]
+        if np.ndim(given):
+            values[before] = given[before]
         return values, np.where(before, sure, known)
 
     def report(self) -> None:

@@ -38,6 +38,9 @@ NOT_PICKLED = (
     "_work",
     "_inside",
     "_indices",
+    "_sweeps",
+    "_fits",
+    "_overflows",
 )
 
 

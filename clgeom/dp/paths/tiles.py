@@ -6,6 +6,7 @@ kept costs no memory but two rows and a few columns, and one that is kept is wri
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +41,8 @@ LEAST_GROUP, LEAST_STEPS = 32, 16
 FILLED = 1 << 20
 #: Local memory that is left to the compiler.
 SPARE_BYTES = 512
+#: Most sweeps that an equation keeps, so that fills of small tables do not compute them again.
+MOST_KEPT = 16
 
 
 def flips_of(offsets, wanted=(False, False)):
@@ -98,12 +101,22 @@ class Sweep:
 
     @classmethod
     def of(cls, job: Job, flips) -> Sweep | None:
-        """The sweep of a job, None when its dependence offsets are too large for a block."""
+        """The sweep of a job, None when its dependence offsets are too large for a block. Kept by the equation."""
+        policy = select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
+        key = job.shape, flips, job.keep, policy, job.session.profile, job.band
+        kept = job.equation.__dict__.setdefault("_sweeps", {})
+        if key not in kept:
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[key] = cls._of(job, flips, policy)
+        return kept[key]
+
+    @classmethod
+    def _of(cls, job, flips, policy):
         n, m = job.shape
         reach = job.equation.reach
         offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
         bits = bits_of(job)
-        policy = select(job.session.profile, KERNEL, job.equation.dtype, n * m)
         if policy.wg_size == 1:
             policy = replace(policy, variant="serial")  # groups of one work-item have nothing to hand to each other
         if bits or job.keep == "table":
@@ -138,11 +151,11 @@ class Sweep:
             band,
         )
 
-    @property
+    @functools.cached_property
     def up(self) -> int:
         return _depths(self.offsets)[0]
 
-    @property
+    @functools.cached_property
     def left(self) -> int:
         return _depths(self.offsets)[1]
 
@@ -180,12 +193,12 @@ class Sweep:
     def edge_pitch(self) -> int:
         return self.blocks * self.policy.block_columns
 
-    @property
+    @functools.cached_property
     def edges(self) -> int:
         """Cells of the lower edges of two rows of strips."""
         return 2 * self.up * self.edge_pitch
 
-    @property
+    @functools.cached_property
     def state(self) -> int:
         """Cells that work-items hold from tile to tile."""
         p = self.policy
@@ -196,7 +209,7 @@ class Sweep:
     def pitch(self) -> int:
         return ceil_div(self.shape[1], PITCH) * PITCH
 
-    @property
+    @functools.cached_property
     def largest_buffer(self) -> int:
         """Bytes."""
         n, m = self.shape
@@ -248,8 +261,18 @@ class Sweep:
             room -= size if kind == "column" else 0
         return tuple(held), room
 
+    @functools.cached_property
+    def _made(self) -> dict:
+        return {}
+
     def params(self, job: Job, *, last: bool) -> dict:
-        """Parameters of the kernel's template."""
+        """Parameters of the kernel's template, for the equation of this sweep."""
+        key = last, job.traps
+        if key not in self._made:
+            self._made[key] = self._params(job, last=last)
+        return self._made[key]
+
+    def _params(self, job, *, last):
         flip_rows, flip_columns = self.flips
         trapped = stages.is_declared(job)  # then cells beyond the table must not be computed
         held = None if trapped else pieces.held(job.equation, inner=not any(self.flips), traps=job.traps)
@@ -307,6 +330,10 @@ class Sweep:
 
     def launches(self):
         """(launch and its first row of tiles, how many rows of tiles) of every launch."""
+        return self._launches
+
+    @functools.cached_property
+    def _launches(self):
         launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
         first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
         last = np.minimum(self.rows - 1, launches // self.lag)

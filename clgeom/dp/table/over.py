@@ -252,9 +252,8 @@ class OverTable:
         integers read only their cells."""
         if isinstance(where, str):
             if where not in (self.dtype.names or ()):
-                raise InvalidInput(
-                    f"The cells of this table have {', '.join(self.dtype.names or ['no fields'])}. Got {where!r} instead."
-                )
+                fields = ", ".join(self.dtype.names or ["no fields"])
+                raise InvalidInput(f"The cells of this table have {fields}. Got {where!r} instead.")
             return np.ascontiguousarray(self.numpy()[where])
         where = where if isinstance(where, tuple) else (where,)
         whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
@@ -278,8 +277,8 @@ class OverTable:
     def _numbers(self, caller):
         if self.dtype.names:
             raise InvalidInput(
-                f"{caller} needs cells of numbers, and these have the fields {', '.join(self.dtype.names)}: take a field "
-                "of table.numpy(), or table['X'], by its name."
+                f"{caller} needs cells of numbers, and these have the fields {', '.join(self.dtype.names)}: take the "
+                "array of a field, such as table['X']."
             )
 
     def _region(self, region, caller) -> Region:
