@@ -373,7 +373,7 @@ def reads_text(offsets, flips, trapped) -> str:
 
     Each read is the parameter `dp_near0 ..` of its offset. Of reads that are only declared, another one is noted.
     """
-    context = "".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))
+    context = "".join(f", const value_t dp_near{q}" for q in range(len(offsets)))
     given = "".join(f", w[UP + r - {-di}][LEFT + c - {-dj}]" for di, dj in offsets)
     told = list(enumerate(offsets))
     choice = f"dp_near{len(offsets) - 1}"
