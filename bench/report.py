@@ -53,8 +53,8 @@ decisions: kernels for the problem alone that do the same by the same algorithm;
 there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
-MANY_PAIRS = """Milliseconds from lists of ``str``; kernel: the kernels alone, and their billions of cells a second. edlib
-and parasail in a loop over the first pairs, scaled to all. What the cases are: the head of ``bench/bench_pairs.py``."""
+MANY_PAIRS = """Milliseconds from lists of ``str``; kernel: the kernels alone, and their billions of cells a second.
+edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases are."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
 STUDY = """Milliseconds, of medians of few rounds, in which all variants take turns. serial: by one work-item of a CPU's

@@ -13,7 +13,7 @@ from reference import dp_problems as reference
 from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.batch import fills
-from clgeom.errors import DependencyError, InvalidInput
+from clgeom.errors import DependencyError, DeviceLimit, InvalidInput
 
 SHAPES = [(1, 1), (1, 9), (11, 1), (63, 2), (2, 65), (7, 8), (20, 31)]
 
@@ -215,6 +215,13 @@ def test_faults_name_the_table(check):
 def test_wrong_input(shapes, options, message):
     with pytest.raises(InvalidInput, match=message):
         dp.fill_batch(distance, shapes, **{"a": "a", **options})
+
+
+def test_tables_beyond_memory():
+    with pytest.raises(DeviceLimit, match="the host has no memory for them: keep='last' or 'corner' needs less"):
+        dp.fill_batch(distance, [(2**30, 2**29)], a="a", b="b")
+    with pytest.raises(DeviceLimit, match="have 3.69e[+]19 cells"):
+        dp.fill_batch(distance, [(2**30, 2**29)] * 64, a="a", b="b")
 
 
 def test_not_an_equation():

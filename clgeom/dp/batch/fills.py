@@ -20,7 +20,7 @@ from clgeom.dp.job import LONGEST_SIDE, Job, bind, build_options, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS, pattern_name
-from clgeom.errors import ClgeomError, InvalidInput
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import c_name, to_device
 from clgeom.runtime.call import unrecorded
@@ -86,6 +86,8 @@ def fill_batch(
         As in `fill`; or parameters are for other numbers of tables, or offsets do not ascend from 0 to the end.
     DependencyError, IntegerOverflow, KernelBuildError
         As in `fill`, with the number of the table.
+    DeviceLimit
+        The host has no memory for what is kept.
 
     Notes
     -----
@@ -164,6 +166,9 @@ def _shapes(shapes, count) -> np.ndarray:
             "The 'shapes' parameter of fill_batch must have at least one cell each, and below 2**31 rows and columns "
             f"together. Got {tuple(found[at].tolist())} for table {at:,} instead."
         )
+    cells = found.prod(axis=1, dtype=np.float64).sum()
+    if cells >= 2**60:
+        raise DeviceLimit(f"The tables of fill_batch have {cells:.3g} cells, and {2**60:,} are the most.")
     return found
 
 
@@ -178,17 +183,17 @@ class _Batch:
         self.offsets = np.append(0, np.cumsum(cells))
         self.corners = np.zeros(len(shapes), equation.dtype)
         total = int(self.offsets[-1])
-        self.tables = np.empty(total, equation.dtype) if keep == "table" else None
+        self.tables = _host_array(total, equation.dtype) if keep == "table" else None
         self.choice = self.choices = None
         if equation.decisions is not None and keep in ("table", "decisions"):
             longest = shapes.max(axis=0, initial=1)
             self.choice = equation.decision_dtype(tuple(longest.tolist()))
-            self.choices = np.empty(total, self.choice)
+            self.choices = _host_array(total, self.choice)
         self.last = self.last_offsets = None
         if keep in ("last", "decisions"):
             lengths = shapes[:, 0 if pattern.last_is_column else 1]
             self.last_offsets = np.append(0, np.cumsum(lengths))
-            self.last = np.empty(int(self.last_offsets[-1]), equation.dtype)
+            self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
         everything = {name: _everything(one) for name, one in held.items()}
         self.wraps = (
             equation.traced
@@ -369,6 +374,16 @@ class _Batch:
             self.shapes, self.offsets, self.corners, self.tables, choices, self.last, self.last_offsets,
             self.pattern.name, self.keep, self.equation.name,
         )  # fmt: skip
+
+
+def _host_array(count, dtype):
+    try:
+        return np.empty(count, dtype)
+    except (MemoryError, ValueError):
+        raise DeviceLimit(
+            f"The tables of fill_batch have {count * dtype.itemsize:,} bytes, and the host has no memory for them",
+            "keep='last' or 'corner' needs less",
+        ) from None
 
 
 def _everything(one):
