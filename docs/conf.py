@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+
+import problem_pages  # noqa: E402
 
 import clgeom  # noqa: E402
 
@@ -85,4 +87,5 @@ def skip_internal(app, what, name, member, skip, options):
 
 def setup(app):
     app.connect("builder-inited", write_commands)
+    app.connect("builder-inited", problem_pages.write_pages)
     app.connect("autodoc-skip-member", skip_internal)

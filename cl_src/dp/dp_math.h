@@ -1,6 +1,16 @@
 // dp/dp_math.h: arithmetic of traced equations. Of equal operands of min and max the first is taken; floor division is
 // Python's.
 
+// Cells are numbers, or records where DP_RECORD is defined, with DP_NO_CELL for a cell of zeros.
+#ifdef DP_RECORD
+#define DP_AS_CELL(value) (value)
+#define DP_AS_STORED(value) (value)
+#else
+#define DP_NO_CELL 0
+#define DP_AS_CELL(value) ((cell_t)(value))
+#define DP_AS_STORED(value) ((stored_t)(value))
+#endif
+
 // Compilers of some devices drop the sign of a negated int within two nested minima or maxima (the quirk "lost_minus" in
 // profile.py). On them dp_apart adds 0 in a form that the compiler cannot fold: launches have one dimension.
 #ifdef CLGEOM_LOST_MINUS

@@ -8,3 +8,4 @@ typedef int index_t;
 #define DP_STORED_DECISION(d) (d)
 #define DP_KERNEL_PARAMETERS
 #define DP_ARGUMENTS
+#define DP_TRAPS 0

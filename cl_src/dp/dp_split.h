@@ -1,4 +1,4 @@
-// dp/dp_split.h: the best of several sums; of equal ones that of the lowest k. The includer has cell_t, SPLIT_TRACK
+// dp/dp_split.h: the best of several sums; of equal ones that of the lowest k. The includer has cell_t, sum_t (the type of sums), SPLIT_TRACK
 // (whether k is kept), SPLIT_NAN (cells may be NaN), SPLIT_BETTER(a, b), SPLIT_TURNED and, unless SPLIT_BARE,
 // dp_split_term.
 
@@ -11,26 +11,38 @@
 #define SPLIT_SHAPE n, m
 #endif
 
+#include "dp/dp_overflow.h"
+#if DP_TRAPS
+#define SPLIT_NOTE_OVER(over, i, j) if (over) SPLIT_NOTE(i, j)
+#if SPLIT_TURNED
+#define SPLIT_NOTE(i, j) dp_note_overflow(j, i, m, n, dp_overflow)
+#else
+#define SPLIT_NOTE(i, j) dp_note_overflow(i, j, n, m, dp_overflow)
+#endif
+#else
+#define SPLIT_NOTE_OVER(over, i, j)
+#endif
+
 // Takes candidate v of k, in the order of k. The first candidate that equals the initial value sets k. Without NaN that is
 // the first of all, so k is initialised to SPLIT_FIRST, and no other test is needed.
 #define SPLIT_FIRST(k) (SPLIT_NAN ? -1 : (k))
 #if SPLIT_TRACK && SPLIT_NAN
 #define SPLIT_TAKE(v, k, best, at) do { \
-        const cell_t dp_v = (v); \
+        const sum_t dp_v = (v); \
         const bool dp_better = SPLIT_BETTER(dp_v, best) | (((at) < 0) & (dp_v == (best))); \
         (best) = dp_better ? dp_v : (best); \
         (at) = dp_better ? (k) : (at); \
     } while (0)
 #elif SPLIT_TRACK
 #define SPLIT_TAKE(v, k, best, at) do { \
-        const cell_t dp_v = (v); \
+        const sum_t dp_v = (v); \
         const bool dp_better = SPLIT_BETTER(dp_v, best); \
         (best) = dp_better ? dp_v : (best); \
         (at) = dp_better ? (k) : (at); \
     } while (0)
 #else
 #define SPLIT_TAKE(v, k, best, at) do { \
-        const cell_t dp_v = (v); \
+        const sum_t dp_v = (v); \
         (best) = SPLIT_BETTER(dp_v, best) ? dp_v : (best); \
     } while (0)
 #endif

@@ -6,7 +6,7 @@
 #define SPLIT_MOST 0x3fffffff
 
 // Splits begin .. end - 1, a run of TILE at a time, whose right operands stay in the cache for all rows.
-inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int first_column, const int begin, const int end,
+inline void item_splits(sum_t *best_of, int *k_of, const int i0, const int first_column, const int begin, const int end,
                         const int n, const int m, global const cell_t *table, const int pitch DP_KERNEL_PARAMETERS)
 {
     const int j0 = first_column & SPLIT_MOST;
@@ -18,7 +18,7 @@ inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int firs
     for (int run = begin; run < end; run += TILE)
         for (int r = 0; r < TILE && i0 + r < n; ++r) {
             const int i = i0 + r, stop = min(run + TILE, end);
-            cell_t best[TILE];
+            sum_t best[TILE];
             int at[TILE];
             for (int c = 0; c < TILE; ++c) {
                 best[c] = best_of[r * TILE + c];
@@ -30,7 +30,7 @@ inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int firs
             if (width == TILE && end + RIGHT <= n)
                 for (; k + 4 <= stop; k += 4) {
                     global const cell_t *a = table + (size_t)i * pitch + k + LEFT, *b = table + (size_t)(k + RIGHT) * pitch + j0;
-                    const cell_t a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+                    const sum_t a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
                     for (int c = 0; c < TILE; ++c) {
                         SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k, a0, b[c]), k, best[c], at[c]);
                         SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k + 1, a1, b[pitch + c]), k + 1, best[c], at[c]);
@@ -39,7 +39,7 @@ inline void item_splits(cell_t *best_of, int *k_of, const int i0, const int firs
                     }
                 }
             for (; k < stop; ++k) {
-                const cell_t a = table[(size_t)i * pitch + k + LEFT];
+                const sum_t a = table[(size_t)i * pitch + k + LEFT];
                 global const cell_t *b = table + (size_t)min(k + RIGHT, n - 1) * pitch + j0;
                 for (int c = 0; c < width; ++c)
                     SPLIT_TAKE(SPLIT_SUM(i, j0 + c, k, a, b[c]), k, best[c], at[c]);

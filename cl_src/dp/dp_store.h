@@ -2,6 +2,7 @@
 //
 // Needs DP_KEEP (1: one row is kept besides, 2: one column), DP_DECISIONS (the type of choices that are kept, if any)
 // with DP_DECISION_CHUNKS and DP_DECISION_SHIFT, or DP_DECISION_BITS when they are packed.
+#include "dp/dp_overflow.h"
 #ifdef DP_DECISIONS
 #if DP_DECISION_BITS
 // Stores a choice in its word, that of the first column in the lowest bits. Words are 0 at first. It is atomic, because
@@ -52,14 +53,14 @@ DP_CHUNK_OF(DP_DECISIONS, dp_decision_at)
 inline void dp_keep_cell(const int i, const int j, const cell_t value, const uint decision,
                          DP_TABLE DP_DECISION_TABLE DP_KEPT, const int n, const int m)
 {
-    DP_AT(DP_OFFSET(i, j)) = (stored_t)value;
+    DP_AT(DP_OFFSET(i, j)) = DP_AS_STORED(value);
 #ifdef DP_DECISIONS
     DP_KEEP_DECISION(DP_STORED_DECISION(decision));
 #endif
 #if DP_KEEP == 1
-    if (i == kept_line) kept[j] = (stored_t)value;
+    if (i == kept_line) kept[j] = DP_AS_STORED(value);
 #elif DP_KEEP == 2
-    if (j == kept_line) kept[i] = (stored_t)value;
+    if (j == kept_line) kept[i] = DP_AS_STORED(value);
 #endif
 }
 
@@ -73,7 +74,9 @@ inline void dp_fill_cell(const int i, const int j, const int stage, const int in
     if (only >= 0 && index != only) return;
     int fault[3] = {0, 0, 0};
 #endif
-    const cell_t value = dp_cell(i, j, n, m DP_PASS DP_ARGUMENTS DP_DECISION(&decision));
+    int over = 0;
+    const cell_t value = dp_cell(i, j, n, m DP_PASS DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+    DP_NOTE_OVER(over, i, j);
 #if DP_CHECK
 #if DP_WIDENED  // computed in a wider type, which shows overflow
     if ((stored_t)value != value) dp_note(fault, DP_FAULT_OVERFLOW, 0, 0);

@@ -37,18 +37,18 @@ inline DP_CELL dp_guarded(const long a, const long b, const int i, const int j, 
     else {
         const int line = dp_line(DP_KIND, (int)a, (int)b, n);
         if ((DP_REVERSE ? dp_stages(DP_KIND, n, m) - 1 - line : line) < start) {
-            if (DP_CHECK == 2) return 0;
+            if (DP_CHECK == 2) return DP_NO_CELL;
             kind = DP_FAULT_START;
         } else if (!known)
             kind = DP_MUTED;
     }
     if (kind == 0) return DP_AT(DP_OFFSET((int)a, (int)b));
     dp_note(fault, kind, dp_clip(a), dp_clip(b));
-    return 0;
+    return DP_NO_CELL;
 }
 #define DP_CONTEXT , DP_TABLE, const int dp_start, const int dp_known, int *dp_fault
 #define DP_PASS , DP_TABLE_NAMES, start, known, fault
-#define M(a, b) ((cell_t)dp_guarded(a, b, i, j, n, m, dp_start, dp_known, dp_fault, DP_TABLE_NAMES))
+#define M(a, b) DP_AS_CELL(dp_guarded(a, b, i, j, n, m, dp_start, dp_known, dp_fault, DP_TABLE_NAMES))
 #else
 #define DP_CONTEXT , DP_TABLE
 #define DP_PASS , DP_TABLE_NAMES

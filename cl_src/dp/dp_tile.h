@@ -17,12 +17,20 @@
 #define ACROSS (COLUMNS / VECTOR)      // vectors side by side in a block
 #define PARTS (UP * ACROSS)            // vectors that a block passes on to the one below
 #define STATE (LEFT * (UP + ROWS) + UP * COLUMNS)   // cells that an item passes on from a tile to the next
-#if VECTOR == 4
+#if VECTOR == 8
+#define CELLS(of) ((cells_t)((of)[0], (of)[1], (of)[2], (of)[3], (of)[4], (of)[5], (of)[6], (of)[7]))
+#define SPREAD(to, cells) \
+    (to)[0] = (cells).s0; (to)[1] = (cells).s1; (to)[2] = (cells).s2; (to)[3] = (cells).s3; \
+    (to)[4] = (cells).s4; (to)[5] = (cells).s5; (to)[6] = (cells).s6; (to)[7] = (cells).s7
+#elif VECTOR == 4
 #define CELLS(of) ((cells_t)((of)[0], (of)[1], (of)[2], (of)[3]))
 #define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1; (to)[2] = (cells).s2; (to)[3] = (cells).s3
-#else
+#elif VECTOR == 2
 #define CELLS(of) ((cells_t)((of)[0], (of)[1]))
 #define SPREAD(to, cells) (to)[0] = (cells).s0; (to)[1] = (cells).s1
+#else
+#define CELLS(of) ((of)[0])
+#define SPREAD(to, cells) (to)[0] = (cells)
 #endif
 #if FLIP_ROWS
 #define TABLE_ROW(i) (n - 1 - (i))     // in the table; elsewhere rows and columns are counted in the order of filling
@@ -50,7 +58,7 @@ inline void load_left(cell_t window[][WIDE], global const cell_t *state, const b
     for (int r = 0; r < UP + ROWS; ++r)
         #pragma unroll
         for (int c = 0; c < LEFT; ++c)
-            window[r][c] = fresh ? (cell_t)0 : state[(r * LEFT + c) * WG_SIZE];
+            window[r][c] = fresh ? DP_NO_CELL : state[(r * LEFT + c) * WG_SIZE];
 }
 inline void store_left(global cell_t *state, cell_t window[][WIDE])
 {
@@ -68,7 +76,7 @@ inline void clear_block(cell_t window[][WIDE])
     for (int r = 0; r < UP + ROWS; ++r)
         #pragma unroll
         for (int c = 0; c < COLUMNS; ++c)
-            window[r][LEFT + c] = (cell_t)0;
+            window[r][LEFT + c] = DP_NO_CELL;
 }
 
 // Moves a window from a block to the next one to its right; before the first block, cells are 0.
@@ -78,7 +86,7 @@ inline void next_block(cell_t window[][WIDE], const bool first)
     for (int r = 0; r < UP + ROWS; ++r)
         #pragma unroll
         for (int c = 0; c < LEFT; ++c)
-            window[r][c] = first ? (cell_t)0 : window[r][COLUMNS + c];
+            window[r][c] = first ? DP_NO_CELL : window[r][COLUMNS + c];
 }
 
 // Stores the cells of a block in the table; `whole`: all of them are inside it.
@@ -122,6 +130,24 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
         }
 }
 
+// Cells of a block whose value goes beyond their type, as bits; dp/dp_overflow.h notes them after the block.
+#if DP_TRAPS
+#define NO_OVERFLOWS int over = 0; ulong overflows = 0
+#define KEEP_OVERFLOW(r, c) overflows |= (ulong)over << ((r) * COLUMNS + (c)); over = 0
+#define NOTE_OVERFLOWS if (overflows) note_block(overflows, row, column, bottom, n, m DP_ARGUMENTS)
+inline void note_block(const ulong overflows, const int row, const int column, const int bottom, const int n, const int m
+                       DP_KERNEL_PARAMETERS)
+{
+    for (int q = 0; q < ROWS * COLUMNS; ++q)
+        if (overflows >> q & 1 && row + q / COLUMNS < bottom)
+            dp_note_overflow(TABLE_ROW(row + q / COLUMNS), TABLE_COLUMN(column + q % COLUMNS), n, m, dp_overflow);
+}
+#else
+#define NO_OVERFLOWS
+#define KEEP_OVERFLOW(r, c)
+#define NOTE_OVERFLOWS
+#endif
+
 // Computes the cells of a block that meet `guard`, column after column. The kernel has row, column, n, m, a window w,
 // `decision`, and the choices of each row, won. Compilers fold conditions on the first row and column, which are 0: an
 // `inner` block has neither, and in other blocks only the first cells may be there.
@@ -130,6 +156,7 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
         _Pragma("unroll") for (int r = 0; r < ROWS; ++r)                            \
             if (guard) {                                                            \
                 w[UP + r][LEFT + c] = CELL(inner, r, c);                            \
+                KEEP_OVERFLOW(r, c);                                                \
                 KEEP_CHOICE(r, c);                                                \
             }
 // The same, without cells outside the table or below `bottom`.
@@ -160,4 +187,4 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
 #define CELL(inner, r, c) CELL_BY(dp_cell, inner, r, c)
 #endif
 #define CELL_BY(function, inner, r, c) \
-    function(AT(inner, r, c) NEAR_OF(r, c) HELD_OF(r, c) DP_ARGUMENTS DP_DECISION(&decision))
+    function(AT(inner, r, c) NEAR_OF(r, c) HELD_OF(r, c) DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over))

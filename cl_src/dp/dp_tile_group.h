@@ -5,6 +5,11 @@
 //   item 2   passed -> block s - 2   lower edge of the strip above, and the last one leaves its own in `below`
 //
 // The includer has STEPS, and SINGLE (1: groups of one launch share the memory of edges, so that it is volatile).
+#if VECTOR == 1
+#define NO_CELLS DP_NO_CELL
+#else
+#define NO_CELLS (cells_t)(0)
+#endif
 #define SHIFT (WG_SIZE - 1)      // steps that the last item is late
 #if STEPS * UP * COLUMNS <= WG_SIZE * VECTOR
 #define EACH_VECTOR(v, lid) const int v = lid; if (v < STEPS * PARTS)
@@ -37,7 +42,7 @@ inline void load_above(local cells_t *above, EDGE *upper, const int base, const 
     EACH_VECTOR(v, lid) {
         const int column = (base + v / PARTS) * COLUMNS + v % ACROSS * VECTOR;
         above[v] = !top && column < edge_pitch ? *(EDGE_VECTOR *)(upper + (size_t)(v % PARTS / ACROSS) * edge_pitch + column)
-                                               : (cells_t)(0);
+                                               : NO_CELLS;
     }
 }
 inline void store_below(global cell_t *lower, local const cells_t *below, const int base, const int edge_pitch, const int lid)
@@ -90,7 +95,7 @@ inline void load_carried(cell_t window[][WIDE], cell_t lower[][COLUMNS], global 
     for (int u = 0; u < UP; ++u)
         #pragma unroll
         for (int c = 0; c < COLUMNS; ++c)
-            lower[u][c] = fresh ? (cell_t)0 : state[(LEFT * (UP + ROWS) + u * COLUMNS + c) * WG_SIZE];
+            lower[u][c] = fresh ? DP_NO_CELL : state[(LEFT * (UP + ROWS) + u * COLUMNS + c) * WG_SIZE];
 }
 inline void store_carried(global cell_t *state, cell_t window[][WIDE], cell_t lower[][COLUMNS])
 {

@@ -14,8 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, outside, trial
+from clgeom.dp.analysis import bands, bounds, overflows, trial
+from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
+from clgeom.dp.initial import initial_of
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
@@ -35,6 +37,8 @@ from clgeom.runtime.typing import DeviceLike, Shape
 KEEPS = ("table", "last", "corner", "decisions")
 #: Paths in the order of preference; the last one always applies.
 PATHS = ("splits", "rows", "tiles", "stages")
+#: Most answers of `_indices_fit` that an equation keeps.
+MOST_KEPT = 64
 
 
 def fill(
@@ -47,6 +51,9 @@ def fill(
     keep: Literal["table", "last", "corner", "decisions"] = "table",
     start: int = 0,
     stop: int | None = None,
+    band: tuple[int, int] | None = None,
+    outside: float | Mapping[str, float] = 0,
+    initial: Any = None,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
     device: DeviceLike = None,
@@ -73,6 +80,14 @@ def fill(
         column) completed last; one cell, see `Table.corner`; or the choices and the row completed last.
     start, stop : int, optional
         Fill stages start <= s < stop, counted in the order of filling. Other cells are 0.
+    band : (int, int), optional
+        Only the cells with low <= j - i <= high are computed; tiles outside cost nothing. It must hold the cell that
+        answers for the table, `Table.corner`, and for NOSE and SENO the first cell.
+    outside : number, or dict of numbers by field
+        What cells outside the band are, for those who read them and in the table.
+    initial : Table or array_like, optional
+        The cells before the stage `start`, to continue from: a table of this shape, of which only these cells are
+        taken; or for patterns by rows (columns) the row (column) before `start` alone. Its choices are not continued.
     check : {"auto", True, False}
         "auto": before the fill, compute a few cells of the table with traps: for reads outside the table or of cells
         that are not filled yet, indices of parameters out of range, choices that are not below their count, and in C
@@ -109,8 +124,8 @@ def fill(
         The equation reads a cell that its pattern does not allow, or outside the table. Raised before the fill if it
         is proven or found by the check, else with ``check=True``.
     IntegerOverflow
-        With ``check=True``; with "auto" where C divides the least integer by -1, or a reduction in Python runs beyond
-        int32.
+        The value of a cell goes beyond a type that traps, see `Equation`. With ``check=True``; with "auto" where C
+        divides the least integer by -1, or a reduction in Python runs beyond int32.
     DeviceLimit
         The table is larger than the device; the message says which `keep` needs less. Or a policy asks for tiles in a
         single launch, which the device does not support.
@@ -152,17 +167,24 @@ def fill(
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given = given_values(values, parameters, caller="fill")
+    band = bands.checked_band(band, shape, caller="fill")
+    if band is not None:
+        equation, more = bands.with_band(equation, band, outside, caller="fill")
+        given |= more
     held = check_values(equation, given, caller="fill")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
     session = session or as_session(device)
-    if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
+    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64("fill")
     name, basis = pattern_name(pattern, caller="fill") or equation.pattern, "given"
     if name is None:
         name, basis = _inferred(equation, shape, session, held)
     chosen = PATTERNS[name]
+    if band is not None:
+        bands.check_reachable(band, chosen, shape, caller="fill")
     start, stop = _range(start, stop, chosen.stages(*shape))
     hold_to_pattern(equation, chosen, held, shape)
+    given_cells = initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
     with _watching(progress) as watch, recording(profile) as phases:
         job = Job(
@@ -179,6 +201,8 @@ def fill(
             arguments,
             buffers,
             watch,
+            band=band,
+            initial=given_cells,
         )
         path_module = _path(job, path)
         hold_to_table(job)
@@ -186,7 +210,8 @@ def fill(
             with unrecorded():
                 trial.check(job)
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-            filled = path_module.fill(job)
+            job = overflows.with_traps(job)
+            filled = overflows.watched(job, path_module.fill)
         if progress:
             finish(session)
             watch(1.0)
@@ -245,7 +270,7 @@ def hold_to_table(job):
     """Raise `DependencyError` if the equation is proven to read outside the table; with check=True, traps do that."""
     nodes = nodes_of(job.equation)
     if nodes is not None and not job.check:
-        outside.check(job, nodes)
+        outside_table.check(job, nodes)
 
 
 def hold_to_pattern(equation, pattern, values, shape):
@@ -261,7 +286,7 @@ def hold_to_pattern(equation, pattern, values, shape):
         read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
     if read is None:
         kept_to.add(pattern.name)
-    elif equation.traced and not bounds.indices_fit(equation, shape, values):
+    elif equation.traced and not _indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
     # the parameters and the shape may show that the read is unreachable
     elif nodes is None or forbidden_read(nodes, pattern, values, shape):
@@ -270,13 +295,24 @@ def hold_to_pattern(equation, pattern, values, shape):
         )
 
 
+def _indices_fit(equation, shape, values) -> bool:
+    """`bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
+    ranges = tuple((v.min(), v.max()) if v.size else None for v in values.values() if v.dtype.kind in "iu")
+    kept, key = equation.__dict__.setdefault("_fits", {}), (shape, ranges)
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = bounds.indices_fit(equation, shape, values)
+    return kept[key]
+
+
 def _step(name, by):
     return name if by == 0 else f"{name} {'+' if by > 0 else '-'} {abs(by)}"
 
 
 def _path(job, forced):
     """The module of the forced path, or of the first path that applies."""
-    job.wraps = job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values)
+    job.wraps = job.equation.traced and not _indices_fit(job.equation, job.shape, job.values)
     if job.wraps and forced not in (None, "stages"):
         raise InvalidInput(
             f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.runtime.arguments import is_masked_array
 from clgeom.runtime.arrays import is_device_array, to_device
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.interop.objects import values_of
@@ -39,6 +41,12 @@ class Job:
         The arguments of steps for DP_KERNEL_PARAMETERS: names that `buffers` binds, and numbers.
     wraps : bool
         Whether integers in indices or conditions may wrap around; then only the path "stages" applies.
+    traps : bool
+        Whether kernels note cells whose value goes beyond their type.
+    band : (int, int) or None
+        Of a banded equation, the ends of j - i.
+    initial : clgeom.dp.initial.Initial or None
+        The cells before the stage `start`; None if they are 0.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -57,6 +65,9 @@ class Job:
     buffers: dict
     watch: object = None
     wraps: bool = False
+    traps: bool = False
+    band: tuple[int, int] | None = None
+    initial: object = None
 
     @property
     def stages(self) -> int:
@@ -68,17 +79,27 @@ class Job:
         return self.start == 0 and self.stop == self.stages
 
     @property
+    def known_from(self) -> int:
+        """The first stage with cells that may be read: `start`, or the first one given by `initial`."""
+        return self.start if self.initial is None else self.initial.first
+
+    @property
     def rounded(self) -> bool:
         """Whether the device can round float32 division correctly."""
         return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)
 
     @property
     def params(self) -> dict:
-        return {"rounded": self.rounded}
+        record = record_in_c(self.equation.dtype)
+        return {"rounded": self.rounded, **({"record": record} if record else {})}
 
     @property
     def options(self) -> tuple:
         return build_options(self.session)
+
+    def text(self, **options) -> str:
+        """`Equation.text` for the kernels of this job."""
+        return self.equation.text(traps=self.traps, **options)
 
     def run(self, plan, *, span=(0.0, 1.0), **buffers):
         """Run a plan with the parameters bound. `span` is its part of the progress."""
@@ -145,10 +166,13 @@ def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
     if extra:
         known = ", ".join(equation.parameters) or "none"
         raise InvalidInput(f"{equation.name} has no parameter {extra[0]!r}. It has: {known}.")
-    return {name: _value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given}
+    return {
+        name: checked_value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given
+    }
 
 
-def _value(p: Parameter, value, *, caller):
+def checked_value(p: Parameter, value, *, caller):
+    """The value of one parameter, as an array or number of its type."""
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got):
@@ -165,7 +189,7 @@ def _value(p: Parameter, value, *, caller):
         value = fetched(value)
     value = values_of(value, caller=caller, name=p.name)
     typed = hasattr(value, "dtype")
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if is_masked_array(value) and np.ma.is_masked(value):
         raise refuse("an array with masked elements")
     try:
         array = np.asarray(value)

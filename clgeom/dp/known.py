@@ -90,6 +90,22 @@ def splits(session, dtype) -> bool:
     return np.array_equal(np.triu(fill(chain, (n, n), p=p, path="splits", device=session).numpy()), cost)
 
 
+def cells(session, dtype) -> bool:
+    """The least, the first largest and the sum of the cells of a table by diagonals, and the cells above a bound."""
+    n, m = 90, 130
+    expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
+
+    @equation(pattern="NOSE")
+    def mixed(M, i, j):
+        return (i * 31 + j * 17) % 101 - 50
+
+    table = fill(mixed, (n, m), path="stages", layout="DIAGS_NOSE", device=session)
+    numbers = [table.argmax(), table.sum(), *table.min(axis=0), *table.argmax(axis=1)]
+    right = [expected.argmax(), expected.sum(), *expected.min(axis=0), *expected.argmax(axis=1)]
+    found = np.array_equal(np.stack(table.where(">", 40)), np.stack(np.nonzero(expected > 40)))
+    return numbers == right and found and np.array_equal(table[[3, 80], [129, 0]], expected[[3, 80], [129, 0]])
+
+
 def bits(session, dtype) -> bool:
     """Longest common subsequence and edit distance of two sequences, many cells in a word."""
     from clgeom.dp.problems.sequences import edit_distance, lcs

@@ -92,6 +92,36 @@ def read_spec(path) -> Spec:
     )
 
 
+def read_instance(path) -> dict:
+    """Return the parameters in a specification of a problem, by name; those of files as arrays.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, is not TOML or names another file wrongly.
+    """
+    found = _read_toml(path)
+    for name, given in found.items():
+        if isinstance(given, dict):
+            if set(given) != {"file"} or not isinstance(given["file"], str):
+                raise InvalidInput(
+                    f"The key '{name}' of '{path}' must be a value, or have the key 'file' with the name of a file. "
+                    f"Got {short(given)} instead."
+                )
+            file = Path(path).parent / given["file"]
+            found[name] = load_array(file) if file.suffix.lower() == ".npy" else read_matrix(file)
+        elif not _is_plain(given):
+            raise InvalidInput(
+                f"The key '{name}' of '{path}' must be a number, text, or lists of numbers. Got {short(given)} instead."
+            )
+    return found
+
+
+def _is_plain(given) -> bool:
+    """Whether a value of TOML is made of numbers and texts: no dates, and no tables in lists."""
+    return all(map(_is_plain, given)) if isinstance(given, list) else isinstance(given, (bool, int, float, str))
+
+
 def _value(path, name, given):
     """Return the value of a parameter: written out, text as codes, or a file beside the specification."""
     sources = [key for key in ("value", "text", "file") if key in given]

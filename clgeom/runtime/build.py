@@ -13,6 +13,9 @@ from clgeom.runtime.render import render
 OPTIONS = ("-cl-std=CL1.2",)
 #: An option without effect that makes a program different from the one in the driver's cache.
 AGAIN = "-DCLGEOM_AGAIN=1"
+#: Programs with functions of users (equations) that a session keeps, and kernels of them that a thread keeps. One takes
+#: 1.6 MB on PoCL.
+MOST_OF_USERS = 128
 
 
 def kernel_of(session, key: tuple, pointers: tuple = ()):
@@ -57,6 +60,10 @@ def _new_kernel(session, key):
 
 
 def _program(session, key):
+    if is_of_users(key):
+        kernels = session.threads.__dict__.get("kernels", {})
+        _make_room(session.programs, session.programs)
+        _make_room(kernels, [known for known, _ in kernels])
     program = session.programs.get(key)
     if program is None:
         with session.lock:
@@ -64,6 +71,35 @@ def _program(session, key):
             if program is None:
                 program = session.programs[key] = _built(session, key)
     return program
+
+
+def is_of_users(key: tuple) -> bool:
+    """Whether the program of a `Step.key` has functions of a user, of which there may be any number."""
+    return any(type(value) is str and "\n" in value for _, value in key[1])
+
+
+def _make_room(cache, keys):
+    """Drop the older half of the entries with programs of users when there are too many."""
+    entries = [entry for entry, key in zip(list(cache), keys) if is_of_users(key)]
+    for entry in entries[: len(entries) // 2] if len(entries) >= MOST_OF_USERS else ():
+        cache.pop(entry, None)
+
+
+def release(session, text: str | None = None) -> None:
+    """Drop the programs of users that have this text for a parameter, or all; and kernels of them of this thread.
+
+    Other threads drop theirs as they make others.
+    """
+
+    def goes(key):
+        return is_of_users(key) and (text is None or any(value == text for _, value in key[1]))
+
+    kernels = session.threads.__dict__.get("kernels", {})
+    with session.lock:
+        for entry in [entry for entry in kernels if goes(entry[0])]:
+            kernels.pop(entry, None)
+        for key in [key for key in session.programs if goes(key)]:
+            session.programs.pop(key, None)
 
 
 def _built(session, key):

@@ -145,7 +145,10 @@ class Session:
             return kept[key]
 
     def release(self) -> None:
-        """Give pooled scratch memory back to the driver."""
+        """Give pooled scratch memory, and programs of equations, back to the driver."""
+        from clgeom.runtime.build import release
+
+        release(self)
         with failures(self.device, "end what was launched"):
             self.queue.finish()
         self.pool.free_held()

@@ -1,18 +1,22 @@
 """OpenCL C from a template and its parameters. An undefined name in a template is an error, never empty text.
 
 What a template gives is kept in the user's cache: to import Mako and to compile a template takes longer than to read
-it.
+it. Parameters of several lines, the functions of an equation, are inserted afterwards. So new equations take a kept
+text, too, and the cache does not grow with their number.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 
 from clgeom.errors import KernelBuildError
 from clgeom.runtime import caches, sources
 
 #: Types of parameters of which repr() says all.
 PLAIN = (str, int, float, bool, type(None))
+#: What stands for a parameter of several lines until it is inserted: no OpenCL C has this character outside of texts.
+PLACE = re.compile("@([a-z_]+)@")
 
 
 @functools.cache
@@ -32,8 +36,10 @@ def render(kernel: str, **parameters) -> str:
 
 def render_text(text: str, kernel: str = "text", **parameters) -> str:
     """OpenCL C of a template given as text."""
+    long = {key: value for key, value in parameters.items() if type(value) is str and "\n" in value}
+    parameters.update((key, f"@{key}@") for key in long)
     name = None
-    if all(type(value) in PLAIN for value in parameters.values()):
+    if all(map(_is_plain, parameters.values())):
         name = caches.digest_of(repr((text, sorted(parameters.items()))))
     body = caches.kept(name) if name else None
     if body is None:
@@ -45,4 +51,10 @@ def render_text(text: str, kernel: str = "text", **parameters) -> str:
             ) from error
         if name:
             caches.keep(name, body)
-    return sources.inline_headers(body)
+    body = sources.inline_headers(body)
+    return PLACE.sub(lambda place: long.get(place[1], place[0]), body) if long else body
+
+
+def _is_plain(value) -> bool:
+    """Whether repr() says all of a value: of a plain one, or of a tuple of such."""
+    return all(map(_is_plain, value)) if type(value) is tuple else type(value) in PLAIN

@@ -56,6 +56,12 @@ TRIALS = {
     ("clgeom.dp.known", "splits"): ("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"),
     ("clgeom.dp.known", "tables"): ("dp/batch",),
     ("clgeom.dp.known", "pairs"): ("dp/pairs",),
+    ("clgeom.dp.known", "cells"): (
+        "dp/table/reduce_cells",
+        "dp/table/reduce_across",
+        "dp/table/select_cells",
+        "dp/table/take_cells",
+    ),
     ("clgeom.dp.known", "bits"): ("dp/paths/bits_masks", "dp/paths/bits_tiles", "dp/paths/bits_traceback"),
 }
 ALWAYS = next(iter(TRIALS))

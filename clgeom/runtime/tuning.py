@@ -418,6 +418,27 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("group", wg_size=1, items_per_thread=4096),
         "any": Policy("group", wg_size=128),
     },
+    "dp/table/write_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096),
+        "any": Policy("group", wg_size=256),
+    },
+    "dp/table/take_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096),
+        "any": Policy("group", wg_size=256),
+    },
+    # items_per_thread: cells, or lines, that a work-item takes together
+    "dp/table/reduce_cells": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=16),
+    },
+    "dp/table/reduce_across": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=16, groups_per_unit=4),
+        "any": Policy("group", wg_size=128, groups_per_unit=16),
+    },
+    "dp/table/select_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),
+    },
     "dp/table/recover": {"any": Policy("group", wg_size=1)},
 }
 

@@ -463,6 +463,24 @@ def _wide(session):
     return "200 cells of up to 199 terms"
 
 
+@checks("dp/table: reduce_cells reduce_across select_cells take_cells write_cells")
+def _over(session):
+    from clgeom.dp import LAYOUTS, Equation, fill
+
+    n, m = 301, 277
+    equation = Equation("(i * 31 + j * 17) % 101 - 50", pattern="RUD")
+    expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
+    for layout in LAYOUTS:
+        table = fill(equation, (n, m), path="stages", layout=layout, device=session)
+        table = fill(equation, (n, m), start=100, initial=table, layout=layout, device=session)
+        for axis in (None, 0, 1):
+            for name in ("min", "argmax", "sum"):
+                same(getattr(table, name)(axis), getattr(expected, name)(axis), f"{name}, axis {axis}, {layout}")
+        same(np.stack(table.where("==", 7)), np.stack(np.nonzero(expected == 7)), f"where, {layout}")
+        same(table[[5, 300], [276, 3]], expected[[5, 300], [276, 3]], f"cells, {layout}")
+    return "4 layouts of 301 x 277 cells"
+
+
 @checks("dp/table: recover")
 def _recover(session):
     from clgeom.dp import Equation, fill

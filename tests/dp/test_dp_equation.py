@@ -135,14 +135,15 @@ def test_split_reach():
 
 
 def test_what_a_group_reduces():
-    """One minimum or maximum outside all conditions but branches, with the index at which it is found."""
+    """One minimum, maximum or sum of integers outside all conditions but branches, with the index of an extreme."""
 
     def wide(cell):
         return dp.Equation(cell).wide
 
     assert dp.Equation(chain).wide.node.data == "min" and len(dp.Equation(chain).wide.twins) == 2
     assert wide(lambda M, i, j: dp.max_over("k", 0, j, lambda k: M[i, k])).need.data is True
-    assert wide(lambda M, i, j: dp.sum_over("k", 0, j, lambda k: M[i, k])) is None
+    assert wide(lambda M, i, j: dp.sum_over("k", 0, j, lambda k: M[i, k])).node.data == "sum"
+    assert dp.Equation(lambda M, i, j: dp.sum_over("k", 0, j, lambda k: M[i, k]), dtype="float32").wide is None
     assert wide(lambda M, i, j: M[i - 1, j]) is None and dp.Equation("M(i - 1, j)").wide is None
 
     def asked_by_a_condition(M, i, j):
@@ -261,8 +262,8 @@ def test_names_of_parameters(name):
         ({"what": "(i + (j)"}, r"Line 1 of an equation: '\(' is not closed"),
         ({"what": "return 1; }\nint f(void) {"}, "Line 1 of an equation: '}' closes nothing"),
         (
-            {"what": "1", "dtype": "uint8"},
-            "'dtype' parameter of Equation must be one of int32, int64, float32, float64",
+            {"what": "1", "dtype": "uint64"},
+            "'dtype' parameter of Equation must be one of int8, uint8, int16, uint16, int32, uint32, int64",
         ),
         ({"what": "1", "pattern": "SIDEWAYS"}, "'pattern' parameter of Equation must be one of 'RUD'"),
         ({"what": "1", "pattern": 3}, "'pattern' parameter of Equation must be one of 'RUD'"),

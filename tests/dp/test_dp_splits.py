@@ -125,3 +125,30 @@ def test_indices_are_clamped_only_where_they_may_leave():
     for equation, size, expected in ((chain, 11, False), (chain, 10, True), (dearest, 11, True)):
         job = Job(equation, (10, 10), p=np.zeros(size, np.int32))
         assert leaves_parameters(job, Frame.of(job)) == expected
+
+
+def test_pair_by_name(session):
+    """A minimum and its index, each with an index of its own by name, are one split; nested reductions are apart."""
+
+    @dp.equation(parameters={"p": "int32[]"}, pattern="SONE")
+    def named(M, i, j, p):
+        def cost(k):
+            return M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]
+
+        return dp.where(i >= j, (0, -1), (dp.min_over("k", i, j, cost), dp.argmin_over("k", i, j, cost)))
+
+    assert isinstance(named.reach, dp.Split)
+    p = dims(40)
+    tables = [dp.fill(one, (40, 40), p=p, path="splits", device=session) for one in (named, chain)]
+    np.testing.assert_array_equal(*(table.numpy() for table in tables))
+    np.testing.assert_array_equal(*(table.decisions.numpy() for table in tables))
+
+    @dp.equation(pattern="RUD")
+    def nested(M, i, j):
+        inner = dp.sum_over("k", 0, 4, lambda k: k + dp.sum_over("k", 0, 4, lambda q: q * k + j))
+        return inner - dp.sum_over("k", 0, 4, lambda k: k * i)
+
+    expected = [
+        [sum(k + sum(q * k + j for q in range(4)) - k * i for k in range(4)) for j in range(3)] for i in range(2)
+    ]
+    assert dp.fill(nested, (2, 3), device=session).numpy().tolist() == expected

@@ -6,6 +6,7 @@ import numpy as np
 
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import LIMITS, neutral
 
 #: The range of an unknown value.
@@ -13,31 +14,45 @@ NO = (None, None)
 
 
 def overflow(job) -> str:
-    """ "impossible" if the ranges show that no integer of this fill goes beyond its type; else "possible".
+    """ "impossible" if the ranges show that no integer of this fill goes beyond its type; else "possible"."""
+    if job.equation.cell.limits is None:
+        return "impossible"
+    found, fits = _ranges(job)
+    low, high = job.equation.cell.limits
+    fits = fits and (job.equation.overflow == "saturate" or low <= found[0] and found[1] <= high)
+    return "impossible" if fits else "possible"
+
+
+def of_cells(job) -> tuple[int, int] | None:
+    """The range of all cells if no integer on the way to them goes beyond its type; None if it is not known."""
+    found, fits = _ranges(job)
+    return found if fits else None
+
+
+def _ranges(job):
+    """(the range of all cells, whether no integer of the cells' expressions goes beyond its type).
 
     Ranges of cells grow from stage to stage. Where a value adds up at most one cell (sums of a cell and terms without
     cells, minima, maxima, branches), each stage adds no more than the first one. So the last range is known.
     """
-    equation = job.equation
-    if equation.dtype.kind == "f":
-        return "impossible"
-    if not equation.traced:
-        return "possible"
+    nodes = nodes_of(job.equation)
+    if nodes is None or job.initial is not None:
+        return NO, False
     stages = job.stop - job.start
     known = _known(job.shape, job.values)
-    degree = _degree(equation.value)
+    degree = _degree(nodes.value)
     if degree is None or degree > 1:
-        return "possible"
+        return NO, False
     cells = (0, 0)
     for _ in range(2):
         before = cells
-        cells = _join(cells, _range(equation.value, known, cells)[0])
+        cells = _join(cells, _range(nodes.value, known, cells)[0])
         if cells == NO:
-            return "possible"
+            return NO, False
     growth = (min(cells[0] - before[0], 0), max(cells[1] - before[1], 0))
     last = (cells[0] + stages * growth[0], cells[1] + stages * growth[1])
-    value, fits = _range(equation.value, known, last)
-    return "impossible" if fits and value != NO else "possible"
+    value, fits = _range(nodes.value, known, last)
+    return value, fits and value != NO
 
 
 def indices_fit(equation, shape, values, least=None) -> bool:
@@ -87,10 +102,12 @@ def _degree(expr):
             made[part] = 0  # the results of these are small for any operands
         elif None in below:
             made[part] = None
-        elif part.op in ("min", "max"):
+        elif part.op in ("min", "max", "record"):
             made[part] = max(below)
         elif part.op == "add":
             made[part] = sum(below)
+        elif part.op == "cast" and part.args[0].type in LIMITS:
+            made[part] = below[0]
         elif part.op == "sub":
             made[part] = None if below[1] else below[0]
         elif part.op == "reduce" and part.data in ("min", "max"):
@@ -141,6 +158,11 @@ def _part(part, args, known, cells):
     op = part.op
     if part.type == "bool":
         return 0, 1
+    if op == "record":
+        found = args[0]
+        for more in args[1:]:
+            found = _join(found, more)
+        return found
     if part.type not in LIMITS:
         return NO
     if op == "const":

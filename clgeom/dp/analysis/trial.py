@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from clgeom.dp.analysis.borders import borders
+from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import work_of
 from clgeom.dp.job import Job
@@ -26,6 +27,7 @@ from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
 from clgeom.runtime import launch
+from clgeom.runtime.caches import digest_of
 from clgeom.runtime.plan import Plan, Series
 from clgeom.runtime.tuning import select
 
@@ -43,6 +45,8 @@ ENDS, SPREAD = 2, 4
 TRIAL_CELLS, TRIAL_STAGES, HELD_CELLS, TRIAL_OPERATIONS = 1 << 14, 64, 1 << 22, 1 << 26
 #: A kind of fault that only the host finds: the range of a reduction exceeds the 32 bits of its index.
 END = -1
+#: A value beyond the type of the cells, where that traps.
+BEYOND = -2
 #: Most trials that a session caches.
 MOST_REMEMBERED = 4_096
 
@@ -57,7 +61,7 @@ def _try(job: Job) -> None:
     with deep_enough(job.equation.name):
         if nodes is not None:
             on_host(job, nodes)
-        else:
+        elif job.initial is None:  # the program takes the cells before the first stage to be 0
             on_device(job)
 
 
@@ -66,13 +70,18 @@ def _key(job):
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in job.values.items()
     )
+    texts = job.equation._texts
+    if "digest" not in texts:  # a text would keep some 10 KB for each trial
+        texts["digest"] = digest_of(job.equation.text())
     return (
-        job.equation.text(),
+        texts["digest"],
+        job.equation.overflow,
         job.equation.decisions,
         job.pattern.name,
         job.shape,
         job.start,
         job.stop,
+        job.initial is None,
         given,
     )
 
@@ -144,7 +153,7 @@ class Trial:
         with np.errstate(all="ignore"):
             for root in self.nodes.eager:
                 lanes.value(root, every)
-            values, known = lanes.value(self.nodes.value, every)
+            values, known = self._values(lanes, every)
             if self.nodes.decision is not None:
                 self._look_at_decisions(lanes, *lanes.value(self.nodes.decision, every))
         if keep:
@@ -154,6 +163,31 @@ class Trial:
             self.values = np.concatenate([self.values, values.astype(self.nodes.dtype)])[order]
             self.known = np.concatenate([self.known, known])[order]
 
+    def _values(self, lanes, every):
+        """(values in the type of the cells, whether they are known)."""
+        cell, value = self.nodes.cell, self.nodes.value
+        if not cell.fields:
+            values, known = lanes.value(value, every)
+            return self._fitted(cell, lanes, values, known) if cell.fitted else values, known
+        made, sure = np.zeros(len(every), cell.dtype), np.ones(len(every), bool)
+        for (name, one), arg in zip(cell.fields.items(), value.args):
+            values, known = lanes.value(arg, every)
+            made[name] = self._fitted(one, lanes, values, known) if one.fitted else values
+            sure &= known
+        return made, sure
+
+    def _fitted(self, cell, lanes, values, known):
+        """Values in the type of the cells, or of a field of them."""
+        low, high = cell.limits
+        if cell.overflow == "saturate":
+            return np.clip(values, low, high)
+        beyond = np.flatnonzero(known & ((values < low) | (values > high)))
+        if cell.overflow == "trap":
+            lanes.note(BEYOND, beyond, values[beyond])
+        else:
+            lanes.doubt(stages.OVERFLOW, beyond)
+        return values
+
     def _look_at_decisions(self, lanes, values, known):
         count = self.nodes.decisions
         least, most = (-1, max(self.job.shape)) if count == "index" else (0, count - 1)
@@ -162,14 +196,20 @@ class Trial:
 
     def cell(self, a, b):
         """(values, whether they are known) of cells inside the table."""
-        found = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
+        values, known = np.zeros(len(a), self.values.dtype), np.zeros(len(a), bool)
         numbers = a * self.job.shape[1] + b
         if len(self.numbers):
             at = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
             here = self.numbers[at] == numbers
-            found = np.where(here, self.values[at], 0).astype(self.values.dtype), here & self.known[at]
-        before = self.job.pattern.stage_of(a, b, *self.job.shape) < self.job.start  # these are 0
-        return found[0], found[1] | before
+            values[here], known = self.values[at][here], here & self.known[at]
+        job = self.job
+        before = job.pattern.stage_of(a, b, *job.shape) < job.start  # these are 0, or given
+        if job.initial is None:
+            return values, known | before
+        given, sure = job.initial.known(job.pattern, job.shape, a, b)
+        if np.ndim(given):
+            values[before] = given[before]
+        return values, np.where(before, sure, known)
 
     def report(self) -> None:
         """Raise the error for the fault of the earliest stage; warn of documented but unlikely behaviour."""
@@ -184,6 +224,8 @@ class Trial:
                 raise IntegerOverflow(
                     f"Cell {cell} of {job.equation.name} reduces over {a} <= k < {b}, beyond the 32 bits of an index."
                 )
+            if kind == BEYOND:
+                raise overflow_of(job, cell, a)
             raise stages.fault(job, cell, kind, a, b)
         if self.doubts:
             kind, cell, a, b = min(self.doubts, key=order)
@@ -251,21 +293,21 @@ class Lanes:
         pairs = [self.value(arg, lanes) for arg in args]
         values, known = [v for v, _ in pairs], np.logical_and.reduce([k for _, k in pairs])
         if op == "cell":
-            return self._cell(*values, known, lanes)
+            return self._cell(*values, known, lanes, node.data)
         if op == "load":
             return self._load(node, values, known, lanes)
         if op in ("floordiv", "mod"):
-            self._doubt(stages.DIVISION, lanes[known & (values[1] == 0)])
+            self.doubt(stages.DIVISION, lanes[known & (values[1] == 0)])
         if op in ("shl", "shr"):
-            self._doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
+            self.doubt(stages.SHIFT, lanes[known & (values[1] < 0)], values[1][known & (values[1] < 0)])
         found = applied(node, values)
         if narrows(node):
-            self._doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
+            self.doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
         if node.type == "long" and op in ("add", "sub", "mul", "neg"):
             rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values))
-            self._doubt(stages.OVERFLOW, lanes[known & (np.abs(rough) > 2.0**63)])
+            self.doubt(stages.OVERFLOW, lanes[known & (np.abs(rough) > 2.0**63)])
         if node.type == "long" and op == "shl":
-            self._doubt(stages.OVERFLOW, lanes[known & ((found >> np.clip(values[1], 0, 63)) != values[0])])
+            self.doubt(stages.OVERFLOW, lanes[known & ((found >> np.clip(values[1], 0, 63)) != values[0])])
         return self._whole(node, found, known, lanes), known
 
     def _whole(self, node, values, known, lanes):
@@ -273,7 +315,7 @@ class Lanes:
         if node.type != "int":
             return values
         wrapped = values.astype(np.int32).astype(np.int64)
-        self._doubt(stages.OVERFLOW, lanes[known & (wrapped != values)])
+        self.doubt(stages.OVERFLOW, lanes[known & (wrapped != values)])
         return wrapped
 
     def _choice(self, node, lanes):
@@ -344,7 +386,7 @@ class Lanes:
         at[of[equal]] = ks[equal]  # the first of them is written last
         return at
 
-    def _cell(self, a, b, known, lanes):
+    def _cell(self, a, b, known, lanes, field):
         job, (n, m) = self.trial.job, self.trial.job.shape
         i, j = self.i[lanes], self.j[lanes]
         outside = known & ((a < 0) | (a >= n) | (b < 0) | (b >= m))
@@ -355,7 +397,7 @@ class Lanes:
         values, sure = np.zeros(len(lanes), self.trial.values.dtype), np.zeros(len(lanes), bool)
         if len(inside):
             values[inside], sure[inside] = self.trial.cell(a[inside], b[inside])
-        return values, sure
+        return values[field] if field else values, sure
 
     def _load(self, node, indices, known, lanes):
         array = self.trial.job.values[node.data]
@@ -377,7 +419,7 @@ class Lanes:
             into = self.trial.faults if into is None else into
             into.append((kind, (int(i[first]), int(j[first])), *what))
 
-    def _doubt(self, kind, lanes, a=None):
+    def doubt(self, kind, lanes, a=None):
         self.note(kind, lanes, a, into=self.trial.doubts)
 
 

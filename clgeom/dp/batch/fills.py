@@ -7,6 +7,7 @@ Tables of more than LARGE cells are filled one by one, by `clgeom.dp.fill`.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -17,10 +18,12 @@ from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
 from clgeom.dp.job import LONGEST_SIDE, Job, bind, build_options, given_values
+from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS, pattern_name
-from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
+from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput
+from clgeom.runtime import launch
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import c_name, to_device
 from clgeom.runtime.call import unrecorded
@@ -118,7 +121,7 @@ def fill_batch(
     held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
     shapes = _shapes(shapes, count)
     session = as_session(device)
-    if equation.dtype.itemsize == 8 and equation.dtype.kind == "f":
+    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64("fill_batch")
     name = pattern_name(pattern, caller="fill_batch") or equation.pattern
     if name is None and len(shapes):
@@ -216,7 +219,7 @@ class _Batch:
             numbers = range(len(cells))
         for k in numbers:
             shape, values = tuple(self.shapes[k].tolist()), self.values_of(k)
-            try:
+            with _named(k):
                 if check != "auto" and check:
                     fill(
                         self.equation, shape, pattern=self.pattern.name, keep="corner", check=True,
@@ -229,27 +232,14 @@ class _Batch:
                 if check == "auto":
                     with unrecorded():
                         trial.check(job)
-            except ClgeomError as error:
-                error.args = (f"{error.args[0]} (table {k:,} of the batch)", *error.args[1:])
-                raise
 
     def _job(self, shape, values):
         arguments, buffers = bind(self.session, self.equation, values, caller="fill_batch")
-        stages = self.pattern.stages(*shape)
         job = Job(
-            self.equation,
-            shape,
-            self.pattern,
-            None,
-            "corner",
-            0,
-            stages,
-            False,
-            self.session,
-            values,
-            arguments,
-            buffers,
-        )
+            equation=self.equation, shape=shape, pattern=self.pattern, layout=None, keep="corner", start=0,
+            stop=self.pattern.stages(*shape), check=False, session=self.session, values=values, arguments=arguments,
+            buffers=buffers,
+        )  # fmt: skip
         job.wraps = self.wraps
         return job
 
@@ -258,7 +248,8 @@ class _Batch:
         cells = np.diff(self.offsets)
         large = cells > LARGE
         for k in np.flatnonzero(large).tolist():
-            self._fill_alone(k)
+            with _named(k):
+                self._fill_alone(k)
         work = cells * (self.shapes.max(axis=1) if self.equation.loops else 1)
         profile = self.session.profile
         most_bytes = profile.max_alloc_bytes // 2
@@ -318,16 +309,24 @@ class _Batch:
             buffers["last_at"] = self._buffer(self._at(self.last_offsets, first, stop))
             args += [last, "last_at"]
         given, own = bound(self.held, first, stop, self._buffer)
+        traps = equation.overflow == "trap"
+        over = Scratch("dp_overflow", np.int32, 1)
+        if traps:
+            given = (*given, over)
+            own["dp_overflow"] = launch.allocate(session, over.nbytes)
+            launch.fill(session, own["dp_overflow"], np.int32(count), 1)
         declared, located = in_kernel(self.held)
         pattern = self.pattern
         params = {
-            "equation": equation.text(wraps=self.wraps),
-            "cell": c_name(equation.dtype),
+            "equation": equation.text(wraps=self.wraps, traps=traps),
+            "cell": equation.cell.in_c,
+            "record": record_in_c(equation.dtype),
+            "traps": traps,
             "kind": pattern.kind,
             "reverse": pattern.reverse,
             "row_step": -1 if pattern.name in ("RDU", "SENO", "SONE") else 1,
             "column_step": -1 if pattern.name in ("CRL", "SENO", "NESO") else 1,
-            "corner": _corner(pattern),
+            **_corner(pattern),
             "declared": declared,
             "located": located,
             "keep": self.keep,
@@ -337,6 +336,8 @@ class _Batch:
         step = Step(KERNEL, policy, (*args, *given), groups, params, 0, build_options(session))
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             result = run(session, Plan(step), **buffers, **own)
+        if traps and (number := int(result.read(over)[0])) < count:
+            self._raise_overflow(first + number)
         self.corners[first:stop] = result.read(corners)
         if last is not None:
             self.last[line] = result.read(last)
@@ -344,20 +345,26 @@ class _Batch:
             if target is not None:
                 self._fetch(result, scratch, buffers, target[span])
 
+    def _raise_overflow(self, k):
+        """Fill the table with a cell beyond its type alone: that raises the error which names the cell."""
+        with _named(k):
+            self._fill_alone(k)
+        raise IntegerOverflow(f"A cell of table {k:,} of the batch goes beyond {self.equation.cell.name}.")
+
     def _taken(self, name, target, span, count, buffers):
         """The memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
         if target is None:
             return Scratch(name, self.equation.dtype, count)
         if not self.session.profile.is_cpu:
             return Scratch(name, target.dtype, span.stop - span.start)
-        buffers[name] = in_place(self.session, target[span])
+        buffers[name] = in_place(self.session, target[span].view(np.uint8))
         return name
 
     def _fetch(self, result, scratch, buffers, target):
         if isinstance(scratch, Scratch):
             target[:] = result.read(scratch)
         else:
-            show_host(self.session, buffers[scratch], target.view(f"uint{8 * target.itemsize}"))
+            show_host(self.session, buffers[scratch], target.view(np.uint8))
 
     def _buffer(self, values):
         return to_device(self.session, np.ascontiguousarray(values).ravel(), caller="fill_batch").chunks[0].buffer
@@ -376,6 +383,16 @@ class _Batch:
         )  # fmt: skip
 
 
+@contextlib.contextmanager
+def _named(k):
+    """Errors within it name the table."""
+    try:
+        yield
+    except ClgeomError as error:
+        error.args = (f"{error.args[0]} (table {k:,} of the batch)", *error.args[1:])
+        raise
+
+
 def _host_array(count, dtype):
     try:
         return np.empty(count, dtype)
@@ -391,7 +408,7 @@ def _everything(one):
     return one.value if isinstance(one, Shared) else one.flat
 
 
-def _corner(pattern) -> tuple[str, str]:
+def _corner(pattern) -> dict:
     """The row and the column of `Pattern.corner`, in OpenCL C."""
     row, column = pattern.corner(2, 2)
-    return "n - 1" if row else "0", "m - 1" if column else "0"
+    return {"corner_row": "n - 1" if row else "0", "corner_column": "m - 1" if column else "0"}

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
-from clgeom.dp.codegen import text, traps
+from clgeom.dp.codegen import text
+from clgeom.dp.codegen import traps as traps_of_c
 from clgeom.dp.codegen.extremes import with_macros
+from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.parameters import arguments, declarations, taken
-from clgeom.dp.language.trace import CELL_TYPES, LIMITS, Expr, neutral
+from clgeom.dp.language.trace import LIMITS, Expr, neutral
 
 INDICES = "const int i, const int j, const int n, const int m"
 
 
-def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> str:
+def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps, traps) -> str:
     """The text that a kernel includes; for the parameters see `Equation.text`."""
-    cell = CELL_TYPES[equation.dtype.name]
+    cell = equation.cell.in_c
     widened = checked is True and not equation.traced and cell == "int"  # in 64 bits an overflow of 32 bits is visible
     has_decision, index = equation.decisions is not None, equation.decisions == "index"
     lines = [
@@ -36,6 +38,7 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> s
         f"#define DP_DECISION(p) {', p' if has_decision else ''}",
         f"#define DP_STORED_DECISION(d) {'((d) + 1)' if index else '(d)'}",
         f"#define DP_BAD_DECISION(d) {'(d) + 1u > max(n, m) + 1u' if index else f'(d) >= {equation.decisions}u'}",
+        *_overflow_of(equation, bool(checked), traps),
         *_what_kernels_pass(equation),
     ]
     given, context = {}, ""
@@ -48,7 +51,7 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps) -> s
         context = f", const {equation.wide.node.type} dp_split, const int dp_split_k"
     trapped = trapped and checked and not equation.traced
     body = _body(equation, bool(checked), given, trapped=trapped, wraps=wraps)
-    lines.append(cell_function(equation, body, context=context, trapped=trapped))
+    lines.append(cell_function(equation, body, context=context, trapped=trapped, traps=traps))
     return "\n".join(lines) + "\n"
 
 
@@ -58,15 +61,17 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
     head += f"{', global long *state' * resumed} DP_CONTEXT"
     head += f"{declarations(equation.parameters)})"
     body = _with_tables(equation, text.marked("equation", body), users=True)
-    return "\n".join([*_what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
+    none = ["#define DP_NOTES_DECLARED", "#define DP_NOTES"]
+    return "\n".join([*none, *_what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
 
 
 def shown_text(equation) -> str:
     """The function of a cell in readable form, without the parts that only kernels need."""
+    cell = "cell_t" if equation.cell.fields else equation.cell.in_c
     body = _body(equation, wraps=None) if equation.traced else equation.body
     if not equation.traced and equation.is_expression:
         body = f"return {body}" + ("\n;" if "//" in body.splitlines()[-1] else ";")
-    head = f"{CELL_TYPES[equation.dtype.name]} {equation.name}(int i, int j, int n, int m"
+    head = f"{cell} {equation.name}(int i, int j, int n, int m"
     inside = "\n".join(text.indent(body.splitlines()))
     return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}\n"
 
@@ -74,10 +79,20 @@ def shown_text(equation) -> str:
 def _what_kernels_pass(equation):
     """Macros for parameters, and the user's helper functions."""
     return [
-        f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')}",
-        f"#define DP_ARGUMENTS {arguments(equation.parameters, 'dp_')}",
+        f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')} DP_NOTES_DECLARED",
+        f"#define DP_ARGUMENTS {arguments(equation.parameters, 'dp_')} DP_NOTES",
         *([text.marked("helpers", with_macros(equation.helpers, (), equation.helpers))] if equation.helpers else []),
     ]
+
+
+def _overflow_of(equation, checked, traps):
+    """How a cell's function fits its value to the type of the cells, and how kernels note an overflow."""
+    lines = [
+        f"#define DP_TRAPS {int(traps)}",
+        f"#define DP_NOTES_DECLARED {', global int *dp_overflow' * traps}",
+        f"#define DP_NOTES {', dp_overflow' * traps}",
+    ]
+    return [*lines, *fits_in_c(equation, checked=checked, traps=traps)]
 
 
 # The cell ---------------------------------------------------------------------------------------------------------
@@ -93,18 +108,26 @@ def _body(equation, checked=False, given=None, *, trapped=False, wraps="values")
             checked=checked,
             given=given,
             wraps=wraps,
+            fitted=equation.cell.fitted and wraps is not None,
         )
-    body = traps.trapped(equation.body, equation.parameters) if trapped else equation.body
+    body = traps_of_c.trapped(equation.body, equation.parameters) if trapped else equation.body
+    if equation.cell.fitted and wraps is not None:
+        body = body if equation.is_expression else traps_of_c.fitted(body)
+        before, after = "return DP_FIT", "DP_FITTED;"
+    else:
+        before, after = "return (", ");"
     body = text.marked("equation", body)
-    return f"return (\n{body}\n);" if equation.is_expression else body
+    return f"{before}\n{body}\n{after}" if equation.is_expression else body
 
 
-def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=False) -> str:
+def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=False, traps=False) -> str:
     """The function of a cell around its statements; `context`: parameters after DP_CONTEXT."""
-    declared = declarations(equation.parameters)
+    declared = f"{declarations(equation.parameters)} DP_NOTES_DECLARED"
     if equation.decisions is not None:
         declared += ", uint *dp_decision"
         body = f"#define decision (*dp_decision)\n{body}\n#undef decision"
+    if traps:
+        declared += ", int *dp_over"
     head = f"inline cell_t {name}({INDICES} DP_CONTEXT{context}{declared})"
     return f"{head}\n{{\n{_with_tables(equation, body, trapped, users=not equation.traced)}\n}}"
 
@@ -137,7 +160,7 @@ def statements(equation, expr: Expr, *, clamped=False, given=None, wraps="values
 def function(equation, head: str, lines: list[str], value: str) -> str:
     """A C function: its head, the equation's parameters, its statements and the value that it returns."""
     inside = _with_tables(equation, "\n".join(text.indent([*lines, f"return {value};"])))
-    return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}"
+    return f"{head}{declarations(equation.parameters)} DP_NOTES_DECLARED)\n{{\n{inside}\n}}"
 
 
 def _left_out(parts):
@@ -153,8 +176,8 @@ def _split_term(equation, clamped):
     if term is None:
         term = Expr("const", (), node.type, 0)
     lines, value = statements(equation, term, clamped=clamped, given={node.args[0]: "dp_k"})
-    head = "inline cell_t dp_split_term(const int i, const int j, const int dp_k, const int n, const int m"
-    found = function(equation, head, lines, value)
+    head = f"inline {node.type} dp_split_term(const int i, const int j, const int dp_k, const int n, const int m"
+    found = f"typedef {node.type} sum_t;\n{function(equation, head, lines, value)}"
     add = f"dp_wrap_add_{node.type}(a, b)"
     return f"#define DP_SUM(a, b) {add}\n{found}" if node.type in LIMITS else found
 
@@ -177,12 +200,13 @@ def _range_and_body(equation, wraps):
         "}",
     ]
     inside = _with_tables(equation, "\n".join(text.indent(lines)))
-    declared = f"{INDICES} DP_CONTEXT{declarations(equation.parameters)}"
+    declared = f"{INDICES} DP_CONTEXT{declarations(equation.parameters)} DP_NOTES_DECLARED"
     head = f"inline {node.type} dp_body(const int dp_k, {INDICES} DP_CONTEXT"
     return [
         f"#define DP_WIDE_TYPE {node.type}",
         f"#define DP_WIDE_START {text.literal_of(neutral(node.data, node.type), node.type)}",
         f"#define DP_WIDE_BETTER {'<' if node.data == 'min' else '>'}",
+        *([f"#define DP_WIDE_ADD dp_wrap_add_{node.type}"] if node.data == "sum" else []),
         f"inline void dp_range(int *dp_lo, int *dp_hi, {declared})\n{{\n{inside}\n}}",
         function(equation, head, *statements(equation, body, given={k: "dp_k"}, wraps=wraps)),
     ]

@@ -27,7 +27,7 @@ NEAR_END, MOST_ALONE = 2, 4
 
 
 @once
-def loops(equation, *, flip: bool) -> str:
+def loops(equation, *, flip: bool, traps: bool = False) -> str:
     """Functions for the rows after the first, in the order of filling (`flip`: the last row comes first).
 
     ``dp_cut`` gives the first column of the right part. ``dp_cell_left`` and ``dp_cell_right`` compute cells of the two
@@ -76,8 +76,8 @@ def loops(equation, *, flip: bool) -> str:
             None if root is None else simplify(replace(root, known), {} if flip else {"i": (1, None)})
             for root in (equation.value, equation.decision)
         )
-        body = text.body_of(value, decision, taken=taken(equation.parameters))
-        parts.append(cell_function(equation, body, name=name))
+        body = text.body_of(value, decision, taken=taken(equation.parameters), fitted=equation.cell.fitted)
+        parts.append(cell_function(equation, body, name=name, traps=traps))
     return "\n".join(parts)
 
 
@@ -148,7 +148,7 @@ class Held:
 
 
 @once
-def held(equation, *, flip: bool) -> Held | None:
+def held(equation, *, flip: bool, traps: bool = False) -> Held | None:
     """The pieces of an equation whose operators are all cheap; None for others.
 
     Both sides of every branch are evaluated, so the memory of all cells that the equation names must be readable.
@@ -161,7 +161,7 @@ def held(equation, *, flip: bool) -> Held | None:
     for load in walk(value, decision):
         if load.op == "load":
             names[load] = f"dp_held{len(names)}"
-    body = straight(value, decision, names, row=True)
+    body = straight(value, decision, names, row=True, fitted=equation.cell.fitted)
     if not body or any(depends_on(load, NOT_OF_A_ROW) for load in names):
         return None
     context = "".join(f", const {load.type} {name}" for load, name in names.items())
@@ -176,6 +176,6 @@ def held(equation, *, flip: bool) -> Held | None:
     functions += [
         "#undef DP_CONTEXT",
         f"#define DP_CONTEXT DP_ROW_CONTEXT{context}",
-        cell_function(equation, body, name="dp_cell_held"),
+        cell_function(equation, body, name="dp_cell_held", traps=traps),
     ]
     return Held("\n".join(functions), tuple(load.type for load in names))

@@ -22,7 +22,7 @@ LATER = {"i": (1, None), "j": (1, None)}
 #: Operators that cost no more than a branch, and the most nodes of an equation that is computed without branches.
 CHEAP = frozenset(
     "const i j n m parameter cell where and or not neg min max cast which_min which_max add sub mul "
-    "lt le gt ge eq ne bitand bitor bitxor bitnot shl shr".split()
+    "record lt le gt ge eq ne bitand bitor bitxor bitnot shl shr".split()
 )
 MOST_NODES = 60
 
@@ -62,7 +62,7 @@ def once(function):
 
 
 @once
-def held(equation, *, inner: bool) -> Held | None:
+def held(equation, *, inner: bool, traps: bool = False) -> Held | None:
     """The pieces of a traced equation, or of a simple one in C; None if the cell itself must read an element.
 
     `inner`: the first row and column are numbered 0.
@@ -73,7 +73,7 @@ def held(equation, *, inner: bool) -> Held | None:
     loads = [p for p in walk(*equation.roots) if p.op == "load"]
     if any(depends_on(load, NOT_HELD) for load in loads):
         return None
-    names, functions, kinds = {}, [], []
+    names, functions, kinds, fitted = {}, [], [], equation.cell.fitted
     for number, load in enumerate(loads):
         names[load] = f"dp_held{number}"
         head = f"inline {load.type} dp_load{number}({INDICES}"
@@ -87,20 +87,22 @@ def held(equation, *, inner: bool) -> Held | None:
         value, decision = (
             None if root is None else simplify(root, known) for root in (equation.value, equation.decision)
         )
-        body = straight(value, decision, names) or text.body_of(
-            value, decision, taken=taken(equation.parameters), given=names
+        body = straight(value, decision, names, fitted=fitted) or text.body_of(
+            value, decision, taken=taken(equation.parameters), given=names, fitted=fitted
         )
-        cells.append(cell_function(equation, body, name=name))
+        cells.append(cell_function(equation, body, name=name, traps=traps))
     return Held("\n".join(functions), "\n".join(cells), tuple(kinds))
 
 
-def straight(value, decision, names, *, row=False) -> str:
+def straight(value, decision, names, *, row=False, fitted=False) -> str:
     """The statements of a cell without branches; empty if that would evaluate too many unused values.
 
     No parameter is read here, so both sides of a choice may be evaluated: work-items do not diverge.
 
     `row`: cells are in earlier rows, in a column that does not depend on other cells, and each is read once. Else they
     are near, in registers or local memory.
+
+    `fitted`: the value is fitted to the type of the cells.
     """
     parts, lines, known = {}, [], dict(names)
     exact = indices_of(*(root for root in (value, decision) if root is not None))
@@ -120,21 +122,26 @@ def straight(value, decision, names, *, row=False) -> str:
     if len(parts) > MOST_NODES or not pairs or told or any(p.op not in CHEAP for p in parts):
         return ""
     for part, number in parts.items():
-        if part.op in text.LEAVES:
+        if part.op == "record":
+            known[part] = f"dp_v{number}"
+            lines.append(f"cell_t dp_v{number};")
+            for (field, wider), arg in zip(part.data, part.args):
+                lines.append(f"dp_v{number}.{field} = {text.fit(known[arg], field, wider)};")
+        elif part.op in text.LEAVES:
             known[part] = text.Writer((part,)).write(part, text.Block())[0]
         elif part.op == "cell" and not row:
             down, right = (offset(at, axis) for at, axis in zip(part.args, "ij"))
-            known[part] = f"M(i + ({down}), j + ({right}))"
+            known[part] = text.read_in_c(part, f"i + ({down}), j + ({right})")[0]
         else:
             if part.op == "cell":
-                made = f"M(i + ({offset(part.args[0], 'i')}), {known[part.args[1]]})"
+                made = text.read_in_c(part, f"i + ({offset(part.args[0], 'i')}), {known[part.args[1]]}")[0]
             else:
                 made = expression_of(part, [known[arg] for arg in part.args], exact)
             known[part] = f"dp_v{number}"
             lines.append(f"const {part.type} dp_v{number} = {made};")
     if decision is not None:
         lines.append(f"decision = {known[decision]};")
-    return "\n".join([*lines, f"return {known[value]};"])
+    return "\n".join([*lines, f"return {text.fit(known[value], '', fitted and value.op != 'record')};"])
 
 
 def expression_of(part, args, exact):

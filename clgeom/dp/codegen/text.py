@@ -140,7 +140,7 @@ class Writer:
         if op in LEAVES:
             return (op if op in ("i", "j", "n", "m") else part.data), ATOM
         if op == "cell":
-            return f"M({', '.join(self.write(a, block)[0] for a in args)})", ATOM
+            return read_in_c(part, ", ".join(self.write(a, block)[0] for a in args))
         if op == "load":
             return self.load(part, block), ATOM
         if op == "where":
@@ -177,6 +177,13 @@ class Writer:
         if op in ("not", "bitnot"):
             symbol = "!" if op == "not" else "~"
             return f"{symbol}{self.inside(args[0], block, UNARY)}", UNARY
+        if op == "record":
+            name = self.name("cell")
+            block.lines.append(f"cell_t {name};")
+            for (field, fitted), arg in zip(part.data, args):
+                made = self.write(arg, block)[0]
+                block.lines.append(f"{name}.{field} = {fit(made, field, fitted and self.wraps is not None)};")
+            return name, ATOM
         if op == "cast":
             inside = self.write(args[0], block)[0]
             if self.checked and narrows(part):
@@ -336,6 +343,13 @@ def cast_in_c(part, value) -> str:
     return f"({part.type})({value})"
 
 
+def read_in_c(part, where) -> tuple[str, int]:
+    """(text, precedence) of a read of a cell; its own type may be narrower, see `Expr.data`."""
+    wider = part.type == "long" and part.data is not None
+    read = f"M({where}){f'.{part.data}' if part.data else ''}"
+    return (f"(long){read}", UNARY) if wider else (read, ATOM)
+
+
 def wrapped(part, args) -> str:
     """Integer arithmetic in C that wraps around."""
     return f"dp_wrap_{part.op}_{part.type}({', '.join(args)})"
@@ -429,7 +443,9 @@ def literal_of(value, type) -> str:
     return text + ("f" if type == "float" else "")
 
 
-def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values") -> str:
+def body_of(
+    value: Expr, decision: Expr | None, *, taken, checked=False, given=None, wraps="values", fitted=False
+) -> str:
     """The statements of a cell's function: they return the value, and set `decision` if there is one."""
     roots = tuple(e for e in (value, decision) if e is not None)
     writer = Writer(roots, taken=taken, checked=checked, given=given, wraps=wraps)
@@ -439,4 +455,10 @@ def body_of(value: Expr, decision: Expr | None, *, taken, checked=False, given=N
     else:
         text, which = writer.write_both(value, decision, block)
         block.lines.append(f"decision = {which};")
-    return "\n".join([*block.lines, f"return {text};"])
+    return "\n".join([*block.lines, f"return {fit(text, '', fitted and value.op != 'record')};"])
+
+
+def fit(value: str, field: str, fitted: bool) -> str:
+    """A value in the type of the cells, or of a field of them; `fitted`: its own type is wider."""
+    stem = f"_{field}" if field else ""
+    return f"DP_FIT{stem} {value} DP_FITTED{stem}" if fitted else value

@@ -1,11 +1,11 @@
-"""Cells that are a minimum or maximum over many: the reduction that a work-group can compute together."""
+"""Cells that are a minimum, a maximum or a sum over many: the reduction that a work-group can compute together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from clgeom.dp.language.nodes import loop_of, walk
-from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.trace import LIMITS, Expr
 
 YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
 
@@ -17,7 +17,7 @@ class Wide:
     Attributes
     ----------
     node : Expr
-        The reduction, of kind "min" or "max".
+        The reduction, of kind "min" or "max", or a "sum" of integers, whose order does not matter.
     twins : tuple of Expr
         The reduction and the reduction of its index; the kernel passes both to the cell's function.
     need : Expr
@@ -34,7 +34,7 @@ def wide_of(*roots: Expr) -> Wide | None:
     found = [part for part in walk(*roots) if part.op in ("reduce", "argreduce")]
     inner = {id(below) for part in found for below in walk(part) if below is not part}
     twins = tuple(part for part in found if id(part) not in inner)
-    nodes = [part for part in twins if part.op == "reduce" and part.data in ("min", "max")]
+    nodes = [part for part in twins if part.op == "reduce" and (part.data != "sum" or part.type in LIMITS)]
     if len(nodes) != 1 or len(nodes[0].args) > 4:
         return None
     if any(loop_of(part) != loop_of(nodes[0]) for part in twins):

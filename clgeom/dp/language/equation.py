@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, overload
@@ -14,12 +15,14 @@ from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, users_c
+from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
 from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk, with_own_indices
 from clgeom.dp.language.parameters import Parameter, annotated, parameters_of
-from clgeom.dp.language.trace import CELL_TYPES, Expr
+from clgeom.dp.language.returned import parts_of
+from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
-from clgeom.runtime.typing import DTypeLike
+from clgeom.runtime.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
 NOT_PICKLED = (
@@ -29,11 +32,15 @@ NOT_PICKLED = (
     "wide",
     "_texts",
     "_twin",
+    "_banded",
     "_kept_to",
     "_pieces",
     "_work",
     "_inside",
     "_indices",
+    "_sweeps",
+    "_fits",
+    "_overflows",
 )
 
 
@@ -46,8 +53,14 @@ class Equation:
         OpenCL C: an expression, or statements with ``return``, that read cells as ``M(a, b)``. Or a Python function
         ``f(M, i, j, *parameters)`` whose operators are traced: ``M[a, b]``, arithmetic, comparisons, ``& | ~``,
         `where`, `minimum`, `min_over` and their like. Base cases are part of the equation.
-    dtype : {"int32", "int64", "float32", "float64"}
-        Type of the cells.
+    dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32"}
+        Type of the cells. Narrow cells take less memory, and tables of them are filled sooner where memory limits.
+        A dictionary of types by name, or a structured type of NumPy, for cells with several values: fields, which a
+        traced function reads as ``M.X[i - 1, j]``. It returns a dictionary or a tuple of their values.
+    overflow : {"wrap", "trap", "saturate"}, optional
+        What becomes of the value of a cell beyond an integer type: it wraps around, it ends the fill with an
+        `IntegerOverflow` that names the first such cell, or it becomes the nearest value of the type. By default int32
+        and int64 wrap around, and other types trap. int64 can only wrap around.
     parameters : dict of str, optional
         The data that the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]"
         (a table), of the types int8 to int64, uint8, uint16, float32, float64. A traced function may annotate them. In
@@ -60,7 +73,8 @@ class Equation:
         undeclared reads on the device.
     decisions : int or "index", optional
         The equation also returns the choice behind its value: a number below this count, or an index ("index"). A
-        traced function returns (value, choice); C sets ``decision``. The count of `which_min` and `which_max`, and
+        traced function returns (value, choice); C sets ``decision``. Of cells with fields, the choices of all fields
+        may be a dictionary, too, see `places`. The count of `which_min` and `which_max`, and
         "index" for `argmin_over` and `argmax_over`, are found without this parameter.
     helpers : str
         OpenCL C functions that the C text calls.
@@ -76,6 +90,8 @@ class Equation:
         The dependences: the cells that the equation reads.
     reach_proven : bool
         Whether the dependences follow from the equation itself.
+    places : dict or None
+        Where each field has a choice: (place, count) of the digit ``choice // place % count`` by the name of the field.
     loops : bool
         Whether the work of a cell grows with the table.
 
@@ -107,10 +123,13 @@ class Equation:
     """
 
     dtype: np.dtype[Any]
+    overflow: str
+    cell: CellType | RecordType
     parameters: Mapping[str, Parameter]
     pattern: str | None
     reach: dependences.Near | dependences.Row | dependences.Split | dependences.Far
     decisions: int | str | None
+    places: Mapping[str, tuple[int, int]] | None
     name: str
     value: Expr | None
     decision: Expr | None
@@ -127,6 +146,7 @@ class Equation:
         what: str | Callable[..., Any],
         *,
         dtype: DTypeLike = "int32",
+        overflow: Literal["wrap", "trap", "saturate"] | None = None,
         parameters: Mapping[str, Any] | None = None,
         pattern: str | None = None,
         reach: dependences.Near | dependences.Row | dependences.Far | None = None,
@@ -134,10 +154,13 @@ class Equation:
         helpers: str = "",
         name: str | None = None,
     ) -> None:
-        self.dtype = _cell_dtype(dtype)
+        self.cell = cell_type_of(dtype, overflow)
+        self.dtype, self.overflow = self.cell.dtype, self.cell.overflow
         self.pattern = pattern_name(pattern, caller="Equation")
         self.traced, self.helpers = callable(what), helpers
-        self.value = self.decision = None
+        self.value = self.decision = self.places = None
+        if self.cell.fields and not self.traced:
+            raise InvalidInput("Cells with fields need an equation in Python. Got OpenCL C instead.")
         self._texts: dict = {}
         if self.traced:
             self.name = name or getattr(what, "__name__", "equation")
@@ -163,7 +186,7 @@ class Equation:
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
-        return f"<Equation {self.name}({inside}) -> {self.dtype.name}, {self.pattern or 'no pattern'}, {self.reach}>"
+        return f"<Equation {self.name}({inside}) -> {self.cell.name}, {self.pattern or 'no pattern'}, {self.reach}>"
 
     def __getstate__(self) -> dict[str, Any]:  # read-only views and deep graphs cannot be pickled
         state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
@@ -199,21 +222,10 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(CELL_TYPES[self.dtype.name]).active() as traced, trace.refused_by_python():
+        with trace.Trace(self.cell.type).active(), trace.refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
-            result = function(trace.Cells(), i, j, *map(self._argument, given[3:]))
-            value, decision = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
-            value = trace.number(value)
-            if value.type != traced.cell:
-                if traced.cell in trace.LIMITS and value.type in ("float", "double"):
-                    raise InvalidInput(
-                        f"{self.name} returns {value.type} values, and its cells are {self.dtype.name}: use dp.cast."
-                    )
-                value = trace.convert(value, traced.cell)
-            if decision is not None:
-                decision = trace.number(decision)
-                if decision.type not in trace.LIMITS:
-                    raise InvalidInput(f"The choice that {self.name} returns must be an integer.")
+            result = function(trace.Cells(self.cell), i, j, *map(self._argument, given[3:]))
+            value, decision, self.places = parts_of(result, self, _count)
         deep = depth(value, decision)
         if deep > trace.MOST_DEEP:
             raise InvalidInput(
@@ -240,6 +252,8 @@ class Equation:
             decisions = int(decisions)
         if self.traced and decisions is not None and self.decision is None:
             raise InvalidInput(f"{self.name} must return (value, choice), since 'decisions' is given.")
+        if self.places is not None and decisions is None:
+            decisions = max(math.prod(count for _, count in self.places.values()), 2)
         if self.decision is not None and decisions is None:
             decisions = _count(self.decision)
             if decisions is None:
@@ -299,6 +313,7 @@ class Equation:
         clamped: bool = False,
         wide: bool = False,
         wraps: bool = False,
+        traps: bool = False,
     ) -> str:
         """The text that a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
@@ -327,8 +342,11 @@ class Equation:
             range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
         wraps : bool
             Indices and conditions of a traced equation may go beyond their type, see `Job.wraps`.
+        traps : bool
+            `dp_cell` sets an int, its last argument DP_OVER(&over), if the value of a cell goes beyond its type, and
+            kernels note the cell (dp/dp_overflow.h).
         """
-        key = (checked, trapped, split, clamped, wide, wraps)
+        key = (checked, trapped, split, clamped, wide, wraps, traps)
         if key not in self._texts:
             with trace.deep_enough(self.name):
                 self._texts[key] = cell.kernel_text(
@@ -339,8 +357,25 @@ class Equation:
                     clamped=clamped,
                     wide=wide,
                     wraps="all" if wraps else "values",
+                    traps=traps,
                 )
         return self._texts[key]
+
+    def release(self, device: DeviceLike = None) -> None:
+        """Drop the programs that fills of this equation have built in a session; another fill builds them again.
+
+        A session drops the oldest programs of equations by itself when it has more than a hundred. Equations with the
+        same text share their programs.
+
+        Parameters
+        ----------
+        device : str, pyopencl.Device or Session, optional
+        """
+        from clgeom.runtime.build import release
+        from clgeom.runtime.device import as_session
+
+        for text in self._texts.values():
+            release(as_session(device), text)
 
     def recovery(self, body: str, resumed: bool) -> str:
         """The text that `Table.recover` includes: the user's function as ``dp_recover``. `resumed`: it has a
@@ -354,6 +389,7 @@ def equation(function: Callable[..., Any]) -> Equation: ...
 def equation(
     *,
     dtype: DTypeLike = ...,
+    overflow: Literal["wrap", "trap", "saturate"] | None = ...,
     parameters: Mapping[str, Any] | None = ...,
     pattern: str | None = ...,
     reach: dependences.Near | dependences.Row | dependences.Far | None = ...,
@@ -387,18 +423,6 @@ def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 # Arguments, and counts of choices ---------------------------------------------------------------------------------
-
-
-def _cell_dtype(dtype) -> np.dtype:
-    try:
-        found = np.dtype(dtype).newbyteorder("=")
-    except (TypeError, ValueError):
-        found = None
-    if found is None or found.name not in CELL_TYPES:
-        raise InvalidInput(
-            f"The 'dtype' parameter of Equation must be one of {', '.join(CELL_TYPES)}. Got {dtype!r} instead."
-        )
-    return found
 
 
 def _count(decision: Expr):

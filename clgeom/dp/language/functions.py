@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 import numpy as np
@@ -21,6 +21,7 @@ from clgeom.dp.language.trace import (
     mistake,
     node,
     number,
+    shared_index,
     widest,
 )
 from clgeom.runtime.typing import DTypeLike
@@ -30,15 +31,17 @@ from clgeom.runtime.typing import DTypeLike
 def where(condition_: Operand, a: Operand, b: Operand) -> Expr: ...
 @overload
 def where(condition_: Operand, a: tuple[Operand, ...], b: tuple[Operand, ...]) -> tuple[Expr, ...]: ...
+@overload
+def where(condition_: Operand, a: Mapping[str, Operand], b: Mapping[str, Operand]) -> dict[str, Expr]: ...
 def where(condition_: Operand, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`. The other side is not evaluated, so it may read outside the table.
 
-    `a` and `b` may be pairs of a value and its choice.
+    `a` and `b` may be tuples, such as pairs of a value and its choice, or dictionaries of values by field.
 
     Parameters
     ----------
     condition_ : Expr or bool
-    a, b : Expr or number, or pairs of them
+    a, b : Expr or number, or tuples or dictionaries of them
 
     Examples
     --------
@@ -51,6 +54,8 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
     """
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
         return tuple(where(condition_, x, y) for x, y in zip(a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b):
+        return {name: where(condition_, a[name], b[name]) for name in a}
     c = condition(condition_)
     a, b = alike((a, b))
     if c.op == "const":
@@ -365,15 +370,17 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
 
 
 def _over(op, kind, k, lo, hi, expr, empty=None):
+    lo, hi = as_index(lo, "a reduction"), as_index(hi, "a reduction")
     if isinstance(k, str):
         if not callable(expr):
             raise mistake("With a name for the index, the expression must be a function of it: lambda k: ...")
-        k = index(k)
-    if callable(expr):
+        with shared_index(index(k), lo, hi) as k:
+            expr = expr(k)
+    elif callable(expr):
         expr = expr(k)
     if not isinstance(k, Expr) or k.op != "index":
         raise mistake("The first argument must be an index, from dp.index('k'), or a name.")
-    lo, hi, body = as_index(lo, "a reduction"), as_index(hi, "a reduction"), number(expr)
+    body = number(expr)
     if body.op == "const" and cell_type() is not None:
         body = convert(body, cell_type())
     if empty is None:

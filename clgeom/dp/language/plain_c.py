@@ -48,7 +48,7 @@ def nodes_of(equation):
 
 def as_traced(equation):
     """A twin of an equation in C that has nodes; None if the text is not a simple one."""
-    if equation.dtype.name != "int32" or equation.decisions is not None or equation.helpers:
+    if equation.cell.type != "int" or equation.decisions is not None or equation.helpers:
         return None
     body = f"return {equation.body};" if equation.is_expression else equation.body
     try:

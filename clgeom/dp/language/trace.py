@@ -41,6 +41,7 @@ class Trace:
 
     def __init__(self, cell: str):
         self.cell, self.nodes = cell, {}
+        self.indices, self.depth = {}, 0  # of reductions; how many are open, one inside the other
 
     @contextlib.contextmanager
     def active(self):
@@ -64,12 +65,14 @@ class Expr:
     ----------
     op : str
         const i j n m index parameter load cell · add sub mul div floordiv mod neg abs sqrt · lt le gt ge eq ne ·
-        and or not · bitand bitor bitxor bitnot shl shr · where min max which_min which_max cast · reduce argreduce
+        and or not · bitand bitor bitxor bitnot shl shr · where min max which_min which_max cast · reduce argreduce ·
+        record
     args : tuple of Expr
     type : str
-        One of TYPES.
+        One of TYPES, or "record".
     data : object
-        The value of a constant, the name of a parameter or index, the kind of a reduction ("min", "max", "sum").
+        The value of a constant, the name of a parameter or index, the kind of a reduction ("min", "max", "sum"); "" of
+        a cell whose own type is narrower, or its field; the fields of a record, and whether they are narrower.
     """
 
     __slots__ = ("op", "args", "type", "data")
@@ -204,15 +207,42 @@ Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 
 
 class Cells:
-    """`M` in a traced function: ``M[a, b]`` reads a cell."""
+    """`M` in a traced function: ``M[a, b]`` reads a cell, and ``M.X[a, b]`` the field X of a cell that has fields."""
+
+    def __init__(self, cell=None):
+        self._cell = cell  # the type of the cells; None for int
 
     def __getitem__(self, where):
-        if not isinstance(where, tuple) or len(where) != 2:
-            raise mistake("M takes a row and a column: M[i - 1, j].")
-        return node("cell", *(as_index(w, "M") for w in where), type=cell_type())
+        if self._cell is not None and self._cell.fields:
+            raise mistake(
+                f"Cells have the fields {', '.join(self._cell.fields)}: read M.{next(iter(self._cell.fields))}[i, j]."
+            )
+        return read(where, "M", cell_type(), "" if self._cell is not None and self._cell.fitted else None)
 
-    def __setitem__(self, where, value):
-        raise mistake("An equation returns the value of its cell, and writes no other: M can only be read.")
+    def __getattr__(self, name):
+        fields = self._cell.fields if self._cell is not None else {}
+        if name.startswith("__") or not fields:
+            raise AttributeError(f"cells have no {name!r}")
+        if name not in fields:
+            raise mistake(f"Cells have the fields {', '.join(fields)}. Got {name!r} instead.")
+        return FieldCells(name, fields[name].type)
+
+
+class FieldCells:
+    """A field of `M` in a traced function: ``M.X[a, b]``."""
+
+    def __init__(self, name, type):
+        self.name, self.type = name, type
+
+    def __getitem__(self, where):
+        return read(where, f"M.{self.name}", self.type, self.name)
+
+
+def read(where, what, type, data) -> Expr:
+    """The node that reads a cell, or a field of it."""
+    if not isinstance(where, tuple) or len(where) != 2:
+        raise mistake(f"{what} takes a row and a column: {what}[i - 1, j].")
+    return node("cell", *(as_index(w, what) for w in where), type=type, data=data)
 
 
 class Values:
@@ -262,7 +292,9 @@ REFUSED = {
 for _names, _message in REFUSED.items():
     for _name in _names.split():
         setattr(Expr, f"__{_name}__", _refusal(_message))
-Cells.__call__ = _refusal("M takes square brackets in Python: M[i - 1, j].")
+for _cells in (Cells, FieldCells):
+    _cells.__call__ = _refusal("M takes square brackets in Python: M[i - 1, j].")
+    _cells.__setitem__ = _refusal("An equation returns the value of its cell, and writes no other: M can only be read.")
 
 
 # Making nodes ---------------------------------------------------------------------------------------------------
@@ -297,7 +329,7 @@ def refused_by_python():
     try:
         yield
     except TypeError as error:
-        names = [kind.__name__ for kind in (Expr, Cells, Values)]
+        names = [kind.__name__ for kind in (Expr, Cells, FieldCells, Values)]
         if not any(f"'{name}'" in str(error) or f" {name} " in str(error) for name in names):
             raise
         at, line = error.__traceback__, None
@@ -328,6 +360,21 @@ def node(op, *args, type=None, data=None) -> Expr:
             )
         found = trace.nodes[key] = Expr(op, args, type, data)
     return found
+
+
+@contextlib.contextmanager
+def shared_index(new, lo, hi) -> Iterator[Expr]:
+    """The index of a reduction over lo <= k < hi: the same one, of this name, for all that are equally deep inside
+    others, so that a minimum and the index where it is are one loop."""
+    trace = _trace.get()
+    if trace is None:
+        yield new
+        return
+    trace.depth += 1
+    try:
+        yield trace.indices.setdefault((new.data, lo, hi, trace.depth), new)
+    finally:
+        trace.depth -= 1
 
 
 def widest(args) -> str:

@@ -205,7 +205,7 @@ class Rows:
             self.buffers["reaches"] = launch.allocate(job.session, reaches.nbytes)
             launch.write(job.session, self.buffers["reaches"], reaches)
         self.last_slot = 0
-        self.params = {**job.params, "equation": job.equation.text(), "flip_rows": flip, "bits": self.bits}
+        self.params = {**job.params, "equation": job.text(), "flip_rows": flip, "bits": self.bits}
 
     def slots(self, parts: Launches):
         """Slots of the row that each launch reads and of the last one that it fills: in the table, or in two rows."""
@@ -238,7 +238,7 @@ class Rows:
         parts = (
             Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards, max(most // m, 1))
         )
-        held, slots = cuts.held(self.job.equation, flip=self.flip), self.slots(parts)
+        held, slots = cuts.held(self.job.equation, flip=self.flip, traps=self.job.traps), self.slots(parts)
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
         for begin, end in zip([0, *changes.tolist()], [*changes.tolist(), len(parts.row)]):
@@ -268,7 +268,7 @@ class Rows:
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
         core = min(core, max(alone // ALIGN * ALIGN, ALIGN))
         margin = core // MARGIN
-        loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip)
+        loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip, traps=job.traps)
         rate = CELLS_PER_SECOND[0 if loops else 1]
         far = int(((self.left > margin) | (self.right > margin)).sum())
         sums = [int(np.minimum(side, m).sum()) for side in (self.left, self.right)]

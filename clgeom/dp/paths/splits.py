@@ -16,8 +16,8 @@ from clgeom.dp.analysis.sums import affine, range_of
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen.text import literal_of
 from clgeom.dp.job import Job
-from clgeom.dp.language.nodes import walk
-from clgeom.dp.language.trace import CELL_TYPES, neutral
+from clgeom.dp.language.nodes import NUMPY, walk
+from clgeom.dp.language.trace import neutral
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.runtime import launch
@@ -119,7 +119,7 @@ def applies(job: Job) -> bool:
     frame, reach = Frame.of(job), job.equation.reach
     if frame is None or reach.outer or not job.whole or job.layout not in (None, frame.layout):
         return False
-    if reach.node.type != CELL_TYPES[job.equation.dtype.name]:
+    if reach.node.type != job.equation.cell.type:
         return False
     if frame.first + frame.right < 1 or frame.last + frame.left > 0:
         return False  # a split reads its own row or column, or beyond
@@ -154,7 +154,7 @@ def shapes_of(job: Job):
 
 def finish_bytes(job: Job, tile: int, finish) -> int:
     """Bytes of local memory that `split_finish` needs with both triangles beside a tile."""
-    itemsize = job.equation.dtype.itemsize
+    itemsize = np.dtype(NUMPY[job.equation.reach.node.type]).itemsize
     return 2 * tile * (tile + 1) * itemsize + max(finish.wg_size, tile) * (itemsize + 4)
 
 
@@ -177,7 +177,7 @@ def fill(job: Job) -> Filled:
     cells, memory = (np.int32(n), np.int32(m)), ("table", np.int32(frame.pitch))
     common = {
         **job.params,
-        "equation": equation.text(split=True, clamped=leaves_parameters(job, frame)),
+        "equation": job.text(split=True, clamped=leaves_parameters(job, frame)),
         "turned": frame.turned,
         "start": literal_of(neutral(reach.op, reach.node.type), reach.node.type),
         "first": frame.first,
@@ -197,7 +197,7 @@ def fill(job: Job) -> Filled:
     near = frame.tight and (finish.variant == "serial" or finish_bytes(job, tile, finish) <= room)
     diagonals = diagonals_of(job, frame.shape, tile, finish.variant == "serial")
     most = max(tiles * max(parts, 1) for tiles, parts in diagonals)
-    best = Scratch("best_of", dtype, most * tile * tile)
+    best = Scratch("best_of", np.dtype(NUMPY[reach.node.type]), most * tile * tile)
     ks = Scratch("k_of", np.dtype(np.int32), most * tile * tile if track else 1)
     policy, groups = select(session.profile, EMPTY, dtype, n * m), min(n, 8 * session.profile.compute_units)
     rows = np.arange(0, n, max(most_cells(job, rate=RATE) // m, 1))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clgeom.dp.analysis.dependences import Near, Row
+from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
 from clgeom.dp.job import Job
 from clgeom.dp.patterns import Pattern
@@ -66,9 +67,13 @@ def fill(job: Job) -> Filled:
     if ring:
         buffer = launch.allocate(job.session, ring * width * dtype.itemsize)
         store = CellStore(job.session, (buffer,), dtype, job.shape, layout)
-        launch.fill(job.session, buffer, dtype.type(0), ring * width)
+        launch.fill(job.session, buffer, np.uint8(0), ring * width * dtype.itemsize)
+        if job.initial is not None:
+            _bring_lines(job, buffer, ring, width)
     else:
         store = new_store(job.session, dtype, job.shape, layout, zero=not job.whole)
+        if job.initial is not None:
+            job.initial.write(job, store)
     decisions = None
     if job.equation.decisions is not None and job.keep in ("table", "decisions"):
         decisions = _new_decisions(job, layout)
@@ -103,10 +108,23 @@ def _new_decisions(job: Job, layout):
     return new_store(job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of choices")
 
 
+def _bring_lines(job: Job, buffer, ring, width) -> None:
+    """Write the last lines that are given to the memory of a fill that holds only a few lines."""
+    size = job.equation.dtype.itemsize
+    for stage in range(max(job.initial.first, job.start - ring + 1), job.start):
+        number = job.stages - 1 - stage if job.pattern.reverse else stage
+        line = job.initial.line(job, stage)
+        given = launch.allocate(job.session, line.nbytes)
+        launch.write(job.session, given, line)
+        launch.copy(job.session, given, buffer, width * size, at=number % ring * width * size)
+
+
 def ring_of(job: Job) -> int:
     """Number of lines in memory when the table need not be kept; 0 for all of them."""
     reach, pattern = job.equation.reach, job.pattern
     if job.keep == "table" or job.check or not job.equation.reach_proven:
+        return 0
+    if job.initial is not None and pattern.kind not in ("rows", "columns"):
         return 0
     profile = job.session.profile
     if profile.is_cpu and job.shape[0] * job.shape[1] * job.equation.dtype.itemsize <= profile.max_alloc_bytes // 8:
@@ -150,7 +168,7 @@ def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
         here = step
         if wide:
             params = {name: value for name, value in step.params.items() if name != "checked"}
-            params["equation"] = job.equation.text(wide=True, wraps=job.wraps)
+            params["equation"] = job.text(wide=True, wraps=job.wraps)
             here = replace(step, kernel=WIDE, policy=group, params=params)
         planned = launches(job, group if wide else policy, begin, end, wide=wide)
         parts.append(Series(here, whole.indices, planned.numbers, planned.groups))
@@ -174,14 +192,14 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
     checked = "trial" if trial else job.check
     params = {
         **job.params,
-        "cell": c_name(job.equation.dtype),
+        "cell": job.equation.cell.in_c,
         "kind": job.pattern.kind,
         "reverse": job.pattern.reverse,
         "layout": store.layout,
         "ring": ring,
         "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
         **_chunking(store, "chunks", "shift"),
-        "equation": job.equation.text(checked=checked, trapped=trapped, wraps=job.wraps),
+        "equation": job.text(checked=checked, trapped=trapped, wraps=job.wraps),
         "checked": 2 if trial else int(job.check),
     }
     if "dp_divide" in params["equation"]:
@@ -200,13 +218,13 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
     if kept is not None:
         args += [kept, np.int32(job.pattern.last(n, m))]
         buffers["kept"] = launch.allocate(job.session, kept.nbytes)
-        launch.fill(job.session, buffers["kept"], kept.dtype.type(0), kept.count)
+        launch.fill(job.session, buffers["kept"], np.uint8(0), kept.nbytes)
     args += [np.int32(n), np.int32(m)]
     indices = tuple(range(len(args), len(args) + 4))
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
     if checked:
-        args += [np.int32(job.start), np.int32(1), np.int32(-1), faults]
+        args += [np.int32(job.known_from), np.int32(1), np.int32(-1), faults]
         buffers["faults"] = launch.allocate(job.session, faults.nbytes)
         launch.write(job.session, buffers["faults"], NO_FAULT)
     moved = 2 * n * m * job.equation.dtype.itemsize
@@ -350,17 +368,17 @@ def _of_size(job: Job, size) -> str:
 def fault(job: Job, cell, kind, a, b):
     """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
     name, pattern = job.equation.name, job.pattern
-    where = f"Cell {cell} of {name}"
+    where, given = f"Cell {cell} of {name}", "filled" if job.initial is None else "given"
     if kind in (RANGE, PATTERN, START):
         reason = {
             RANGE: f"which is outside the table of {job.shape[0]} x {job.shape[1]}",
             PATTERN: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
-            START: f"which is before the first stage filled (start={job.start})",
+            START: f"which is before the first stage {given} (start={job.start})",
         }[kind]
         error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.")
         error.cell, error.read = cell, (a, b)
     elif kind == OVERFLOW:
-        error = IntegerOverflow(f"{where} goes beyond {job.equation.dtype.name}.")
+        error = overflow_of(job, cell)
     elif kind == INDEX:
         error = InvalidInput(f"{where} reads {_of_size(job, b)} at index {a}, and its size there is {b}.")
     elif kind == DIVISION:

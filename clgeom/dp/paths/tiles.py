@@ -6,10 +6,12 @@ kept costs no memory but two rows and a few columns, and one that is kept is wri
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.dp.analysis.bands import OUTSIDE
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import pieces
@@ -20,7 +22,6 @@ from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn
 from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
 from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import TilePolicy, ceil_div
 from clgeom.runtime.tuning import select
@@ -34,8 +35,14 @@ PITCH = 16
 WRITERS = 64
 #: How much faster tiles are than cell by cell, see `work.OPERATIONS`.
 RATE = 8
+#: Least items of a group and least steps of a tile in a narrow band.
+LEAST_GROUP, LEAST_STEPS = 32, 16
+#: Cells outside a band that are copied at once.
+FILLED = 1 << 20
 #: Local memory that is left to the compiler.
 SPARE_BYTES = 512
+#: Most sweeps that an equation keeps, so that fills of small tables do not compute them again.
+MOST_KEPT = 16
 
 
 def flips_of(offsets, wanted=(False, False)):
@@ -88,16 +95,28 @@ class Sweep:
     itemsize: int
     bits: int
     table: bool
+    record: bool = False
     together: int = 1 << 30
+    band: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, job: Job, flips) -> Sweep | None:
-        """The sweep of a job, None when its dependence offsets are too large for a block."""
+        """The sweep of a job, None when its dependence offsets are too large for a block. Kept by the equation."""
+        policy = select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
+        key = job.shape, flips, job.keep, policy, job.session.profile, job.band
+        kept = job.equation.__dict__.setdefault("_sweeps", {})
+        if key not in kept:
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+            kept[key] = cls._of(job, flips, policy)
+        return kept[key]
+
+    @classmethod
+    def _of(cls, job, flips, policy):
         n, m = job.shape
         reach = job.equation.reach
         offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
         bits = bits_of(job)
-        policy = select(job.session.profile, KERNEL, job.equation.dtype, n * m)
         if policy.wg_size == 1:
             policy = replace(policy, variant="serial")  # groups of one work-item have nothing to hand to each other
         if bits or job.keep == "table":
@@ -112,6 +131,9 @@ class Sweep:
             if max(rows, columns) > 8 or bits * columns > 64:
                 return None
             policy = replace(policy, block_rows=rows, block_columns=columns)
+        band = _band_of(job, flips)
+        if band is not None:
+            policy = _narrowed(policy, band[1] - band[0] + 1)
         strip = policy.wg_size * policy.block_rows * policy.steps * policy.block_columns  # cells
         most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
         policy = replace(policy, strips=min(policy.strips, max(alone // strip, 1)))
@@ -124,16 +146,23 @@ class Sweep:
             job.equation.dtype.itemsize,
             bits,
             job.keep == "table",
+            bool(job.equation.cell.fields),
             together,
+            band,
         )
 
-    @property
+    @functools.cached_property
     def up(self) -> int:
         return _depths(self.offsets)[0]
 
-    @property
+    @functools.cached_property
     def left(self) -> int:
         return _depths(self.offsets)[1]
+
+    @property
+    def vector(self) -> int:
+        """Cells that are loaded and stored at once."""
+        return 1 if self.record else min(self.policy.block_columns, 16 // self.itemsize, 8)
 
     @property
     def strip(self) -> int:
@@ -164,12 +193,12 @@ class Sweep:
     def edge_pitch(self) -> int:
         return self.blocks * self.policy.block_columns
 
-    @property
+    @functools.cached_property
     def edges(self) -> int:
         """Cells of the lower edges of two rows of strips."""
         return 2 * self.up * self.edge_pitch
 
-    @property
+    @functools.cached_property
     def state(self) -> int:
         """Cells that work-items hold from tile to tile."""
         p = self.policy
@@ -180,7 +209,7 @@ class Sweep:
     def pitch(self) -> int:
         return ceil_div(self.shape[1], PITCH) * PITCH
 
-    @property
+    @functools.cached_property
     def largest_buffer(self) -> int:
         """Bytes."""
         n, m = self.shape
@@ -207,10 +236,10 @@ class Sweep:
 
         0: items write their own.
         """
-        p, vector = self.policy, min(self.policy.block_columns, 16 // self.itemsize)
+        p, vector = self.policy, self.vector
         if p.wg_size == 1 or self.table and self.flips[1] or not (self.table or self.bits):
             return 0
-        for steps in (8, 4, 2):
+        for steps in (32, 16, 8, 4, 2)[max(self.itemsize.bit_length() - 1, 0) :] if self.itemsize < 4 else (8, 4, 2):
             run = steps * p.block_columns // vector if self.table else steps
             stage = p.wg_size * (p.block_rows * run + 1) * vector * self.itemsize if self.table else 0
             stage += p.wg_size * (p.block_rows * steps * self.bits * p.block_columns // 8 + 8) if self.bits else 0
@@ -232,19 +261,30 @@ class Sweep:
             room -= size if kind == "column" else 0
         return tuple(held), room
 
+    @functools.cached_property
+    def _made(self) -> dict:
+        return {}
+
     def params(self, job: Job, *, last: bool) -> dict:
-        """Parameters of the kernel's template."""
+        """Parameters of the kernel's template, for the equation of this sweep."""
+        key = last, job.traps
+        if key not in self._made:
+            self._made[key] = self._params(job, last=last)
+        return self._made[key]
+
+    def _params(self, job, *, last):
         flip_rows, flip_columns = self.flips
         trapped = stages.is_declared(job)  # then cells beyond the table must not be computed
-        held = None if trapped else pieces.held(job.equation, inner=not any(self.flips))
+        held = None if trapped else pieces.held(job.equation, inner=not any(self.flips), traps=job.traps)
         kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
         return {
             **job.params,
-            "equation": job.equation.text(),
+            "equation": job.text(),
             "reads": reads_text(self.offsets, self.flips, trapped),
             "elements": elements_text(held, kinds) if held else "",
             "held": kinds if held else None,
-            "cell": c_name(job.equation.dtype),
+            "cell": job.equation.cell.in_c,
+            "vector": self.vector,
             "offsets": self.offsets,
             "flip_rows": flip_rows,
             "flip_columns": flip_columns,
@@ -260,15 +300,72 @@ class Sweep:
         row = row[: self.shape[1]]
         return row[::-1].copy() if self.flips[1] else row
 
+    def band_from(self, top):
+        """The band of the rows from `top` on, counted from there."""
+        if self.band is None:
+            return None
+        by = top if self.flips[0] == self.flips[1] else -top
+        return self.band[0] + by, self.band[1] + by
+
+    def in_band(self, launches):
+        """(first, last) row of tiles of each launch that has cells of the band; last < first for none."""
+        p, (low, high) = self.policy, self.band
+        first, last = np.full(launches, self.rows), np.full(launches, -1)
+        row = np.arange(self.rows, dtype=np.int64) * self.strip * p.strips
+        bottom = np.minimum(row + self.strip * p.strips, self.shape[0]) - 1
+        if self.flips[0] == self.flips[1]:  # low <= column - row <= high
+            left, right = row + low, bottom + high
+        else:  # low <= column + row <= high
+            left, right = low - bottom, high - row
+        left -= self.left  # a block gets the cells above it and to its left from the block before
+        # columns of tile J: (J * steps - (wg_size - 1)) * block_columns .. (J + 1) * steps * block_columns - 1
+        begin = np.clip(left // (p.steps * p.block_columns), 0, self.columns)
+        end = np.clip((right // p.block_columns + p.wg_size - 1) // p.steps + 1, 0, self.columns)
+        tiles = list(zip((begin + self.lag * np.arange(self.rows)).tolist(), (end - begin).tolist()))
+        for at, (launch_, count) in reversed(list(enumerate(tiles))):
+            first[launch_ : launch_ + max(count, 0)] = at
+        for at, (launch_, count) in enumerate(tiles):
+            last[launch_ : launch_ + max(count, 0)] = at
+        return first, last
+
     def launches(self):
         """(launch and its first row of tiles, how many rows of tiles) of every launch."""
+        return self._launches
+
+    @functools.cached_property
+    def _launches(self):
         launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
         first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
         last = np.minimum(self.rows - 1, launches // self.lag)
+        if self.band is not None:
+            ends = self.in_band(len(launches))
+            first, last = np.maximum(first, ends[0]), np.minimum(last, ends[1])
         some = last >= first  # a short row of tiles leaves gaps
         launches, first, count = (number[some] for number in (launches, first, last - first + 1))
         which, more, count = in_parts(count, self.together)
         return np.stack([launches[which], first[which] + more], axis=1), count
+
+
+def _band_of(job, flips):
+    """The band of a job, counted in the order of filling: of column - row, or where one is flipped, of their sum."""
+    if job.band is None:
+        return None
+    (n, m), (low, high), (rows, columns) = job.shape, job.band, flips
+    if rows and columns:
+        return m - n - high, m - n - low
+    return (n - 1 + low, n - 1 + high) if rows else (m - 1 - high, m - 1 - low) if columns else (low, high)
+
+
+def _narrowed(policy, width):
+    """A policy of tiles that are not much larger than a band is wide."""
+    while policy.wg_size > LEAST_GROUP and policy.wg_size * policy.block_rows > width:
+        policy = replace(policy, wg_size=policy.wg_size // 2)
+    rows = policy.wg_size * policy.block_rows
+    while policy.strips > 1 and policy.strips * rows > width:
+        policy = replace(policy, strips=policy.strips // 2)
+    while policy.steps > LEAST_STEPS and policy.steps * policy.block_columns > width:
+        policy = replace(policy, steps=policy.steps // 2)
+    return policy
 
 
 def reads_text(offsets, flips, trapped) -> str:
@@ -314,6 +411,24 @@ def elements_text(held, kinds) -> str:
     )
 
 
+def _write_outside(job, buffer, count):
+    """Set cells to what those outside the band of a job are."""
+    cell = np.zeros((), job.equation.dtype)
+    for name in job.equation.cell.fields:
+        cell[name] = job.values[f"{OUTSIDE}_{name}"]
+    if not job.equation.cell.fields:
+        cell[...] = job.values[OUTSIDE]
+    if cell.nbytes & (cell.nbytes - 1) == 0:
+        launch.fill(job.session, buffer, cell[()], count)
+        return
+    some = np.full(min(count, FILLED), cell)  # OpenCL fills memory with patterns of a power of two of bytes
+    source = launch.allocate(job.session, some.nbytes)
+    launch.write(job.session, source, some)
+    for at in range(0, count, FILLED):
+        nbytes = min(FILLED, count - at) * cell.nbytes
+        launch.copy(job.session, source, buffer, nbytes, at=at * cell.nbytes)
+
+
 def _depths(offsets):
     """Rows above and columns to the left that a cell reads, at least one of each."""
     return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
@@ -341,14 +456,21 @@ def fill(job: Job, *, waited=False) -> Filled:
         args += ["undeclared"]
     if sweep.table:
         buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
+        if sweep.band is not None:
+            _write_outside(job, buffers["table"], n * sweep.pitch)
         table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
         args += ["table", np.int32(sweep.pitch)]
     else:
         args += [kept]
+        if sweep.band is not None:
+            buffers["last"] = launch.allocate(job.session, kept.nbytes)
+            _write_outside(job, buffers["last"], kept.count)
     if sweep.bits:
         columns = sweep.policy.block_columns
         decisions = new_packed(job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
         buffers["decisions"] = decisions.buffer
+        if sweep.band is not None:
+            launch.fill(job.session, decisions.buffer, np.uint8(0), n * decisions.pitch)
         args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
     params = {**sweep.params(job, last=not sweep.table), "single": single}
     moved = dtype.itemsize * (

@@ -16,6 +16,7 @@ _HOMES = {
     "sequences": "CommonSubsequence Edits edit_distance lcs",
     "schedules": "Bets deadline_scheduling inventory las_vegas",
     "sets": "process_scheduling spanning_tree",
+    "states": "GappedAlignment StatePath coin_change gapped_alignment viterbi",
     "ways": "Paths assembly_line bottleneck fibonacci nim replacement shortest_paths stagecoach",
 }
 
@@ -65,6 +66,13 @@ if TYPE_CHECKING:
         lcs as lcs,
     )
     from clgeom.dp.problems.sets import process_scheduling as process_scheduling, spanning_tree as spanning_tree
+    from clgeom.dp.problems.states import (
+        GappedAlignment as GappedAlignment,
+        StatePath as StatePath,
+        coin_change as coin_change,
+        gapped_alignment as gapped_alignment,
+        viterbi as viterbi,
+    )
     from clgeom.dp.problems.ways import (
         Paths as Paths,
         assembly_line as assembly_line,

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
+import inspect
 from dataclasses import dataclass
 from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+from clgeom.errors import InvalidInput
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,70 @@ class Problem:
         module, name = self.home.split(".")
         found = getattr(import_module(f"clgeom.dp.problems.{module}"), name)
         return found() if name.islower() else found
+
+    @property
+    def solver(self):
+        """The function that solves it."""
+        return getattr(import_module("clgeom.dp.problems"), self.function)
+
+    @property
+    def keys(self) -> dict[str, bool]:
+        """The parameters of an instance, by name, and whether they must be given."""
+        found = inspect.signature(self.solver).parameters.values()
+        return {p.name: p.default is p.empty for p in found if p.name != "device"}
+
+    @property
+    def about(self) -> str:
+        """The first sentence of the documentation of its function."""
+        return inspect.cleandoc(self.solver.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+    @property
+    def cells(self) -> str:
+        """What rows, columns and choices of its table are, from the comment or documentation of its equation."""
+        module, name = self.home.split(".")
+        home = import_module(f"clgeom.dp.problems.{module}")
+        if name.islower():
+            lines = inspect.cleandoc(getattr(home, name).__doc__ or "").splitlines()
+        else:  # the comment before it, or before the lines that it stands with
+            paragraph = inspect.getsource(home).split(f"\n{name} = ")[0].rpartition("\n\n")[2]
+            lines = [line.removeprefix("#:") for line in paragraph.splitlines() if line.startswith("#:")]
+        words = " ".join(" ".join(lines).split()).removeprefix("The functional equation")
+        words = words.removeprefix("s").removeprefix(":").strip()
+        return words[:1].upper() + words[1:]
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """The parameters in the example that the documentation of its function has."""
+        given: dict[str, Any] = {}
+
+        def called(*args, **options):
+            given.update(inspect.signature(self.solver).bind(*args, **options).arguments)
+            raise StopIteration
+
+        names = {"problems": SimpleNamespace(**{self.function: called}), self.function: called}
+        for example in doctest.DocTestParser().get_examples(self.solver.__doc__ or ""):
+            if not isinstance(ast.parse(example.source).body[0], (ast.Import, ast.ImportFrom)):
+                try:
+                    exec(example.source, names)
+                except StopIteration:
+                    break
+        return given
+
+
+def problem_of(name: str) -> Problem:
+    """The problem that a function of `clgeom.dp.problems` solves, by its name; or by that of the catalogue."""
+    wanted = name.strip().lower().replace("-", "_").replace(" ", "_")
+    for problem in CATALOGUE:
+        if wanted in (problem.function, problem.name.lower().replace("-", "_").replace(" ", "_")):
+            return problem
+    import difflib
+
+    functions = [problem.function for problem in CATALOGUE]
+    close = difflib.get_close_matches(wanted, functions, 3, 0.5)
+    raise InvalidInput(
+        f"There is no problem {name!r}. "
+        + (f"Close to it: {', '.join(close)}." if close else "'clgeom dp list' shows the problems.")
+    )
 
 
 CATALOGUE = (

@@ -370,6 +370,8 @@ class Cells:
             raise InvalidInput(
                 f"The first parameter of {caller} must be a dp.Equation. Got {type(equation).__name__} instead."
             )
+        if equation.cell.fields:
+            raise InvalidInput(f"{caller} takes cells without fields. Those of {equation.name} have some.")
         self.equation, self.shape, self.session = equation, shape, as_session(device)
         if equation.dtype == np.float64 and not self.session.profile.fp64:
             raise DeviceLimit(f"{caller} needs float64, which {self.session.profile.name} cannot compute.")

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 
-from clgeom.dp.job import build_options
+from clgeom.dp.language.cells import c_type, record_in_c
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.dp.patterns import before, offset
-from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, short
+from clgeom.dp.table.over import OverTable
+from clgeom.dp.table.regions import Region, place
+from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.markup import card, some_of, table
-from clgeom.runtime.arrays import C_NAMES, c_name
+from clgeom.runtime import launch
 from clgeom.runtime.device import Session
-from clgeom.runtime.launch import allocate, read, run, write
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import allocate, read, run
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
-from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import DTypeLike, NDArray
 
-#: Launches of a resumed function between two checks whether it is done.
-RESUMED = 4
 #: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
+#: CL_MAP_READ.
+READ = 1
 #: What to do where a table is too large.
 LESS_MEMORY = "keep='last', 'corner' or 'decisions' needs less"
 
@@ -44,6 +45,16 @@ class Reader:
     access: str
     arguments: tuple
     buffers: dict
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Parameters of a template."""
+        return {
+            "define": self.define,
+            "parameters": self.parameters,
+            "names": self.names,
+            "access": self.access,
+        }
 
 
 @dataclass(eq=False)
@@ -111,18 +122,46 @@ class CellStore:
 
     def line(self, i: int, j: int, di: int, dj: int, count: int) -> np.ndarray:
         """Values of `count` cells from (i, j) on, (di, dj) apart, gathered on the device."""
-        reader = self.reader("M")
+        result, out = self.gather(Region(i, j, di, dj, *((1, count) if dj else (count, 1))))
+        return result.read(out)
+
+    @property
+    def strides(self) -> tuple[int, int] | None:
+        """Cells from a row, and from a column, to the next one; None if they are not constant or in several buffers."""
+        steps = {"ROWS": (self.pitch or self.shape[1], 1), "COLUMNS": (1, self.shape[0])}.get(self.layout)
+        return steps if len(self.buffers) == 1 and not self.index else None
+
+    @contextlib.contextmanager
+    def in_place(self):
+        """The table as an array in its own memory, to read it, on a CPU; None where it cannot be read so."""
+        if not self.session.profile.is_cpu or self.strides is None:
+            yield None
+            return
+        whole, steps = launch.as_array(self.session, self.buffers[0], self.shape, self.dtype), self.strides
+        count = 1 + sum(step * (side - 1) for step, side in zip(steps, self.shape))
+        with failures(self.session.device, "read a table"):
+            mapped = type(whole)(whole.queue, (count,), self.dtype, data=whole.base_data).map_to_host(flags=READ)
+        try:
+            strides = tuple(step * self.dtype.itemsize for step in steps)
+            yield np.lib.stride_tricks.as_strided(mapped, self.shape, strides, writeable=False)
+        finally:
+            mapped.base.release().wait()
+
+    def gather(self, region: Region):
+        """(result of a run, its scratch memory) with the cells of a region, row after row."""
+        reader, count = self.reader("M"), region.cells
         out = Scratch("out", self.dtype if not self.index else np.dtype(np.int64), count)
+        places = (*self.shape, region.i, region.j, region.di, region.dj, region.columns)
         step = Step.over(
             self.session.profile,
             "dp/table/read_cells",
-            (*reader.arguments, *map(np.int32, (*self.shape, i, j, di, dj, count)), out),
+            (*reader.arguments, *map(np.int32, places), np.uint64(count), out),
             count,
             dtype=self.dtype,
-            params={"cell": c_name(out.dtype), **_texts(reader)},
+            params={"cell": c_type(out.dtype), **reader.texts},
             bytes_moved=2 * count * self.dtype.itemsize,
         )
-        return run(self.session, Plan(step), **reader.buffers).read(out)
+        return run(self.session, Plan(step), **reader.buffers), out
 
     def numpy(self) -> np.ndarray:
         """The whole table, shape (n, m), C-contiguous."""
@@ -142,38 +181,27 @@ class CellStore:
             target[rows, d - rows] = flat[at : at + count]
         return out
 
-    def reader(self, name: str) -> Reader:
-        """The `Reader` of this store; `name` keeps the pointers of several stores apart."""
-        stem, kind = f"dp_{name}", c_name(self.dtype)
+    def reader(self, name: str, *, write: bool = False) -> Reader:
+        """The `Reader` of this store; `name` keeps the pointers of several stores apart. `write`: cells may be set."""
+        stem, kind = f"dp_{name}", ("" if write else "const ") + c_type(self.dtype)
         place = f"((ulong)(a) * {self.pitch} + (b))" if self.pitch else f"dp_offset(DP_{self.layout}, a, b, n, m)"
         buffers = {f"{stem}{i}": buffer for i, buffer in enumerate(self.buffers)}
         if len(self.buffers) == 1:
-            parameters, names, access = f"global const {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
-            define = ""
+            parameters, names, access = f"global {kind} *{stem}0", f"{stem}0", f"{stem}0[{place}]"
+            define = record_in_c(self.dtype)
         else:
             # unused pointers repeat the first
             for i in range(len(self.buffers), MOST_CHUNKS):
                 buffers[f"{stem}{i}"] = self.buffers[0]
-            define = f"DP_CHUNK_OF(const {kind}, {stem}_at)"
-            parameters, names = f"DP_MANY(const {kind}, {stem})", f"DP_MANY_NAMES({stem})"
+            define = f"{record_in_c(self.dtype)}\nDP_CHUNK_OF({kind}, {stem}_at)"
+            parameters, names = f"DP_MANY({kind}, {stem})", f"DP_MANY_NAMES({stem})"
             access = f"(*{stem}_at({place}, {self.shift}, {names}))"
         access = f"((int){access} - 1)" if self.index else access
         return Reader(define, parameters, names, access, tuple(buffers), buffers)
 
 
-def _texts(reader):
-    return {
-        "define": reader.define,
-        "parameters": reader.parameters,
-        "names": reader.names,
-        "access": reader.access,
-    }
-
-
 def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="The table") -> CellStore:
     """Memory for all cells of a table: one buffer if possible, else chunks of a power of two of cells."""
-    from clgeom.runtime import launch
-
     n, m = shape
     dtype, profile = np.dtype(dtype), session.profile
     cells = n * m
@@ -200,7 +228,7 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
         raise DeviceLimit(str(error), LESS_MEMORY) from error
     if zero:
         for buffer, count in zip(buffers, sizes):
-            launch.fill(session, buffer, dtype.type(0), count)
+            launch.fill(session, buffer, np.uint8(0), count * dtype.itemsize)
     return CellStore(session, buffers, dtype, (n, m), layout, shift=shift if len(sizes) > 1 else None, index=index)
 
 
@@ -217,7 +245,7 @@ class Filled:
 
 
 @dataclass(eq=False, repr=False)
-class Table:
+class Table(OverTable):
     """A filled table. Cells are copied from the device when they are read.
 
     Attributes
@@ -275,7 +303,7 @@ class Table:
     def __repr__(self) -> str:
         n, m = self.shape
         pattern = self.pattern if self.pattern_basis == "given" else f"{self.pattern} ({self.pattern_basis})"
-        return f"<Table {n} x {m} {self.dtype.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
+        return f"<Table {n} x {m} {self.equation.cell.name}, {pattern}, path={self.path!r}, keep={self.keep!r}>"
 
     def _repr_html_(self) -> str:
         n, m = self.shape
@@ -303,27 +331,9 @@ class Table:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, where: Any) -> Any:
-        """``table[i, j]`` is a cell, ``table[i]`` a row; slices go by way of ``numpy()``."""
-        where = where if isinstance(where, tuple) else (where,)
-        whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
-        if all(whole) and len(where) == 2:
-            return self.cell(*where)
-        if whole == [True] or (whole == [True, False] and where[1] == slice(None)):
-            return self.row(where[0])
-        if whole == [False, True] and where[0] == slice(None):
-            return self.column(where[1])
-        return self.numpy()[where]
-
-    def _place(self, axis, at):
-        size = self.shape[axis]
-        if not -size <= at < size:
-            raise IndexError(f"{'row' if axis == 0 else 'column'} {at} of a table with {size}")
-        return int(at) % size
-
     def cell(self, i: int, j: int) -> Any:
         """The value of a cell, a NumPy scalar."""
-        i, j = self._place(0, i), self._place(1, j)
+        i, j = place(0, i, self.shape), place(1, j, self.shape)
         if self._store is not None:
             return self._store.cell(i, j)
         if self._corner is not None and (i, j) == self._corner_at:
@@ -334,7 +344,7 @@ class Table:
 
     def row(self, i: int) -> NDArray[Any]:
         """The values of a row."""
-        i = self._place(0, i)
+        i = place(0, i, self.shape)
         if self._store is not None:
             return self._store.row(i)
         if self._last is not None and not self._last_is_column and i == self._last_line:
@@ -343,7 +353,7 @@ class Table:
 
     def column(self, j: int) -> NDArray[Any]:
         """The values of a column."""
-        j = self._place(1, j)
+        j = place(1, j, self.shape)
         if self._store is not None:
             return self._store.column(j)
         if self._last is not None and self._last_is_column and j == self._last_line:
@@ -410,87 +420,6 @@ class Table:
         One work-item runs the function: a step takes some 10 to 100 ns on a CPU and up to a microsecond on a GPU. A
         desktop may end a launch that takes longer than a few seconds.
         """
-        body = c_text(source, caller="recover", name="source")
-        helpers = c_text(helpers, caller="recover", name="helpers", empty=True)
-        bare = uncommented(source)
-        out_type = np.dtype(dtype)
-        if out_type.name not in C_NAMES or out_type.name == "float16":
-            raise InvalidInput(
-                f"The 'dtype' parameter of recover must be a type of numbers. Got {short(dtype)} instead."
-            )
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
-            raise InvalidInput(
-                f"The 'size' parameter of recover must be a count below 2**31. Got {short(size)} instead."
-            )
-        if "return" not in bare:
-            raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
-        resumed = state is not None
-        if resumed:
-            state = _state(state, self.equation.parameters)
-        readers = {}
-        for name, store in (("M", self._store), ("D", self.decisions)):
-            if store is not None:
-                readers[name] = store.reader(name)
-            elif _uses(bare, name):
-                what = "cells" if name == "M" else "choices"
-                raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={self.keep!r} does not hold them.")
-        out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
-        pointers = [a for reader in readers.values() for a in reader.arguments]
-        params = {
-            "out": c_name(out_type),
-            "function": self.equation.recovery(body, resumed),
-            "helpers": helpers,
-        }
-        if resumed:
-            params["resumed"] = True
-        for name, reader in readers.items():
-            params.update({f"{key}_{name.lower()}": text for key, text in _texts(reader).items()})
-        step = Step(
-            "dp/table/recover",
-            select(self.session.profile, "dp/table/recover"),
-            (
-                *pointers,
-                *map(np.int32, self.shape),
-                out,
-                np.int32(size),
-                count,
-                *(["state"] if resumed else []),
-                *self._arguments,
-            ),
-            1,
-            params=params,
-            options=build_options(self.session),
-        )
-        buffers = {**self._buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
-        if resumed:
-            for scratch in (out, count):
-                buffers[scratch.name] = allocate(self.session, scratch.nbytes)
-            buffers["state"] = allocate(self.session, state.nbytes)
-            write(self.session, buffers["state"], state)
-            write(self.session, buffers["count"], np.array([-1], np.int32))
-        with users_errors(source, name="recover"):
-            result = run(self.session, Plan(step), **buffers)
-            while (written := int(result.read(count)[0])) == -1 and resumed:
-                result = run(self.session, Plan(*[step] * RESUMED), **buffers)
-        if not 0 <= written <= size:
-            raise InvalidInput(f"The function given to recover returned {written}, and its 'out' has {size} elements.")
-        return result.read(out, written)
+        from clgeom.dp.table.recover import recovered
 
-
-def _state(state, parameters) -> np.ndarray:
-    """The `state` parameter of recover, as numbers of 64 bits."""
-    if "state" in parameters:
-        raise InvalidInput("The 'state' parameter of recover needs an equation without a parameter of this name.")
-    try:
-        found = np.asarray(state)
-    except (TypeError, ValueError, OverflowError):
-        found = np.empty((0, 0))
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
-        raise InvalidInput(
-            f"The 'state' parameter of recover must be integers, at least one. Got {short(state)} instead."
-        )
-    return found.astype(np.int64)
-
-
-def _uses(bare, name):
-    return re.search(rf"\b{name}\s*\(", bare) is not None
+        return recovered(self, source, size, dtype=dtype, helpers=helpers, state=state)

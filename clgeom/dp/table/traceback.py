@@ -6,13 +6,13 @@ filled again from the checkpoint above it with all choices kept, and the traceba
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bounds, trial
+from clgeom.dp.analysis import bands, bounds, overflows, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
@@ -46,11 +46,14 @@ class Traceback:
         The choice of each cell.
     value : scalar
         The value of the first cell.
+    fields : tuple of str
+        Of cells with fields: the field at each cell, in which the traceback is there.
     """
 
     cells: NDArray[np.int64]
     decisions: NDArray[np.uint8]
     value: Any
+    fields: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -59,8 +62,11 @@ class Traceback:
 def traceback(
     equation: Equation,
     shape: Shape,
-    moves: Sequence[tuple[int, int] | None],
+    moves: Sequence[tuple[int, int] | None] | Mapping[str, Sequence[tuple[int, int, str] | None]],
     *,
+    field: str | Callable[[Any], str] | None = None,
+    band: tuple[int, int] | None = None,
+    outside: float | Mapping[str, float] = 0,
     band_bytes: int = BAND_BYTES,
     check: bool | Literal["auto"] = "auto",
     values: Mapping[str, Any] | None = None,
@@ -77,7 +83,13 @@ def traceback(
         Rows and columns.
     moves : sequence of (int, int) or None
         For each choice the offset of the next cell, such as (-1, 0) for the cell above; None ends the traceback. It
-        also ends where it leaves the table.
+        also ends where it leaves the table. Of cells whose fields have choices, see `Equation.places`: these offsets by
+        the name of the field, each with the field where the traceback goes on, such as (-1, 0, "X").
+    field : str or function, optional
+        The field of the corner in which the traceback begins, or a function of the corner's value that names it; by
+        default the first.
+    band, outside
+        As for `fill`.
     band_bytes : int
         Memory for choices, about. The less there is, the more checkpoints are held: one row of the table for each band.
     check : {"auto", False}
@@ -98,16 +110,18 @@ def traceback(
     [[1, 2], [1, 1], [1, 0], [0, 0]]
     """
     caller = "traceback"
-    job = _job(equation, shape, values, device, parameters, caller)
-    moves = _moves(moves, equation, job.pattern, caller)
+    job = _job(equation, shape, values, device, parameters, caller, band, outside)
+    fields, moves = _moves(moves, equation, job.pattern, caller)
+    if field is not None and not callable(field) and field not in fields:
+        raise InvalidInput(f"The 'field' parameter of {caller} must be a field with choices. Got {field!r} instead.")
     if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
             f"{caller} needs an equation with near dependences in one quadrant. {equation.name} reads {equation.reach}."
         )
-    if tiles.flips_for(job, filter(None, moves)) is None:
+    if tiles.flips_for(job, _offsets(moves)) is None:
         raise InvalidInput(
             f"The 'moves' parameter of {caller} must lead to one corner, as the reads of {equation.name} do. "
-            f"Got {moves}."
+            f"Got {_offsets(moves)}."
         )
     if check not in ("auto", False):
         raise InvalidInput(f"The 'check' parameter of {caller} must be 'auto' or False. Got {check!r} instead.")
@@ -120,59 +134,86 @@ def traceback(
     if check:
         trial.check(job)
     with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-        return _traced(job, moves, band_bytes)
+        return overflows.watched(overflows.with_traps(job), lambda job: _traced(job, fields, moves, field, band_bytes))
 
 
-def _job(equation, shape, values, device, parameters, caller) -> Job:
+def _job(equation, shape, values, device, parameters, caller, band, outside) -> Job:
     if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
         raise InvalidInput(f"{caller} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=caller)
-    held = check_values(equation, given_values(values, parameters, caller=caller), caller=caller)
-    session = as_session(device)
+    given = given_values(values, parameters, caller=caller)
+    session, band = as_session(device), bands.checked_band(band, shape, caller=caller)
     if equation.pattern is None:
         raise InvalidInput(f"{caller} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
+    if band is not None:
+        bands.check_reachable(band, pattern, shape, caller=caller)
+        equation, more = bands.with_band(equation, band, outside, caller=caller)
+        given |= more
+    held = check_values(equation, given, caller=caller)
     hold_to_pattern(equation, pattern, held, shape)
     arguments, buffers = bind(session, equation, held, caller=caller)
     stages = pattern.stages(*shape)
-    return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers)
+    return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers, band=band)
 
 
 def _moves(moves, equation, pattern, caller):
-    """Moves as tuples, None where a traceback ends."""
+    """The fields, one without a name for cells without, and for each its moves: (rows, columns, number of the next
+    field), None where a traceback ends."""
+    places = equation.places
+    if places is None:
+        fields, moves, counts = ("",), [moves], [equation.decisions]
+    else:
+        if not isinstance(moves, Mapping) or set(moves) != set(places):
+            raise InvalidInput(
+                f"The 'moves' parameter of {caller} must have the moves of the fields {', '.join(places)}."
+            )
+        fields, moves = tuple(places), [moves[name] for name in places]
+        counts = [count for _, count in places.values()]
     found = []
-    for move in moves:
-        if move is not None:
-            move = tuple(int(by) for by in move)
-            if len(move) != 2 or not pattern.allows(*move):
-                raise InvalidInput(
-                    f"The 'moves' parameter of {caller} must lead where {pattern.name} reads. Got {move} instead."
-                )
-        found.append(move)
-    if len(found) != equation.decisions:
+    for of, count in zip(moves, counts):
+        made = tuple(None if move is None else _move(move, fields, pattern, caller) for move in of)
+        if len(made) != count:
+            raise InvalidInput(
+                f"The 'moves' parameter of {caller} must have one entry for each of {count} choices. "
+                f"Got {len(made)} instead."
+            )
+        found.append(made)
+    return fields, tuple(found)
+
+
+def _move(move, fields, pattern, caller):
+    *by, last = (*move, "") if fields == ("",) else tuple(move)
+    by = tuple(int(one) for one in by)
+    if len(by) != 2 or not pattern.allows(*by) or last not in fields:
         raise InvalidInput(
-            f"The 'moves' parameter of {caller} must have one entry for each of {equation.decisions} choices. "
-            f"Got {len(found)} instead."
+            f"The 'moves' parameter of {caller} must lead where {pattern.name} reads"
+            f"{'' if fields == ('',) else ', and to a field'}. Got {tuple(move)} instead."
         )
-    return tuple(found)
+    return (*by, fields.index(last))
 
 
-def _traced(job, moves, band_bytes) -> Traceback:
+def _offsets(moves):
+    """The offsets of all moves, without those that end a traceback."""
+    return [move[:2] for of in moves for move in of if move is not None]
+
+
+def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     n, m = job.shape
     session, dtype = job.session, job.equation.dtype
-    forward = tiles.Sweep.of(job, tiles.flips_for(job, filter(None, moves)))
+    forward = tiles.Sweep.of(job, tiles.flips_for(job, _offsets(moves)))
     again = tiles.Sweep.of(replace(job, keep="decisions"), forward.flips)
     forward = replace(again, bits=0)  # of the same shape, so that edges fit
     pitch = packed_pitch(m, again.bits, again.policy.block_columns)
     every = min(max(band_bytes // pitch // forward.strip, forward.policy.strips), ceil_div(n, forward.strip))
     every = ceil_div(every, forward.policy.strips) * forward.policy.strips
     band = every * forward.strip
-    bands = ceil_div(n, band)
+    count = ceil_div(n, band)
     buffers = {
-        "edges": launch.allocate(session, (2 + bands) * forward.up * forward.edge_pitch * dtype.itemsize),
+        "edges": launch.allocate(session, (2 + count) * forward.up * forward.edge_pitch * dtype.itemsize),
         "state": launch.allocate(session, forward.state * dtype.itemsize),
         "decisions": launch.allocate(session, min(band, n) * pitch),
-        "cursor": launch.allocate(session, 12),
+        "cursor": launch.allocate(session, 16),
         "steps": launch.allocate(session, n + m),
     }
     last = Scratch("last", dtype, forward.edge_pitch)
@@ -182,17 +223,22 @@ def _traced(job, moves, band_bytes) -> Traceback:
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
     start = np.array(job.pattern.corner(n, m))
     corner = forward.in_order(result.read(last))[start[1]]
+    first = first(corner) if callable(first) else first
     # cells are counted in the order of filling, where the pattern's corner need not be the last
-    cursor = np.append(np.where(forward.flips, np.array([n, m]) - 1 - start, start), 0).astype(np.int32)
+    corner_at = np.where(forward.flips, np.array([n, m]) - 1 - start, start)
+    cursor = np.append(corner_at, [0, fields.index(first) if first is not None else 0]).astype(np.int32)
+    if len(fields) > 1:
+        buffers["fields"] = launch.allocate(session, n + m)
     launch.write(session, buffers["cursor"], cursor)
     walker = select(session.profile, "dp/table/traceback")
-    canonical = tuple(None if move is None else tuple(abs(by) for by in move) for move in moves)
+    canonical = tuple(tuple(None if move is None else tuple(map(abs, move)) for move in of) for of in moves)
+    places = tuple((job.equation.places or {"": (1, job.equation.decisions)}).values())
     columns = np.int32(pitch * 8 // (again.bits * again.policy.block_columns))
     while min(cursor[:2]) >= 0:
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
         # a band is filled as a separate table, up to the column that the traceback has reached
-        here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False)
+        here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False, band=again.band_from(top))
         launches, groups = here.launches()
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)
         fill = Step(tiles.KERNEL, again.policy, args, 1, again.params(job, last=False), options=job.options)
@@ -204,13 +250,21 @@ def _traced(job, moves, band_bytes) -> Traceback:
             np.int32(pitch),
             "cursor",
             "steps",
+            *(["fields"] if len(fields) > 1 else []),
         )
-        follow = Step("dp/table/traceback", walker, args, 1, {"bits": again.bits, "moves": canonical})
+        follow = Step("dp/table/traceback", walker, args, 1, {"bits": again.bits, "moves": canonical, "places": places})
         times = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
         job.run(Plan(Series(fill, (2, 3), launches, groups), *[follow] * times), **buffers)
-        cursor = launch.read(session, buffers["cursor"], np.int32, 3)
+        cursor = launch.read(session, buffers["cursor"], np.int32, 4)
         if cursor[0] >= top:
             break
     decisions = launch.read(session, buffers["steps"], np.uint8, int(cursor[2]))
-    by = np.array([move or (0, 0) for move in moves] + [(0, 0)] * (256 - len(moves)), np.int64)[decisions]
-    return Traceback(start + np.cumsum(by, axis=0) - by, decisions, corner)
+    steps = np.zeros((len(fields), 256, 2), np.int64)
+    for of, to in zip(moves, steps):
+        to[: len(of)] = [(0, 0) if move is None else move[:2] for move in of]
+    at = np.zeros(len(decisions), np.uint8)
+    if len(fields) > 1:
+        at = launch.read(session, buffers["fields"], np.uint8, int(cursor[2]))
+    by = steps[at, decisions]
+    names = tuple(fields[k] for k in at.tolist()) if job.equation.places else ()
+    return Traceback(start + np.cumsum(by, axis=0) - by, decisions, corner, names)

@@ -1,4 +1,4 @@
-<%page args="equation='', cell='int', kind='rows', reverse=False, row_step=1, column_step=1, corner=('n - 1', 'm - 1'), declared='', located='', keep='corner', decisions='', rounded=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="equation='', cell='int', kind='rows', reverse=False, row_step=1, column_step=1, corner_row='n - 1', corner_column='m - 1', declared='', located='', keep='corner', decisions='', traps=False, record='', rounded=False, variant='group', wg_size=64, items_per_thread=1"/>\
 // batch_fill: fills many small tables, each by one group, which then takes the table after those of all other groups.
 //
 //   shapes   | n m | n m | n m | ..        parameters of table t, if each has its own:  values[at[t] .. at[t + 1] - 1]
@@ -19,6 +19,7 @@
 #define DP_KIND DP_${dict(rows="ROWS", columns="COLUMNS", nose="DIAGS_NOSE", sone="DIAGS_SONE")[kind]}
 #include "dp/dp_math.h"
 #include "dp/dp_pattern.h"
+${record}
 #define DP_CONTEXT , global ${cell} *dp_table
 #define M(a, b) dp_table[(long)(a) * m + (b)]
 % if equation:
@@ -26,20 +27,26 @@ ${equation}
 % else:
 #include "dp/dp_sample.h"
 % endif
+#include "dp/dp_overflow.h"
 
-inline void fill_cell(const int i, const int j, const int n, const int m, global ${cell} *table
+inline void fill_cell(const int i, const int j, const int n, const int m, const uint number, global ${cell} *table
 % if decisions:
                       , global ${decisions} *choices
 % endif
                       DP_KERNEL_PARAMETERS)
 {
     uint decision = 0;
-    table[(long)i * m + j] = (stored_t)dp_cell(i, j, n, m, table DP_ARGUMENTS DP_DECISION(&decision));
+    int over = 0;
+    const cell_t value = dp_cell(i, j, n, m, table DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+    table[(long)i * m + j] = DP_AS_STORED(value);
+% if traps:
+    if (over) atomic_min(dp_overflow, (int)number);     // the first table with a cell beyond its type
+% endif
 % if decisions:
     choices[(long)i * m + j] = (${decisions})DP_STORED_DECISION(decision);
 % endif
 }
-<% passed = "n, m, table" + (", choices" if decisions else "") + " DP_ARGUMENTS" %>\
+<% passed = "n, m, t, table" + (", choices" if decisions else "") + " DP_ARGUMENTS" %>\
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tables, global const ulong *offsets, const ulong slab
@@ -50,7 +57,7 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
 % if keep in ("last", "decisions"):
                 , global ${cell} *last, global const ulong *last_at
 % endif
-                ${declared})
+                ${declared}${', global int *dp_overflow' if traps else ''})
 {
     const uint lid = get_local_id(0);
     for (uint t = get_group_id(0); t < count; t += get_num_groups(0)) {
@@ -80,7 +87,7 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
             barrier(CLK_GLOBAL_MEM_FENCE);
         }
 % endif
-        const int row = ${corner[0]}, column = ${corner[1]};
+        const int row = ${corner_row}, column = ${corner_column};
         if (lid == 0)
             corners[t] = table[(long)row * m + column];
 % if keep in ("last", "decisions"):

@@ -1,4 +1,4 @@
-<%page args="equation='', cell='int', kind='rows', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, checked=0, divisors=False, rounded=False, variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="equation='', cell='int', kind='rows', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, checked=0, divisors=False, rounded=False, record='', variant='group', wg_size=256, items_per_thread=1"/>\
 // fill_stage: fills the lines of a table one after the other, the cells of a line in parallel. A stage is a row, a column or a
 // diagonal, as `kind` says; with `reverse` the last line comes first.
 //
@@ -15,6 +15,7 @@
 // for all others, and the path of equations with far dependences.
 // Work: one call of the equation per cell; memory: the reads of the equation, and one write per cell.
 #include "portable.h"
+${record}
 #define WG_SIZE ${wg_size}
 % if rounded:
 #define DP_ROUNDED_DIVIDE

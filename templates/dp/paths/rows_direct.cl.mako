@@ -1,4 +1,4 @@
-<%page args="equation='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
+<%page args="equation='', rounded=False, record='', flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
 <% passed = ", reach, undeclared" if trapped else "" %>\
 // rows_direct: one row of a table whose cells read only the row before, from global memory.
 //
@@ -11,6 +11,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_math.h"
 % if trapped:
 #include "dp/dp_undeclared.h"
@@ -25,6 +26,7 @@ ${equation}
 % else:
 #include "dp/dp_sample.h"
 % endif
+#include "dp/dp_overflow.h"
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 % if bits:
@@ -56,16 +58,21 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
     #pragma unroll
     for (int c = 0; c < ITEMS; ++c) {
         const int j = ((part + (int)get_group_id(0)) * ITEMS + c) * WG_SIZE + (int)get_local_id(0);
+        int over = 0;
         if (j < m)
-            target[j] = dp_cell(i, j, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision));
+            target[j] = dp_cell(i, j, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+        DP_NOTE_OVER(over, i, j);
     }
 % else:
     local uchar won[ITEMS * WG_SIZE];
     const int first = (part + (int)get_group_id(0)) * ITEMS * WG_SIZE;
     for (int x = get_local_id(0); x < ITEMS * WG_SIZE; x += WG_SIZE) {
         decision = 0;
+        int over = 0;
         if (first + x < m)
-            target[first + x] = dp_cell(i, first + x, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision));
+            target[first + x] =
+                dp_cell(i, first + x, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+        DP_NOTE_OVER(over, i, first + x);
         won[x] = (uchar)decision;
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,4 +1,4 @@
-<%page args="equation='', loops='', rounded=False, flip_rows=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
+<%page args="equation='', loops='', rounded=False, record='', flip_rows=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
 <% passed = ", reach, undeclared" if trapped else "" %>\
 // rows_direct: several rows of a table whose cells read only the row before; a work-item takes `core` columns of them.
 //
@@ -13,6 +13,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_math.h"
 % if trapped:
 #include "dp/dp_undeclared.h"
@@ -28,6 +29,7 @@ ${equation}
 #include "dp/dp_sample.h"
 % endif
 ${loops}
+#include "dp/dp_overflow.h"
 #define WG_SIZE ${wg_size}
 #define BITS ${bits}     // of a choice; 0: none is kept
 % if bits:
@@ -36,18 +38,29 @@ ${loops}
 
 // Columns begin .. end - 1 of a row from the row before; both begin with column base in memory.
 <%def name="columns(function, begin, end)">\
+    {
+    int over = 0;
     for (int j = ${begin}; j < ${end}; ++j) {
 #if DP_HAS_DECISION
         uint decision;
 #endif
-        target[j - base] = ${function}(i, j, n, m, source, base${passed} DP_ARGUMENTS DP_DECISION(&decision));
+        target[j - base] = ${function}(i, j, n, m, source, base${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
 #if BITS
         won[j - base] = (uchar)decision;
 #endif
     }
+#if DP_TRAPS    // cells of margins may hold any value
+    for (int j = max(${begin}, first); over && j < min(${end}, stop); ++j) {
+        uint decision;
+        int beyond = 0;
+        ${function}(i, j, n, m, source, base${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&beyond));
+        DP_NOTE_OVER(beyond, i, j);
+    }
+#endif
+    }
 </%def>\
 inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won,
-                     const int base, const int begin, const int end, const int i, const int n, const int m
+                     const int base, const int begin, const int end, const int first, const int stop, const int i, const int n, const int m
                      ${", const int2 reach, global int *undeclared" if trapped else ""} DP_KERNEL_PARAMETERS)
 {
 ${columns("dp_cell", "begin", "end")}\
@@ -66,7 +79,7 @@ inline void sort_columns(long *columns)
 // The same for rows after the first: vectorised loops in which conditions on the column are constant; between them are
 // single columns.
 inline void fill_loops(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won,
-                       const int base, const int begin, const int end, const int i, const int n, const int m
+                       const int base, const int begin, const int end, const int first, const int stop, const int i, const int n, const int m
                        DP_KERNEL_PARAMETERS)
 {
     const long cut = dp_cut(i, n, m DP_ARGUMENTS);
@@ -118,10 +131,10 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
         global cell_t *kept = cells + (size_t)(keep ? i : to) * pitch + base, *target = only || straight ? kept : rows[r & 1];
 % if loops:
         if (r)
-            fill_loops(target, source, won, base, only ? first : begin, only ? stop : end, i, n, m DP_ARGUMENTS);
+            fill_loops(target, source, won, base, only ? first : begin, only ? stop : end, first, stop, i, n, m DP_ARGUMENTS);
         else
 % endif
-            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, i, n,
+            fill_row(target, source, won, base, only ? first : begin, only ? stop : end, first, stop, i, n,
                      m${passed.replace('reach', 'reaches[r]')} DP_ARGUMENTS);
         if (keep && target != kept)
             for (int j = first; j < stop; ++j)

@@ -1,4 +1,4 @@
-<%page args="equation='', held='', held_types=(), rounded=False, flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
+<%page args="equation='', held='', held_types=(), rounded=False, record='', flip_rows=False, table=True, bits=0, guard_left=256, guard_right=0, variant='group', wg_size=64, items_per_thread=8"/>\
 // rows_fused: several rows of a table whose cells read only the row before, in independent tiles in local memory.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|    a tile: WG_SIZE * ITEMS columns; the guards beside them
@@ -13,6 +13,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_math.h"
 #define DP_ROW_CONTEXT , local const cell_t *dp_row, const int dp_base
 #define DP_CONTEXT DP_ROW_CONTEXT
@@ -23,6 +24,7 @@ ${equation}
 #include "dp/dp_sample.h"
 % endif
 ${held}
+#include "dp/dp_overflow.h"
 #define WG_SIZE ${wg_size}
 #define ITEMS ${items_per_thread}
 #define TILE (WG_SIZE * ITEMS)
@@ -59,7 +61,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
 % endif
     global const cell_t *source = cells + (size_t)from * pitch;
     for (int x = lid - GUARD_LEFT; x < TILE + GUARD_RIGHT; x += WG_SIZE)
-        tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : (cell_t)0;
+        tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : DP_NO_CELL;
     barrier(CLK_LOCAL_MEM_FENCE);
 % if held:
 <% elements = "".join(f", held{k}" for k in range(len(held_types))) %>\
@@ -74,6 +76,10 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
         const int i = ${"n - 1 - r" if flip_rows else "r"};
         cell_t value[ITEMS];
         uint decision[ITEMS];
+        int over[ITEMS];
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c)
+            over[c] = 0;
 % if held:
 % for k, kind in enumerate(held_types):
         const ${kind} held${k} = next${k};
@@ -83,7 +89,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
             // all columns of the tile: values outside of the table are not used
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c)
-                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]));
+                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
         } else {
 % else:
         if (inner && r) {
@@ -91,19 +97,26 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
             for (int c = 0; c < ITEMS; ++c) {
                 const int j = base + lid + c * WG_SIZE;
                 ASSUME(j >= 1);
-                value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+                value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
             }
         } else {
 % endif
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c) {
                 const int j = base + lid + c * WG_SIZE;
-                value[c] = 0;
+                value[c] = DP_NO_CELL;
                 decision[c] = 0;
                 if (j >= 0 && j < m)
-                    value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]));
+                    value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
             }
         }
+#if DP_TRAPS    // cells of margins may hold any value
+        #pragma unroll
+        for (int c = 0; c < ITEMS; ++c) {
+            const int j = base + lid + c * WG_SIZE;
+            DP_NOTE_OVER(over[c] && j >= start && j < stop, i, j);
+        }
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
         #pragma unroll
         for (int c = 0; c < ITEMS; ++c)

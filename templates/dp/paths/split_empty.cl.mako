@@ -9,7 +9,7 @@
 % endif
 #include "portable.h"
 #include "dp/dp_math.h"
-#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define DP_CONTEXT , const sum_t dp_split, const int dp_split_k
 #define M(a, b) ((cell_t)0)
 % if equation:
 ${equation}
@@ -37,8 +37,10 @@ void split_empty(const int n, const int m, const int from, const int to, global 
 #if DP_HAS_DECISION
             uint decision;
 #endif
-            table[(size_t)i * pitch + j] =
-                dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, (cell_t)(${start}), -1 DP_ARGUMENTS DP_DECISION(&decision));
+            int over = 0;
+            table[(size_t)i * pitch + j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, (sum_t)(${start}), -1 DP_ARGUMENTS
+                                                   DP_DECISION(&decision) DP_OVER(&over));
+            SPLIT_NOTE_OVER(over, i, j);
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

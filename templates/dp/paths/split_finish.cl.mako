@@ -14,7 +14,7 @@
 % endif
 #include "portable.h"
 #include "dp/dp_math.h"
-#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define DP_CONTEXT , const sum_t dp_split, const int dp_split_k
 #define M(a, b) ((cell_t)0)
 % if equation:
 ${equation}
@@ -39,17 +39,17 @@ ${equation}
 #define HAS_SPLIT(i, j) ((i) + FIRST < (j) + LAST)
 
 // Loads the tile's cells to local memory: the best of the product's parts, with its k in `k_of`, and cells without splits.
-inline void join_parts(local cell_t *cells, global const cell_t *table, const int pitch, global const cell_t *best_of,
+inline void join_parts(local sum_t *cells, global const cell_t *table, const int pitch, global const sum_t *best_of,
                        global int *k_of, const int parts, const int i0, const int j0, const int n, const int m, const int lid)
 {
     for (int q = lid; q < TILE * TILE; q += WG_SIZE) {
         const int x = q / TILE, y = q % TILE;
-        cell_t best = SPLIT_START;
+        sum_t best = SPLIT_START;
         int at = -1;
         for (int p = 0; p < parts; ++p)
             SPLIT_JOIN(best_of[p * TILE * TILE + q], k_of[p * TILE * TILE + q], best, at);
         if (!HAS_SPLIT(i0 + x, j0 + y))
-            best = i0 + x < n && j0 + y < m ? table[(size_t)(i0 + x) * pitch + j0 + y] : (cell_t)0;
+            best = i0 + x < n && j0 + y < m ? table[(size_t)(i0 + x) * pitch + j0 + y] : (sum_t)0;
         cells[x * PITCH + y] = best;
 #if SPLIT_TRACK
         if (parts)
@@ -61,7 +61,7 @@ inline void join_parts(local cell_t *cells, global const cell_t *table, const in
 % if near:
 // Loads the operands in the tiles on the main diagonal, both in one square: row x of the left one from column x on, and
 // before it column x of the right one, transposed so that neighbouring items access neighbouring memory.
-inline void load_beside(local cell_t *beside, global const cell_t *table, const int pitch, const int i0, const int j0,
+inline void load_beside(local sum_t *beside, global const cell_t *table, const int pitch, const int i0, const int j0,
                         const int k_last, const int n, const int m, const int lid)
 {
     for (int q = lid; q < TILE * TILE; q += WG_SIZE) {
@@ -75,12 +75,12 @@ inline void load_beside(local cell_t *beside, global const cell_t *table, const 
 }
 
 // The best of this item's share of the splits before those of the product, low .. k_first - 1, and after, k_last .. high - 1.
-inline cell_t take_near(int *found, local const cell_t *cells, local const cell_t *beside, const int low, const int k_first,
+inline sum_t take_near(int *found, local const sum_t *cells, local const sum_t *beside, const int low, const int k_first,
                         const int k_last, const int high, const int share, const int i, const int j, const int i0,
                         const int j0, const int n, const int m DP_KERNEL_PARAMETERS)
 {
     const int r = i - i0, c = j - j0;
-    cell_t best = SPLIT_START;
+    sum_t best = SPLIT_START;
     int at = low + share < k_first ? SPLIT_FIRST(low + share) : k_last + share < high ? SPLIT_FIRST(k_last + share) : -1;
     #pragma unroll 4
     for (int k = low + share; k < k_first; k += SHARE)
@@ -94,20 +94,20 @@ inline cell_t take_near(int *found, local const cell_t *cells, local const cell_
 
 % endif
 // The same with operands of other tiles read from the table; without a product, of all splits low .. high - 1.
-inline cell_t take_far(int *found, local const cell_t *cells, global const cell_t *table, const int pitch,
+inline sum_t take_far(int *found, local const sum_t *cells, global const cell_t *table, const int pitch,
                        const bool product, const int low, const int k_first, const int k_last, const int high,
                        const int share, const int i, const int j, const int i0, const int j0, const int n, const int m
                        DP_KERNEL_PARAMETERS)
 {
     const int before = min(k_first, high) - low;                       // splits before the product's
     const int all = product ? before + max(high - k_last, 0) : high - low;
-    cell_t best = SPLIT_START;
+    sum_t best = SPLIT_START;
     int at = share >= all ? -1 : SPLIT_FIRST(share < before || !product ? low + share : k_last + share - before);
     for (int q = share; q < all; q += SHARE) {
         const int k = q < before || !product ? low + q : k_last + q - before;
         const int row = min(k + RIGHT, n - 1), column = max(k + LEFT, 0);
-        const cell_t a = column >= j0 ? cells[(i - i0) * PITCH + column - j0] : table[(size_t)i * pitch + column];
-        const cell_t b = row < i0 + TILE ? cells[(row - i0) * PITCH + j - j0] : table[(size_t)row * pitch + j];
+        const sum_t a = column >= j0 ? cells[(i - i0) * PITCH + column - j0] : table[(size_t)i * pitch + column];
+        const sum_t b = row < i0 + TILE ? cells[(row - i0) * PITCH + j - j0] : table[(size_t)row * pitch + j];
         SPLIT_TAKE(SPLIT_SUM(i, j, k, a, b), k, best, at);
     }
     *found = at;
@@ -116,7 +116,7 @@ inline cell_t take_far(int *found, local const cell_t *cells, global const cell_
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
-                  const int pitch, global const cell_t *restrict best_of, global int *restrict k_of
+                  const int pitch, global const sum_t *restrict best_of, global int *restrict k_of
 % if decided:
                   , global ${decided} *restrict decisions
 % endif
@@ -133,14 +133,14 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
     uint decision;
 #endif
     // the best so far, then cells that are finished
-    local cell_t cells[TILE * PITCH], best_here[SHARE][TILE];
+    local sum_t cells[TILE * PITCH], best_here[SHARE][TILE];
 #if SPLIT_TRACK
     local int at_here[SHARE][TILE];
 #endif
     const int lid = get_local_id(0), r = lid % TILE, share = lid / TILE, i = i0 + r;
     join_parts(cells, table, pitch, best_of, k_of, product ? parts : 0, i0, j0, n, m, lid);
 % if near:
-    local cell_t beside[TILE * PITCH];
+    local sum_t beside[TILE * PITCH];
     if (product)
         load_beside(beside, table, pitch, i0, j0, k_last, n, m, lid);
 % endif
@@ -148,7 +148,7 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
     for (int step = 0; step < 2 * TILE - 1; ++step) {
         const int c = step - (TILE - 1) + r, j = j0 + c;
         const bool here = c >= 0 && c < TILE && i < n && j < m && HAS_SPLIT(i, j);
-        cell_t best = SPLIT_START;
+        sum_t best = SPLIT_START;
         int at = -1, at_product = -1;
 #if SPLIT_TRACK
         if (here && product && share == 0)
@@ -174,7 +174,10 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                 SPLIT_JOIN(best_here[s][r], at_here[s][r], best, at);
             if (product)
                 SPLIT_JOIN(cells[r * PITCH + c], at_product, best, at);
-            cells[r * PITCH + c] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision));
+            int over = 0;
+            cells[r * PITCH + c] =
+                dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best, at DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+            SPLIT_NOTE_OVER(over, i, j);
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

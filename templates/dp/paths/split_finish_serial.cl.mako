@@ -15,7 +15,7 @@
 % endif
 #include "portable.h"
 #include "dp/dp_math.h"
-#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define DP_CONTEXT , const sum_t dp_split, const int dp_split_k
 #define M(a, b) ((cell_t)0)
 % if equation:
 ${equation}
@@ -44,7 +44,7 @@ ${equation}
             SPLIT_TAKE(SPLIT_SUM(i, j0 + c, dp_k, dp_left, dp_right[c]), dp_k, best[c], at[c])
 #define SPLIT_ROW(k, value) do { \
         const int dp_k = (k); \
-        const cell_t dp_left = (value); \
+        const sum_t dp_left = (value); \
         global const cell_t *dp_right = table + (size_t)min(dp_k + RIGHT, n - 1) * pitch + j0; \
         if (width == TILE && ${int(near)}) \
             SPLIT_COLUMNS(0, TILE); \
@@ -54,7 +54,7 @@ ${equation}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_finish(const int n, const int m, const int diagonal, const int parts, const int from, global cell_t *table,
-                  const int pitch, global const cell_t *restrict best_of, global int *restrict k_of
+                  const int pitch, global const sum_t *restrict best_of, global int *restrict k_of
 % if decided:
                   , global ${decided} *restrict decisions
 % endif
@@ -71,12 +71,12 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
     uint decision;
 #endif
     const int width = min(TILE, m - j0), inside = j0 - LEFT;   // from this k on the left operand is in the tile
-    cell_t product_best[TILE * TILE];
+    sum_t product_best[TILE * TILE];
     int product_at[TILE * TILE];
     if (product && parts == 0)      // too little work for its own launch
         item_splits(product_best, product_at, i0, j0, k_first, k_last, n, m, table, pitch DP_ARGUMENTS);
     for (int i = min(i0 + TILE, n) - 1; i >= i0; --i) {
-        cell_t best[TILE];
+        sum_t best[TILE];
         int at[TILE];
         for (int c = 0; c < TILE; ++c) {
             best[c] = SPLIT_START;
@@ -103,7 +103,9 @@ void split_finish(const int n, const int m, const int diagonal, const int parts,
                 SPLIT_ROW(j - 1 - LEFT, row[j - 1]);
             if (i + FIRST >= j + LAST)
                 continue;
-            row[j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision));
+            int over = 0;
+            row[j] = dp_cell(SPLIT_CELL(i, j), SPLIT_SHAPE, best[d], at[d] DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+            SPLIT_NOTE_OVER(over, i, j);
 % if decided:
             decisions[(size_t)i * pitch + j] = (${decided})DP_STORED_DECISION(decision);
 % endif

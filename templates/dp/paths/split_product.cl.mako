@@ -20,7 +20,7 @@
 % endif
 #include "portable.h"
 #include "dp/dp_math.h"
-#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define DP_CONTEXT , const sum_t dp_split, const int dp_split_k
 #define M(a, b) ((cell_t)0)
 % if equation:
 ${equation}
@@ -61,7 +61,7 @@ inline void load_run(local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE]
 }
 
 // Split k of a run for the ITEMS x ITEMS cells (is[a], js[b]) of item (x, y).
-inline void take_split(cell_t (*best)[ITEMS], int (*at)[ITEMS], local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE],
+inline void take_split(sum_t (*best)[ITEMS], int (*at)[ITEMS], local cell_t (*left)[TILE + 1], local cell_t (*right)[TILE],
                        const int run, const int k, const int *is, const int *js, const int x, const int y, const int n,
                        const int m DP_KERNEL_PARAMETERS)
 {
@@ -81,7 +81,7 @@ inline void take_split(cell_t (*best)[ITEMS], int (*at)[ITEMS], local cell_t (*l
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_product(const int n, const int m, const int diagonal, const int parts, const int from,
-                   global const cell_t *restrict table, const int pitch, global cell_t *restrict best_of,
+                   global const cell_t *restrict table, const int pitch, global sum_t *restrict best_of,
                    global int *restrict k_of DP_KERNEL_PARAMETERS)
 {
     const int tile_row = from + get_group_id(0) / parts, part = get_group_id(0) % parts, tile_column = tile_row + diagonal;
@@ -94,7 +94,7 @@ void split_product(const int n, const int m, const int diagonal, const int parts
     k_of += SPLIT_TRACK ? ((size_t)tile_row * parts + part) * TILE * TILE : 0;
     local cell_t local_left[RUN][TILE + 1], local_right[RUN][TILE];
     const int lid = get_local_id(0), x = lid % SIDE, y = lid / SIDE;
-    cell_t best[ITEMS][ITEMS];
+    sum_t best[ITEMS][ITEMS];
     int at[ITEMS][ITEMS];
     int is[ITEMS], js[ITEMS];   // clamped to the table: values of cells beyond are not used
     for (int a = 0; a < ITEMS; ++a) {

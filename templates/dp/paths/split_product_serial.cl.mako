@@ -16,7 +16,7 @@
 % endif
 #include "portable.h"
 #include "dp/dp_math.h"
-#define DP_CONTEXT , const cell_t dp_split, const int dp_split_k
+#define DP_CONTEXT , const sum_t dp_split, const int dp_split_k
 #define M(a, b) ((cell_t)0)
 % if equation:
 ${equation}
@@ -40,7 +40,7 @@ ${equation}
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void split_product(const int n, const int m, const int diagonal, const int parts, const int from,
-                   global const cell_t *restrict table, const int pitch, global cell_t *restrict best_of,
+                   global const cell_t *restrict table, const int pitch, global sum_t *restrict best_of,
                    global int *restrict k_of DP_KERNEL_PARAMETERS)
 {
     const int tile_row = from + get_group_id(0) / parts, part = get_group_id(0) % parts, tile_column = tile_row + diagonal;
@@ -51,7 +51,7 @@ void split_product(const int n, const int m, const int diagonal, const int parts
     const int i0 = tile_row * TILE, j0 = tile_column * TILE;
     best_of += ((size_t)tile_row * parts + part) * TILE * TILE;
     k_of += SPLIT_TRACK ? ((size_t)tile_row * parts + part) * TILE * TILE : 0;
-    cell_t best[TILE * TILE];
+    sum_t best[TILE * TILE];
     int at[TILE * TILE];
     item_splits(best, at, i0, j0, begin, end, n, m, table, pitch DP_ARGUMENTS);
     for (int q = 0; q < TILE * TILE; ++q) {

@@ -1,8 +1,8 @@
-<%page args="equation='', reads='', elements='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, single=False, flush=0, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%page args="equation='', reads='', elements='', held=None, rounded=False, record='', cell='int', vector=0, offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, single=False, flush=0, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     itemsizes = {"int": 4, "float": 4, "long": 8, "double": 8}
-    vector = min(block_columns, 16 // itemsizes[cell])
+    vector = vector or min(block_columns, 4)
     # elements that the cells of a row share, those of a column, and how many of the latter one load takes
     rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
     each = {q: min(block_columns, 16 // itemsizes.get(type, 16)) for q, type in shared.items()}
@@ -30,6 +30,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_near.h"
 % if trapped:
 #include "dp/dp_undeclared.h"
@@ -55,7 +56,8 @@ ${elements}
 #define BITS ${bits}
 #define FLUSH ${flush}
 #define SINGLE ${int(single)}
-typedef ${cell}${vector} cells_t;
+typedef ${cell}${vector if vector > 1 else ''} cells_t;
+#include "dp/dp_overflow.h"
 #include "dp/dp_tile.h"
 #include "dp/dp_tile_choices.h"
 #include "dp/dp_tile_steps.h"
@@ -82,7 +84,9 @@ typedef ${cell}${vector} cells_t;
                 const ${type} held${q}[] = {${", ".join(f"columns{q}_{c // each[q]}.s{c % each[q]}" for c in range(block_columns))}};
 % endfor
                 NO_CHOICES;
+                NO_OVERFLOWS;
                 ${f"FILL_BLOCK({int(inner)}, true)" if inner or held is not None else "FILL_INSIDE"}
+                NOTE_OVERFLOWS;
 % if last and not inner:
                 if (begin + STRIP >= n && at >= 0 && at < blocks)
                     store_last_row(last_row, w, row, column, n);

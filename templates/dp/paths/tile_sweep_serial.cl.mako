@@ -1,10 +1,11 @@
-<%page args="equation='', reads='', elements='', held=None, rounded=False, cell='int', offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%page args="equation='', reads='', elements='', held=None, rounded=False, record='', cell='int', vector=0, offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
-    vector = min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}[cell])
+    itemsizes = {"int": 4, "float": 4, "long": 8, "double": 8}
+    vector = vector or min(block_columns, 4)
     # elements that the cells of a row share, those of a column, and how many of the latter one load takes
     rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
-    each = {q: min(block_columns, 16 // {"int": 4, "float": 4, "long": 8, "double": 8}.get(type, 16)) for q, type in shared.items()}
+    each = {q: min(block_columns, 16 // itemsizes.get(type, 16)) for q, type in shared.items()}
 %>\
 // tile_sweep: tiles of a table whose cells read only near cells above and to the left; one work-item fills a tile alone.
 //
@@ -19,6 +20,7 @@
 #define DP_ROUNDED_DIVIDE
 % endif
 #include "portable.h"
+${record}
 #include "dp/dp_near.h"
 % if trapped:
 #include "dp/dp_undeclared.h"
@@ -41,7 +43,8 @@ ${elements}
 #define FLIP_COLUMNS ${int(flip_columns)}
 #define VECTOR ${vector}
 #define BITS ${bits}
-typedef ${cell}${vector} cells_t;
+typedef ${cell}${vector if vector > 1 else ''} cells_t;
+#include "dp/dp_overflow.h"
 #include "dp/dp_tile.h"
 #include "dp/dp_tile_choices.h"
 #include "dp/dp_tile_steps.h"
@@ -52,7 +55,7 @@ typedef ${cell}${vector} cells_t;
                 for (int u = 0; u < UP; ++u)
                     #pragma unroll
                     for (int c = 0; c < COLUMNS; ++c)
-                        w[u][LEFT + c] = ${"" if inner else "!begin ? (cell_t)0 : "}(upper + (size_t)u * edge_pitch + column)[c];
+                        w[u][LEFT + c] = ${"" if inner else "!begin ? DP_NO_CELL : "}(upper + (size_t)u * edge_pitch + column)[c];
 % for q, type in shared.items():
 % for k in range(block_columns // each[q]):
                 const ${type}${each[q]} columns${q}_${k} = columns${q}[step * ${block_columns // each[q]} + ${k}];
@@ -60,7 +63,9 @@ typedef ${cell}${vector} cells_t;
                 const ${type} held${q}[] = {${", ".join(f"columns{q}_{c // each[q]}.s{c % each[q]}" for c in range(block_columns))}};
 % endfor
                 NO_CHOICES;
+                NO_OVERFLOWS;
                 ${f"FILL_BLOCK({int(inner)}, true)" if inner or held is not None else "FILL_INSIDE"}
+                NOTE_OVERFLOWS;
 % if last and not inner:
                 if (begin + STRIP >= n)
                     store_last_row(last_row, w, row, column, n);

@@ -1,14 +1,15 @@
-<%page args="equation='', cell='int', kind='rows', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, rounded=False, variant='group', wg_size=64, items_per_thread=1"/>\
-// wide_stage: fills stages of few cells whose equation is a minimum or maximum over many: a group of work-items per cell.
+<%page args="equation='', cell='int', kind='rows', reverse=False, layout='ROWS', ring=0, chunks=1, shift=0, keep=0, decisions='', decision_chunks=1, decision_bits=0, decision_shift=0, rounded=False, record='', variant='group', wg_size=64, items_per_thread=1"/>\
+// wide_stage: fills stages of few cells whose equation is a minimum, maximum or sum over many: a group of work-items per cell.
 //
 //   k       lo | 0 1 2 .. WG_SIZE-1 | 0 1 2 .. | hi     work-item x takes every WG_SIZE-th k, from lo + x
-//   local   (best value, its k) of each work-item       reduced to the best, at its lowest k
+//   local   (best value, its k) of each work-item       reduced to the best, at its lowest k, or the sum
 //   cell    the rest of the equation, by work-item 0
 //
 // Any pattern (kind, reverse); cells of a stage from index `low` on. Stages of one cell are filled by one group, several to a
 // launch, with a barrier between.
 // Work: one call of the reduction's body per cell and k.
 #include "portable.h"
+${record}
 #define WG_SIZE ${wg_size}
 #include "group/reduce.h"
 % if rounded:
@@ -59,21 +60,32 @@ void wide_stage(DP_STAGE_PARAMETERS)
         wide_t best = DP_WIDE_START;
         for (long k = (long)lo + lid; k < hi; k += WG_SIZE) {
             const wide_t value = dp_body((int)k, i, j, n, m DP_PASS DP_ARGUMENTS);
+#ifdef DP_WIDE_ADD
+            best = DP_WIDE_ADD(best, value);
+#else
             if (value DP_WIDE_BETTER best || (at < 0 && value == best)) {
                 best = value;
                 at = (int)(k - lo);
             }
+#endif
         }
         values[lid] = best;
         offsets[lid] = at;
+#ifdef DP_WIDE_ADD
+        GROUP_REDUCE(lid, other, values[lid] = DP_WIDE_ADD(values[lid], values[other]));
+#else
         GROUP_REDUCE(lid, other, if (goes_before(values[other], offsets[other], values[lid], offsets[lid])) {
             values[lid] = values[other];
             offsets[lid] = offsets[other];
         });
+#endif
         if (lid == 0) {
             uint decision = 0;
             const int k = offsets[0] < 0 ? -1 : lo + offsets[0];
-            const cell_t value = dp_cell(i, j, n, m DP_PASS, values[0], k DP_ARGUMENTS DP_DECISION(&decision));
+            int over = 0;
+            const cell_t value =
+                dp_cell(i, j, n, m DP_PASS, values[0], k DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+            DP_NOTE_OVER(over, i, j);
             dp_keep_cell(i, j, value, decision, DP_KEEP_NAMES, n, m);
         }
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

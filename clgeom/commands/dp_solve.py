@@ -1,0 +1,139 @@
+"""The commands ``clgeom dp list`` and ``clgeom dp solve``: the problems of the catalogue."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+
+import click
+import numpy as np
+
+from clgeom.commands import terminal
+from clgeom.errors import InvalidInput
+
+#: Longest text of a part of a solution on the terminal, and how deep its lists may be inside each other.
+MOST_TEXT, MOST_DEPTH = 200, 100
+
+
+@click.command("list")
+@terminal.json_option
+def list_command(as_json):
+    """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
+    from clgeom.dp.problems import CATALOGUE
+
+    if as_json:
+        rows = ((p.function, p) for p in CATALOGUE)
+        terminal.print_json(
+            [{"name": name, "problem": p.name, "pattern": p.pattern, "keys": p.keys} for name, p in rows]
+        )
+        return
+    rows = [(p.function, p.pattern, ", ".join(_spelled(p)), p.name) for p in CATALOGUE]
+    terminal.print_table(("name", "pattern", "keys", "problem"), rows)
+
+
+def _spelled(problem):
+    return [key if needed else f"[{key}]" for key, needed in problem.keys.items()]
+
+
+@click.command("solve")
+@click.argument("name")
+@click.argument("spec", type=click.Path(), required=False)
+@click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")
+@terminal.device_option
+@terminal.json_option
+def solve_command(name, spec, example, device, as_json):
+    """Solve the problem NAME, one of 'clgeom dp list', for the instance in SPEC (.toml).
+
+    A key of SPEC is a parameter of the function of that name in clgeom.dp.problems: a number, text, a list, a list of
+    lists, or the numbers of a file: weights = {file = "weights.csv"}, or .npy.
+
+    \b
+    clgeom dp solve knapsack --example > spec.toml
+    clgeom dp solve knapsack spec.toml
+    """
+    from clgeom.dp.problems.catalogue import problem_of
+    from clgeom.runtime.device import as_session
+
+    problem = problem_of(name)
+    if example:
+        for key, value in problem.example.items():
+            click.echo(f"{key} = {toml(value)}")
+        return
+    if spec is None:
+        raise InvalidInput(f"Give a specification of {problem.function}; --example prints one.")
+    given = _instance(problem, spec)
+    session = as_session(device)
+    found, work = terminal.worked(problem.solver, **given, device=session)
+    facts = facts_of(found)
+    if as_json:
+        terminal.print_json({"problem": problem.function, **facts, "device": session.profile.name, **work.facts()})
+        return
+    terminal.print_facts(
+        ("problem", f"{problem.name} ({problem.function})"),
+        *((key, _shortened(value)) for key, value in facts.items()),
+        ("device", terminal.device_words(session)),
+        ("time", work.words()),
+    )
+
+
+def _instance(problem, path) -> dict:
+    """The arguments of a problem's function, from a specification."""
+    from clgeom.io.specs import read_instance
+
+    given, keys = read_instance(path), problem.keys
+    for key in given:
+        if key not in keys:
+            raise InvalidInput(
+                f"The file '{path}' has the key '{key}', which {problem.function} does not take. "
+                f"It takes: {', '.join(_spelled(problem))}."
+            )
+    for key, needed in keys.items():
+        if needed and key not in given:
+            raise InvalidInput(f"The file '{path}' must have the key '{key}' for {problem.function}.")
+    return given
+
+
+def facts_of(found) -> dict:
+    """The parts of a solution: its attributes and properties, as numbers, text and lists."""
+    if not dataclasses.is_dataclass(found):
+        return {"value": plain(found)}
+    names = [field.name for field in dataclasses.fields(found)]
+    for kind in type(found).__mro__:
+        computed = (property, functools.cached_property)
+        names += [name for name, part in vars(kind).items() if isinstance(part, computed) and name not in names]
+    facts = {}
+    for name in names:
+        with contextlib.suppress(RecursionError):  # a tree that is too deep to be printed
+            facts[name] = None if name.startswith("_") else plain(getattr(found, name))
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def plain(value, depth=0):
+    """A part of a solution without types of NumPy; bytes as text."""
+    if depth > MOST_DEPTH:
+        raise RecursionError
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(part, depth + 1) for part in value]
+    return value if isinstance(value, (int, float, str, dict, type(None))) else str(value)
+
+
+def _shortened(value) -> str:
+    text = str(value)
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} ... (--json has all)"
+
+
+def toml(value) -> str:
+    """Numbers, text and lists of them in TOML."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return json.dumps(value)

@@ -1,0 +1,144 @@
+"""Bands: tables of which only the cells with low <= j - i <= high are computed; others have a given value.
+
+The band becomes a part of the equation: the value of a cell is the given one outside, and so is what is read there.
+Its ends are parameters, so that one program serves all bands. Tiles outside are not computed at all.
+"""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from clgeom.dp.analysis.dependences import dependences_of, offset
+from clgeom.dp.language import functions, trace
+from clgeom.dp.language.equation import NOT_PICKLED
+from clgeom.dp.language.nodes import NUMPY, walk, with_args
+from clgeom.dp.language.parameters import Parameter
+from clgeom.dp.language.plain_c import nodes_of
+from clgeom.errors import InvalidInput, short
+
+#: The parameters of a banded equation besides its own.
+LOW, HIGH, OUTSIDE = "band_low", "band_high", "band_outside"
+
+
+def checked_band(band, shape, *, caller) -> tuple[int, int] | None:
+    """The `band` parameter of a function; None for one that holds the whole table."""
+    if band is None:
+        return None
+    try:
+        low, high = band
+    except (TypeError, ValueError):
+        low = high = None
+    if not all(isinstance(end, numbers.Integral) and not isinstance(end, bool) for end in (low, high)):
+        raise InvalidInput(
+            f"The 'band' parameter of {caller} must be two integers, low <= j - i <= high. Got {short(band)} instead."
+        )
+    n, m = shape
+    low, high = max(int(low), 1 - n), min(int(high), m - 1)
+    if low > high:
+        raise InvalidInput(
+            f"The 'band' parameter of {caller} must hold cells of the table. Got {short(band)} for {n} x {m} cells."
+        )
+    return None if (low, high) == (1 - n, m - 1) else (low, high)
+
+
+def check_reachable(band, pattern, shape, *, caller) -> None:
+    """Refuse a band without the cell that answers for the table, or for NOSE and SENO without the first one."""
+    first = pattern.cell(0, 0, *shape) if pattern.kind == "nose" else None
+    for what, at in (("answers for the table", pattern.corner(*shape)), ("is filled first", first)):
+        if at is not None and not band[0] <= at[1] - at[0] <= band[1]:
+            raise InvalidInput(
+                f"The 'band' parameter of {caller} must hold cell {at}, which {what} with pattern {pattern.name}: "
+                f"there j - i is {at[1] - at[0]}. Got {band} instead."
+            )
+
+
+def with_band(equation, band, outside, *, caller):
+    """The equation in a band, and the values of its additional parameters."""
+    cells = equation.cell.fields or {"": equation.cell}
+    given = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
+    if set(given) != set(cells):
+        raise InvalidInput(
+            f"The 'outside' parameter of {caller} must be a number, or one for each of the fields {', '.join(cells)}. "
+            f"Got {short(outside)} instead."
+        )
+    values = {LOW: np.int32(band[0]), HIGH: np.int32(band[1])}
+    for name, cell in cells.items():
+        values[_outside(name)] = _checked(given[name], cell, caller)
+    if "_banded" not in equation.__dict__:
+        equation.__dict__["_banded"] = _banded(equation, cells, caller)
+    return equation.__dict__["_banded"], values
+
+
+def _outside(field):
+    return f"{OUTSIDE}_{field}" if field else OUTSIDE
+
+
+def _checked(value, cell, caller):
+    """What cells outside the band are, as a number of the type of expressions."""
+    kind = NUMPY[cell.type]
+    right = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if right and cell.limits is not None:
+        right = isinstance(value, numbers.Integral) and cell.limits[0] <= value <= cell.limits[1]
+    if not right:
+        raise InvalidInput(
+            f"The 'outside' parameter of {caller} must be a number of {cell.name}. Got {short(value)} instead."
+        )
+    return kind(value)
+
+
+def _banded(equation, cells, caller):
+    nodes = nodes_of(equation)
+    if nodes is None:
+        raise InvalidInput(f"A band needs an equation in Python, or a simple one in C, which {equation.name} is not.")
+    own = {name: Parameter(name, np.dtype(np.int32), 0) for name in (LOW, HIGH)}
+    for name, cell in cells.items():
+        own[_outside(name)] = Parameter(_outside(name), np.dtype(NUMPY[cell.type]), 0)
+    taken = set(own) & set(nodes.parameters)
+    if taken:
+        raise InvalidInput(f"{caller} with a band needs an equation without a parameter {min(taken)!r}.")
+    with trace.Trace(equation.cell.type).active(), trace.deep_enough(equation.name):
+        node = {name: trace.node("parameter", type=p.type, data=name) for name, p in own.items()}
+        i, j = (trace.node(axis, type="int") for axis in "ij")
+        here, low, high = j - i, node[LOW], node[HIGH]
+
+        def guarded(read):
+            """A read of a cell, or the value outside."""
+            by = [offset(at, axis) for at, axis in zip(read.args, "ij")]
+            if all(isinstance(step, int) for step in by):
+                step = by[1] - by[0]
+                inside = here <= high - step if step > 0 else here >= low - step if step < 0 else None
+            else:
+                apart = read.args[1] - read.args[0]
+                inside = (apart >= low) & (apart <= high)
+            return read if inside is None else functions.where(inside, read, node[_outside(read.data or "")])
+
+        by = {}
+        for part in walk(*nodes.roots):
+            part_now = part if part in by else with_args(part, tuple(by.get(arg, arg) for arg in part.args))
+            by[part] = guarded(part_now) if part.op == "cell" else part_now
+        within = (here >= low) & (here <= high)
+        roots = [None if root is None else by[root] for root in (nodes.value, nodes.decision)]
+        value, decision = roots
+        if value.op == "record":
+            args = [
+                functions.where(within, arg, node[_outside(name)]) for (name, _), arg in zip(value.data, value.args)
+            ]
+            value = with_args(value, tuple(args))
+        else:
+            value = functions.where(within, value, node[OUTSIDE])
+        if decision is not None:
+            decision = functions.where(within, decision, -1 if equation.decisions == "index" else 0)
+    found = copy.copy(nodes)
+    for name in NOT_PICKLED:
+        found.__dict__.pop(name, None)
+    parameters = MappingProxyType({**nodes.parameters, **own})
+    found.__dict__.update(value=value, decision=decision, eager=(), _texts={}, parameters=parameters)
+    if equation.reach_proven:
+        found.reach = dependences_of(*found.roots)
+        found.reach_proven = bool(getattr(found.reach, "offsets", None)) or type(found.reach).__name__ != "Far"
+    return found

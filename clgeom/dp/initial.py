@@ -1,0 +1,135 @@
+"""The `initial` parameter of `fill`: the cells before the first stage that is filled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.dp.job import Job, checked_value
+from clgeom.dp.language.cells import c_type
+from clgeom.dp.language.parameters import Parameter
+from clgeom.dp.table.regions import Region
+from clgeom.dp.table.table import Table
+from clgeom.errors import InvalidInput
+from clgeom.runtime import launch
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Step
+
+#: Most cells that are written by one launch.
+MOST = 1 << 27
+
+
+@dataclass(frozen=True, eq=False)
+class Initial:
+    """Cells that are given.
+
+    Attributes
+    ----------
+    table : Table or None
+        A table of the same session, whose cells stay on the device.
+    cells : ndarray or None
+        Else an array: of the whole table, shape (n, m), or of the line of the stage before the first one.
+    first : int
+        The first stage that is given.
+    """
+
+    table: Table | None
+    cells: np.ndarray | None
+    first: int
+
+    @property
+    def is_line(self) -> bool:
+        return self.cells is not None and self.cells.ndim == 1
+
+    def known(self, pattern, shape, a, b):
+        """(values, whether they are known) of cells in stages that are given, for the check before a fill."""
+        if self.cells is None:
+            return 0, False
+        if not self.is_line:
+            return self.cells[a, b], True
+        before = pattern.stage_of(a, b, *shape) < self.first  # these are 0
+        return np.where(before, 0, self.cells[b if pattern.kind == "rows" else a]), True
+
+    def line(self, job: Job, stage: int) -> np.ndarray:
+        """The cells of a stage that is a row or a column."""
+        number = job.stages - 1 - stage if job.pattern.reverse else stage
+        if self.is_line:
+            return self.cells
+        if job.pattern.kind == "rows":
+            return self.cells[number] if self.table is None else self.table.row(number)
+        return np.ascontiguousarray(self.cells[:, number]) if self.table is None else self.table.column(number)
+
+    def write(self, job: Job, store) -> None:
+        """Write the cells before the first stage that is filled to the store of the table."""
+        whole = Region(0, 0, 1, 1, *job.shape)
+        if self.is_line:
+            number = job.stages - job.start if job.pattern.reverse else job.start - 1
+            rows = job.pattern.kind == "rows"
+            self._write(
+                job, store, replace(whole, **({"i": number, "rows": 1} if rows else {"j": number, "columns": 1}))
+            )
+            return
+        most = min(MOST, job.session.profile.max_alloc_bytes // store.dtype.itemsize)
+        for _, part in whole.parts(0, most):
+            self._write(job, store, part)
+
+    def _write(self, job, store, part):
+        session = job.session
+        if self.table is not None:
+            result, scratch = self.table._store.gather(part)
+            given = result[scratch]
+        else:
+            cells = self.cells if self.is_line else self.cells[part.i : part.i + part.rows]
+            given = launch.allocate(session, cells.nbytes)
+            launch.write(session, given, cells)
+        writer = store.reader("M", write=True)
+        step = Step.over(
+            session.profile,
+            "dp/table/write_cells",
+            (
+                *writer.arguments,
+                *map(np.int32, (*job.shape, part.i, part.j, part.columns)),
+                np.uint64(part.cells),
+                *map(np.int32, (self.first, job.start)),
+                "given",
+            ),
+            part.cells,
+            dtype=store.dtype,
+            params={
+                "cell": c_type(store.dtype),
+                "kind": {"nose": "DIAGS_NOSE", "sone": "DIAGS_SONE"}.get(job.pattern.kind, job.pattern.kind.upper()),
+                "reverse": job.pattern.reverse,
+                **writer.texts,
+            },
+            bytes_moved=2 * part.cells * store.dtype.itemsize,
+        )
+        run(session, Plan(step), **writer.buffers, given=given)
+
+
+def initial_of(given, equation, pattern, shape, start, session) -> Initial | None:
+    """The `initial` parameter of fill, checked; None if it is not given."""
+    if given is None:
+        return None
+    if start == 0:
+        raise InvalidInput(
+            "The 'initial' parameter of fill gives the cells before the stage 'start', which must be 1 or more. "
+            "Got start=0."
+        )
+    if isinstance(given, Table):
+        if given.shape != shape or given.dtype != equation.dtype or given._store is None:
+            raise InvalidInput(
+                f"The 'initial' parameter of fill must be a table of {shape[0]} x {shape[1]} cells of "
+                f"{equation.dtype.name}, filled with keep='table'. Got {given!r} instead."
+            )
+        here = given.session is session
+        return Initial(given if here else None, None if here else given.numpy(), 0)
+    sides = {"rows": (shape[1],), "columns": (shape[0],)}.get(pattern.kind)
+    ndim = np.ndim(given) if not hasattr(given, "ndim") else given.ndim
+    values = checked_value(Parameter("initial", equation.dtype, 1 if ndim == 1 else 2), given, caller="fill")
+    if values.shape != shape and values.shape != sides:
+        also = f", or the {pattern.kind.removesuffix('s')} before 'start', of shape {sides}" if sides else ""
+        raise InvalidInput(
+            f"The 'initial' parameter of fill must be a table of shape {shape}{also}. Got shape {values.shape} instead."
+        )
+    return Initial(None, values, 0 if values.ndim == 2 else start - 1)

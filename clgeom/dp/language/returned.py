@@ -1,0 +1,83 @@
+"""What a traced function returns, as nodes: the value of a cell, or one for each field, and its choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clgeom.dp.language import trace
+from clgeom.errors import InvalidInput
+
+
+def parts_of(result, equation, count_of):
+    """(value, choice or None, places of the choices of fields or None) of what the function of an equation returned.
+
+    The choices of fields are digits of one number, in the order of the fields: that of field f is
+    ``choice // places[f][0] % places[f][1]``. `count_of` gives the number of values of a choice, None if unknown.
+    """
+    fields = equation.cell.fields
+    value, decision, places = result, None, None
+    if isinstance(result, tuple) and len(result) == 2 and (not fields or isinstance(result[0], (tuple, Mapping))):
+        value, decision = result
+    if fields:
+        made = _by_field(value, equation, "values")
+        args = [_as_cell(trace.number(made[name]), cell, equation.name, name) for name, cell in fields.items()]
+        data = tuple((name, cell.fitted) for name, cell in fields.items())
+        value = trace.Expr("record", tuple(args), "record", data)
+    else:
+        value = _as_cell(trace.number(value), equation.cell, equation.name)
+    if isinstance(decision, Mapping) and fields:
+        decision, places = _digits(_by_field(decision, equation, "choices"), equation, count_of)
+    elif decision is not None:
+        decision = _choice(decision, equation)
+    return value, decision, places
+
+
+def _by_field(given, equation, what) -> dict:
+    """Values by the names of the fields, from a dictionary or a tuple in their order."""
+    fields = equation.cell.fields
+    if isinstance(given, tuple) and len(given) == len(fields):
+        given = dict(zip(fields, given))
+    if not isinstance(given, Mapping) or set(given) != set(fields):
+        got = f"{', '.join(map(repr, given))}" if isinstance(given, Mapping) else type(given).__name__
+        raise InvalidInput(
+            f"{equation.name} must return the {what} of its fields as a dictionary or a tuple of {', '.join(fields)}. "
+            f"Got {got} instead."
+        )
+    return dict(given)
+
+
+def _as_cell(value, cell, name, field=None):
+    """The value in the type in which it is stored, or in a wider one that is fitted to it."""
+    if value.type == cell.type:
+        return value
+    if cell.type in trace.LIMITS and value.type in ("float", "double"):
+        what = f"the field {field} of its cells is" if field else "its cells are"
+        raise InvalidInput(f"{name} returns {value.type} values, and {what} {cell.name}: use dp.cast.")
+    if cell.fitted and value.op != "const" and value.type != "int":
+        return value  # fitted as it is
+    return trace.convert(value, cell.type)
+
+
+def _choice(decision, equation):
+    decision = trace.number(decision)
+    if decision.type not in trace.LIMITS:
+        raise InvalidInput(f"The choice that {equation.name} returns must be an integer.")
+    return decision
+
+
+def _digits(choices, equation, count_of):
+    """One number with a digit for the choice of each field, and (place, count) of each digit."""
+    number, places, place = None, {}, 1
+    for name, choice in choices.items():
+        choice = _choice(choice, equation)
+        count = count_of(choice)
+        if not isinstance(count, int):
+            raise InvalidInput(
+                f"The number of choices of the field {name} of {equation.name} cannot be seen: return numbers of "
+                "dp.which_min or dp.which_max, or constants."
+            )
+        places[name] = place, count
+        digit = choice if place == 1 else choice * place
+        number = digit if number is None else number + digit
+        place *= count
+    return number, places

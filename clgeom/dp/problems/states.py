@@ -1,0 +1,380 @@
+"""Problems with states: alignments whose gaps have an opening, hidden Markov models, and change in coins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import argmax_over, argmin_over, max_over, maximum, min_over, where, which_max
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.allocation import Allocation
+from clgeom.dp.problems.sequences import Edits, Letters
+from clgeom.dp.problems.tables import fill, traceback
+from clgeom.runtime.device import as_session
+from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
+
+INF = float("inf")
+
+
+# Gaps with an opening: Gotoh (1982) ---------------------------------------------------------------------------------
+
+#: Where the traceback goes on from each field, by choice: a pair, a deletion and an insertion come last.
+MOVES = {
+    "pair": [(-1, -1, "pair"), (-1, -1, "delete"), (-1, -1, "insert")],
+    "delete": [(-1, 0, "pair"), (-1, 0, "delete")],
+    "insert": [(0, -1, "pair"), (0, -1, "insert"), (0, -1, "delete")],
+}
+
+
+@lru_cache
+def gaps_equation(dtype="int32") -> Equation:
+    """The functional equation: the best score of an alignment by its last column, in three fields. A run of gaps in two
+    sequences has its deletions first, which is no restriction, since the order of columns in it does not matter."""
+
+    def best(M, i, j, a, b, match, mismatch, opening, extension, far):
+        start, edge, first = (i == 0) & (j == 0), (i == 0) | (j == 0), opening + extension
+        pair = M.pair[i - 1, j - 1], M.delete[i - 1, j - 1], M.insert[i - 1, j - 1]
+        delete = M.pair[i - 1, j] - first, M.delete[i - 1, j] - extension
+        insert = M.pair[i, j - 1] - first, M.insert[i, j - 1] - extension, M.delete[i, j - 1] - first
+        met = maximum(*pair) + where(a[i - 1] == b[j - 1], match, mismatch)
+        value = {
+            "pair": where(start, 0, where(edge, far, maximum(met, far))),
+            "delete": where(i == 0, far, maximum(*delete, far)),
+            "insert": where(j == 0, far, maximum(*insert, far)),
+        }
+        choice = {
+            "pair": where(edge, 0, which_max(*pair)),
+            "delete": where(i == 0, 0, which_max(*delete)),
+            "insert": where(j == 0, 0, which_max(*insert)),
+        }
+        return value, choice
+
+    scores = dict.fromkeys(("match", "mismatch", "opening", "extension", "far"), "int32")
+    return Equation(
+        best,
+        dtype=dict.fromkeys(MOVES, dtype),
+        overflow="wrap",
+        parameters={"a": "int32[]", "b": "int32[]", **scores},
+        pattern="NOSE",
+        name="gapped_alignment",
+    )
+
+
+@dataclass(frozen=True)
+class GappedAlignment:
+    """The result of `gapped_alignment`.
+
+    Attributes
+    ----------
+    score : int
+    operations : tuple of str
+        "match", "change", "delete" or "insert", from the beginning.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.gapped_alignment("ACGTTTACG", "ACGACG")
+    >>> found.score, found.aligned("ACGTTTACG", "ACGACG")
+    (4, ('ACGTTTACG', 'ACG---ACG'))
+    """
+
+    score: int
+    operations: tuple[str, ...] = field(repr=False)
+
+    def aligned(self, a: Letters, b: Letters, gap: str = "-") -> tuple[Letters, Letters]:
+        """Both sequences with gaps, such that symbols that are paired have the same index.
+
+        Parameters
+        ----------
+        a, b : str or bytes
+            The sequences given to `gapped_alignment`, in this order, both of one type.
+        gap : str
+            What stands where the other sequence has a symbol of its own.
+
+        Returns
+        -------
+        tuple of 2 str or bytes
+
+        Raises
+        ------
+        InvalidInput
+            As `Edits.aligned`.
+
+        Examples
+        --------
+        >>> from clgeom.dp.problems import gapped_alignment
+        >>> gapped_alignment("ACGTT", "ACG").aligned("ACGTT", "ACG", gap=".")
+        ('ACGTT', 'ACG..')
+        """
+        return Edits(-self.score, self.operations).aligned(a, b, gap)
+
+
+def gapped_alignment(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    match: IntLike = 2,
+    mismatch: IntLike = -3,
+    opening: IntLike = 5,
+    extension: IntLike = 1,
+    device: DeviceLike = None,
+) -> GappedAlignment:
+    """Best alignment of two whole sequences, where a gap of k letters costs ``opening + k * extension``.
+
+    Parameters
+    ----------
+    a, b : str, bytes, or array of integers or letters, one-dimensional
+    match, mismatch : int
+        The scores of two equal symbols and of two others, one above the other.
+    opening, extension : int
+        What each gap costs, and each symbol in it; not negative.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    GappedAlignment
+        Of several best ones, the one whose traceback from the end takes a pair if it can, else a deletion, else an
+        insertion.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import gapped_alignment
+    >>> gapped_alignment("ACGTTTACG", "ACGACG").score
+    4
+    """
+    caller, most = "gapped_alignment", 1 << 20
+    codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
+    match = arguments.whole(match, "match", caller=caller, least=-most, most=most)
+    mismatch = arguments.whole(mismatch, "mismatch", caller=caller, least=-most, most=most)
+    opening = arguments.whole(opening, "opening", caller=caller, most=most)
+    extension = arguments.whole(extension, "extension", caller=caller, most=most)
+    if mismatch > match:
+        raise arguments.wrong(caller, "mismatch", f"at most 'match', {match}", mismatch)
+    symbols, numbers = np.unique(np.concatenate(codes), return_inverse=True)
+    a, b = np.split(numbers.astype(np.int32), [len(codes[0])])
+    # no alignment scores beyond this; twice as much stands for none
+    bound = (len(a) + len(b) + 1) * max(abs(match), abs(mismatch), extension, 1) + 2 * opening
+    dtype = next((name for name in ("int16", "int32") if 3 * bound < np.iinfo(name).max), None)
+    if dtype is None:
+        raise arguments.wrong(caller, "match", "so small that scores of these sequences stay within int32", match)
+    given = {"match": match, "mismatch": mismatch, "opening": opening, "extension": extension, "far": -2 * bound}
+    session = as_session(device)
+    way = traceback(
+        gaps_equation(dtype),
+        (len(a) + 1, len(b) + 1),
+        MOVES,
+        field=lambda corner: max(MOVES, key=lambda name: corner[name]),
+        band_bytes=min(1 << 28, session.profile.max_alloc_bytes // 2),
+        a=a,
+        b=b,
+        device=session,
+        **given,
+    )
+    operations = [
+        name if name != "pair" else "match" if a[i - 1] == b[j - 1] else "change"
+        for (i, j), name in zip(way.cells.tolist(), way.fields)
+        if i or j
+    ]
+    return GappedAlignment(int(max(way.value[name] for name in MOVES)), tuple(operations[::-1]))
+
+
+# Hidden Markov models: Viterbi (1967) -------------------------------------------------------------------------------
+
+
+def _viterbi(M, i, j, start, transitions, emissions, observed, m):
+    def before(k):
+        return M[i - 1, k] + transitions[k, j]
+
+    seen = emissions[j, observed[i]]
+    value = where(i == 0, start[j] + seen, max_over("k", 0, m, before) + seen)
+    return value, where(i == 0, -1, argmax_over("k", 0, m, before))
+
+
+#: Row i: the first i + 1 observations; column j: the state at the last of them. Choice: the state before it.
+VITERBI = Equation(
+    _viterbi,
+    dtype="float64",
+    parameters={
+        "start": "float64[]",
+        "transitions": "float64[,]",
+        "emissions": "float64[,]",
+        "observed": "int32[]",
+    },
+    pattern="RUD",
+    decisions="index",
+    name="viterbi",
+)
+STATES_BACK = """
+for (int i = n - 1; i > 0; --i)
+    out[i - 1] = D(i, out[i]);
+return n;
+"""
+
+
+@dataclass(frozen=True)
+class StatePath:
+    """The result of `viterbi`.
+
+    Attributes
+    ----------
+    log_probability : float
+        Of this path together with the observations; -inf if none is possible.
+    states : ndarray of int64, shape (observations,), or None
+        The state at each observation; None if no path is possible.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> path = problems.viterbi([0, 1, 1], [0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]])
+    >>> path.states.tolist()
+    [1, 1, 1]
+    """
+
+    log_probability: float
+    states: NDArray[np.int64] | None = field(default=None, repr=False)
+
+
+def viterbi(
+    observed: ArrayLike,
+    start: ArrayLike,
+    transitions: ArrayLike,
+    emissions: ArrayLike,
+    *,
+    device: DeviceLike = None,
+) -> StatePath:
+    """The most probable states of a hidden Markov model behind a sequence of observations.
+
+    Parameters
+    ----------
+    observed : array_like of whole numbers, shape (n,)
+        The number of the symbol of each observation.
+    start : array_like of float, shape (states,)
+        The probability of each state at the first observation.
+    transitions : array_like of float, shape (states, states)
+        From each state (rows) to each.
+    emissions : array_like of float, shape (states, symbols)
+        Of each symbol in each state.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    StatePath
+        Of several paths, the one that has the lowest states at the end, then before it, and so on. Logarithms of
+        probabilities are added in float64.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import viterbi
+    >>> weather = viterbi([0, 1, 2], [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    >>> weather.states.tolist(), round(weather.log_probability, 4)
+    ([0, 0, 1], -4.1917)
+    """
+    caller = "viterbi"
+    observed = arguments.whole_numbers(observed, "observed", caller=caller, least=0, empty=False)
+    start = _logarithms(start, "start", caller, ndim=1)
+    states = len(start)
+    transitions = _logarithms(
+        transitions, "transitions", caller, ndim=2, size=((states, states), f"of shape {(states, states)}, as 'start'")
+    )
+    emissions = _logarithms(emissions, "emissions", caller, ndim=2)
+    if len(emissions) != states:
+        raise arguments.wrong(caller, "emissions", f"a row for each of {states} states", f"{len(emissions)} rows")
+    if observed.max() >= emissions.shape[1]:
+        raise arguments.wrong(
+            caller, "observed", f"below {emissions.shape[1]}, the number of symbols", f"{observed.max()}"
+        )
+    given = {"start": start, "transitions": transitions, "emissions": emissions, "observed": observed.astype(np.int32)}
+    table = fill(VITERBI, (len(observed), states), values=given, keep="decisions", device=device)
+    best = int(np.argmax(table.last))
+    value = float(table.last[best])
+    if value == -INF:
+        return StatePath(value)
+    source = f"out[n - 1] = {best};{STATES_BACK}"
+    return StatePath(value, table.recover(source, len(observed)).astype(np.int64))
+
+
+def _logarithms(values, name, caller, **options) -> np.ndarray:
+    """Logarithms of probabilities."""
+    array = arguments.numbers(values, name, caller=caller, least=0, empty=False, **options)
+    if array.max() > 1:
+        raise arguments.wrong(caller, name, "probabilities, at most 1", f"{array.max()}")
+    with np.errstate(divide="ignore"):
+        return np.log(array.astype(np.float64))
+
+
+# Change in coins ----------------------------------------------------------------------------------------------------
+
+#: More coins than any amount takes.
+NEVER = 1 << 30
+
+
+def _change(M, i, j, coins, count):
+    def coin(k):
+        return where(coins[k] <= j, minimum_of(M[i, j - coins[k]] + 1), NEVER)
+
+    def minimum_of(value):
+        return where(value < NEVER, value, NEVER)
+
+    best = min_over("k", 0, count, coin)
+    return where(j == 0, 0, best), where(j == 0, -1, argmin_over("k", 0, count, coin))
+
+
+#: One row; column j: the amount. Choice: the last coin.
+CHANGE = Equation(
+    _change,
+    parameters={"coins": "int32[]", "count": "int32"},
+    pattern="CLR",
+    decisions="index",
+    name="coin_change",
+)
+COINS_BACK = """
+int taken = state[0], j = m - 1 - state[1];
+const int stop = min(taken + 100000, out_size);
+for (; j > 0 && taken < stop; ++taken) {
+    out[taken] = D(0, j);
+    j -= coins[out[taken]];
+}
+state[0] = taken;
+state[1] = m - 1 - j;
+return j > 0 ? -1 : taken;
+"""
+
+
+def coin_change(coins: ArrayLike, amount: IntLike, *, device: DeviceLike = None) -> Allocation:
+    """The fewest coins that make an amount, with any number of each.
+
+    Parameters
+    ----------
+    coins : array_like of whole numbers, shape (n,)
+        The values of the kinds of coins, at least 1.
+    amount : int
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `value`: how many coins; `choice`: how many of each kind. Of several choices the one whose last coin, then the
+        one before, and so on is of the first kind.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import coin_change
+    >>> found = coin_change([1, 5, 10, 25], 99)
+    >>> found.value, found.choice.tolist()
+    (9, [4, 0, 2, 3])
+    """
+    caller = "coin_change"
+    coins = arguments.whole_numbers(coins, "coins", caller=caller, least=1)
+    amount = arguments.whole(amount, "amount", caller=caller, most=NEVER - 1)
+    if amount == 0 or not len(coins):
+        return Allocation(0 if amount == 0 else INF, None if amount else np.zeros(len(coins), np.int64))
+    given = {"coins": np.minimum(coins, amount + 1).astype(np.int32), "count": len(coins)}
+    table = fill(CHANGE, (1, amount + 1), **given, keep="decisions", device=device)
+    value = int(table.corner)
+    if value >= NEVER:
+        return Allocation(INF)
+    taken = table.recover(COINS_BACK, value, state=(0, 0))
+    return Allocation(value, np.bincount(taken, minlength=len(coins)).astype(np.int64))

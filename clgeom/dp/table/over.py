@@ -1,0 +1,388 @@
+"""What a `Table` computes over its cells on the device, with NumPy's semantics: only the result is read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clgeom.dp.language.cells import c_type
+from clgeom.dp.table import reduce
+from clgeom.dp.table.regions import Region, place, region_of
+from clgeom.errors import InvalidInput, short
+from clgeom.runtime import launch
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.runtime.typing import NDArray
+
+#: Types of an index or of a selection: integers, slices, `...`, and tuples of them, as in brackets.
+Index = Any
+#: An array of pyopencl. Its type is not known to type checkers.
+DeviceArrayOf = Any
+
+
+class OverTable:
+    """Selections of and reductions over the cells of a `Table`.
+
+    A `region` is what stands in brackets after an array: integers, slices, ``...`` or a tuple of them, such as
+    ``np.s_[2:5, 1:]``. ``table.max(axis, region)`` is ``table.numpy()[region].max(axis)``, and so on: an index counts
+    from the first cell of the region.
+    """
+
+    _store: Any
+    shape: tuple[int, int]
+    dtype: Any
+
+    def max(self, axis: int | None = None, region: Index = ...) -> Any:
+        """The largest cell of the table, or of each line along an axis.
+
+        Parameters
+        ----------
+        axis : {None, 0, 1}
+            None: over all cells; 0: of each column; 1: of each row.
+        region : int, slice, ... or tuple of them, optional
+            The cells to look at, as in ``table[region]``; by default all.
+
+        Returns
+        -------
+        scalar, or ndarray of the cells' type
+            NaN where a cell is NaN, as NumPy has it.
+
+        Raises
+        ------
+        InvalidInput
+            The region has no cell, or the table was not kept.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from clgeom import dp
+        >>> table = dp.fill(dp.Equation("(i * 7 + j * 5) % 11", pattern="RUD"), (3, 4))
+        >>> int(table.max()), table.max(axis=1).tolist(), table.max(region=np.s_[1:, :2]).item()
+        (10, [10, 7, 8], 7)
+        """
+        return self._reduced("max", axis, region)
+
+    def min(self, axis: int | None = None, region: Index = ...) -> Any:
+        """The smallest cell of the table, or of each line along an axis. See `max`."""
+        return self._reduced("min", axis, region)
+
+    def argmax(self, axis: int | None = None, region: Index = ...) -> Any:
+        """The index of the largest cell; of equal cells the first, and of NaN the first, as NumPy has it.
+
+        Parameters
+        ----------
+        axis, region
+            As for `max`.
+
+        Returns
+        -------
+        int64, or ndarray of int64
+            Without an axis, the number of the cell counted row after row from the region's first cell: see
+            `numpy.unravel_index`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from clgeom import dp
+        >>> table = dp.fill(dp.Equation("(i * 7 + j * 5) % 11", pattern="RUD"), (3, 4))
+        >>> int(table.argmax()), np.unravel_index(table.argmax(), table.shape)
+        (2, (np.int64(0), np.int64(2)))
+        """
+        return self._reduced("argmax", axis, region)
+
+    def argmin(self, axis: int | None = None, region: Index = ...) -> Any:
+        """The index of the smallest cell. See `argmax`."""
+        return self._reduced("argmin", axis, region)
+
+    def sum(self, axis: int | None = None, region: Index = ...) -> Any:
+        """The sum of the cells, or of each line along an axis.
+
+        Parameters
+        ----------
+        axis, region
+            As for `max`.
+
+        Returns
+        -------
+        scalar or ndarray
+            Of integers int64 (uint64 of unsigned ones), exact unless it wraps around. Of floats the cells' type: a sum
+            in float64 on CPUs, a compensated sum on other devices and for tables by diagonals. It may differ from
+            NumPy's in the last digits, mostly since its error is smaller, and is the same in each call on one device.
+        """
+        return self._reduced("sum", axis, region)
+
+    def count(self, comparison: str, value: Any, axis: int | None = None, region: Index = ...) -> Any:
+        """The number of cells for which a comparison holds.
+
+        Parameters
+        ----------
+        comparison : {"==", "!=", "<", "<=", ">", ">="}
+        value : number
+            What cells are compared with.
+        axis, region
+            As for `max`.
+
+        Returns
+        -------
+        int64, or ndarray of int64
+
+        Examples
+        --------
+        >>> from clgeom import dp
+        >>> table = dp.fill(dp.Equation("i * j", pattern="RUD"), (3, 4))
+        >>> int(table.count(">", 2)), [part.tolist() for part in table.where(">", 2)]
+        (3, [[1, 2, 2], [3, 2, 3]])
+        """
+        self._numbers("Table.count")
+        which = reduce.comparison_of(comparison, value, self.dtype, caller="Table.count")
+        return self._reduced("count", axis, region, *which)
+
+    def where(self, comparison: str, value: Any, region: Index = ...) -> tuple[NDArray[np.int64], ...]:
+        """The cells for which a comparison holds: ``np.nonzero(table.numpy()[region] > value)``, for example.
+
+        Parameters
+        ----------
+        comparison, value
+            As for `count`.
+        region
+            As for `max`.
+
+        Returns
+        -------
+        tuple of ndarray of int64
+            Rows and columns, counted from the region's first cell, row after row. Of a region of one row or column its
+            positions only.
+        """
+        self._numbers("Table.where")
+        which = reduce.comparison_of(comparison, value, self.dtype, caller="Table.where")
+        chosen = self._region(region, "Table.where")
+        numbers = reduce.selected(self._kept(), chosen, *which)
+        return np.unravel_index(numbers, chosen.shape) if chosen.shape else (numbers,)
+
+    def take(self, indices: Any, axis: int | None = None) -> Any:
+        """Chosen cells, rows or columns, as `numpy.take` has them: gathered on the device and read at once.
+
+        Parameters
+        ----------
+        indices : array_like of int
+            Without an axis, numbers of cells counted row after row; else numbers of rows (0) or columns (1).
+        axis : {None, 0, 1}
+
+        Returns
+        -------
+        ndarray of the cells' type
+
+        Raises
+        ------
+        IndexError
+            An index is outside the table.
+
+        Notes
+        -----
+        ``table[rows, columns]`` with arrays of integers reads cells by their rows and columns.
+
+        Examples
+        --------
+        >>> from clgeom import dp
+        >>> table = dp.fill(dp.Equation("10 * i + j", pattern="RUD"), (3, 4))
+        >>> table.take([0, 5, -1]).tolist(), table.take([3, 0], axis=1).tolist(), table[[0, 2], [3, 1]].tolist()
+        ([0, 11, 23], [[3, 0], [13, 10], [23, 20]], [3, 21])
+        """
+        n, m = self.shape
+        if axis is None:
+            flat = _integers(indices, n * m, "cell")
+            return self._gathered(*np.divmod(flat, m))
+        whole = Region(0, 0, 1, 1, n, m)
+        if whole.axis(axis, "Table.take") == 0:
+            return self._gathered(_integers(indices, n, "row"), np.arange(m), crosses=True)
+        return self._gathered(np.arange(n), _integers(indices, m, "column"), crosses=True)
+
+    def array(self, region: Index = ..., *, copy: bool = True, queue: Any = None) -> DeviceArrayOf:
+        """The table, or a part of it, as an array on the device.
+
+        Parameters
+        ----------
+        region
+            As for `max`.
+        copy : bool
+            False: the array shares the memory of the table, so that no cell is moved, and a change of one changes both.
+            That needs a table in one buffer, stored by rows or columns, and slices with positive steps.
+        queue : pyopencl.CommandQueue, optional
+            The queue of the array, in the context of ``table.session``; by default that of the session.
+
+        Returns
+        -------
+        pyopencl.array.Array
+            C-contiguous if it is a copy.
+
+        Raises
+        ------
+        InvalidInput
+            ``copy=False`` does not apply.
+        """
+        store, chosen = self._kept(), self._region(region, "Table.array")
+        if copy:
+            if not chosen.cells:
+                return launch.new_array(self.session, chosen.shape, self.dtype, queue=queue)
+            result, out = store.gather(chosen)
+            return launch.as_array(self.session, result[out], chosen.shape, self.dtype, queue=queue, wait=queue is None)
+        steps = store.strides
+        if steps is None or min(chosen.di, chosen.dj) < 1:
+            raise InvalidInput(
+                "The 'copy' parameter of Table.array can be False for a table in one buffer that is stored by rows or "
+                f"columns, and slices with positive steps. This one is stored as {store.layout} in "
+                f"{len(store.buffers)} buffers."
+            )
+        flat = launch.as_array(self.session, store.buffers[0], (1,), self.dtype, queue=queue, wait=queue is None)
+        size = self.dtype.itemsize
+        strides = (chosen.di * steps[0] * size, chosen.dj * steps[1] * size)
+        return type(flat)(
+            flat.queue,
+            chosen.shape,
+            self.dtype,
+            data=flat.base_data,
+            events=flat.events,
+            strides=tuple(step for step, gone in zip(strides, chosen.dropped) if not gone),
+            offset=(chosen.i * steps[0] + chosen.j * steps[1]) * size,
+        )
+
+    def __getitem__(self, where: Index) -> Any:
+        """``table[i, j]`` is a cell, ``table[i]`` a row, ``table["X"]`` the field X of all cells. Slices and arrays of
+        integers read only their cells."""
+        if isinstance(where, str):
+            if where not in (self.dtype.names or ()):
+                fields = ", ".join(self.dtype.names or ["no fields"])
+                raise InvalidInput(f"The cells of this table have {fields}. Got {where!r} instead.")
+            return np.ascontiguousarray(self.numpy()[where])
+        where = where if isinstance(where, tuple) else (where,)
+        whole = [isinstance(w, (int, np.integer)) and not isinstance(w, bool) for w in where]
+        if all(whole) and len(where) == 2:
+            return self.cell(*where)
+        if whole == [True] or (whole == [True, False] and _is_all(where[1])):
+            return self.row(where[0])
+        if whole == [False, True] and _is_all(where[0]):
+            return self.column(where[1])
+        chosen = region_of(where, self.shape, caller="Table")
+        if chosen is not None and chosen.cells < self.shape[0] * self.shape[1]:
+            return self._part(chosen)
+        sides = _sides(where, self.shape) if chosen is None else None
+        return self.numpy()[where] if sides is None else self._gathered(*sides[:2], crosses=sides[2])
+
+    def _kept(self):
+        if self._store is None:
+            raise self._not_kept("the whole table")
+        return self._store
+
+    def _numbers(self, caller):
+        if self.dtype.names:
+            raise InvalidInput(
+                f"{caller} needs cells of numbers, and these have the fields {', '.join(self.dtype.names)}: take the "
+                "array of a field, such as table['X']."
+            )
+
+    def _region(self, region, caller) -> Region:
+        found = region_of(region, self.shape, caller=caller)
+        if found is None:
+            raise InvalidInput(
+                f"The 'region' parameter of {caller} must be at most two integers or slices. "
+                f"Got {short(region)} instead."
+            )
+        return found
+
+    def _reduced(self, op, axis, region, *which):
+        self._numbers(f"Table.{op}")
+        chosen, caller = self._region(region, f"Table.{op}"), f"Table.{op}"
+        found = reduce.reduced(self._kept(), chosen, chosen.axis(axis, caller), op, *which)
+        return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
+
+    def _part(self, region):
+        """The cells of a region, in parts that fit a buffer."""
+        store = self._kept()
+        with store.in_place() as values:
+            if values is not None:
+                return np.array(values[region.slices], order="C").reshape(region.shape)
+        out = np.empty(region.sides, self.dtype)
+        most = self.session.profile.max_alloc_bytes // self.dtype.itemsize
+        for first, part in region.parts(0, most) if region.cells else ():
+            for at, piece in part.parts(1, most):
+                result, scratch = store.gather(piece)
+                there = np.s_[first : first + piece.rows, at : at + piece.columns]
+                out[there] = result.read(scratch).reshape(piece.sides)
+        return out.reshape(region.shape)
+
+    def _gathered(self, rows, columns, crosses=False):
+        """Cells at given rows and columns: in pairs, or each row with each column."""
+        store = self._kept()
+        shape = rows.shape + columns.shape if crosses else rows.shape
+        count = int(np.prod(shape, dtype=np.int64))
+        if not count:
+            return np.empty(shape, self.dtype)
+        with store.in_place() as values:
+            if values is not None:
+                return values[np.ix_(rows.ravel(), columns.ravel()) if crosses else (rows, columns)].reshape(shape)
+        reader = store.reader("M")
+        lists = {
+            name: np.ascontiguousarray(at.ravel(), np.int32) for name, at in (("rows", rows), ("columns", columns))
+        }
+        buffers = {name: launch.allocate(self.session, at.nbytes) for name, at in lists.items()}
+        for name, at in lists.items():
+            launch.write(self.session, buffers[name], at)
+        out = Scratch("out", self.dtype, count)
+        step = Step.over(
+            self.session.profile,
+            "dp/table/take_cells",
+            (
+                *reader.arguments,
+                *map(np.int32, self.shape),
+                "rows",
+                "columns",
+                np.uint32(columns.size if crosses else 0),
+                np.uint64(count),
+                out,
+            ),
+            count,
+            dtype=self.dtype,
+            params={"cell": c_type(self.dtype), **reader.texts},
+            bytes_moved=(2 * self.dtype.itemsize + 8) * count,
+        )
+        return run(self.session, Plan(step), **reader.buffers, **buffers).read(out).reshape(shape)
+
+
+def _is_all(part):
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _integers(indices, size, what) -> np.ndarray:
+    """Indices counted from the start, as int64; IndexError for one outside, as in NumPy."""
+    found = np.asarray(indices)
+    if found.size == 0:
+        return found.astype(np.int64)
+    if found.dtype.kind not in "iu":
+        raise InvalidInput(f"Indices of a table must be integers. Got {found.dtype} instead.")
+    wrong = (found < -size) | (found >= size)
+    if wrong.any():
+        raise IndexError(f"{what} {found[wrong].flat[0]} of a table with {size}")
+    found = found.astype(np.int64)
+    return np.where(found < 0, found + size, found)
+
+
+def _sides(where, shape):
+    """(rows, columns, crosses) of an index with arrays of integers, and slices at most; None for another index."""
+    if len(where) > 2 or any(part is Ellipsis or part is None for part in where):
+        return None
+    sides, listed = [], []
+    for axis, part in enumerate((*where, slice(None))[:2]):
+        name = ("row", "column")[axis]
+        if isinstance(part, slice):
+            sides.append(np.arange(*part.indices(shape[axis])))
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            sides.append(np.asarray(place(axis, part, shape)))
+        elif isinstance(part, (list, np.ndarray)) and (at := np.asarray(part)).size and at.dtype.kind in "iu":
+            sides.append(_integers(at, shape[axis], name))
+        else:
+            return None
+        listed.append(not isinstance(part, slice))
+    if all(listed):
+        return (*np.broadcast_arrays(*sides), False)
+    return (*sides, True)

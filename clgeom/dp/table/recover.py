@@ -1,0 +1,102 @@
+"""Recovery of solutions: a function of the user runs on a filled table, on the device."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from clgeom.dp.job import build_options
+from clgeom.dp.language.users_c import c_text, uncommented, users_errors
+from clgeom.errors import InvalidInput, short
+from clgeom.runtime.arrays import C_NAMES, c_name
+from clgeom.runtime.launch import allocate, run, write
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.runtime.tuning import select
+
+#: Launches of a resumed function between two checks whether it is done.
+RESUMED = 4
+
+
+def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
+    """The elements that a function writes, see `Table.recover`."""
+    body = c_text(source, caller="recover", name="source")
+    helpers = c_text(helpers, caller="recover", name="helpers", empty=True)
+    bare = uncommented(source)
+    out_type = np.dtype(dtype)
+    if out_type.name not in C_NAMES or out_type.name == "float16":
+        raise InvalidInput(f"The 'dtype' parameter of recover must be a type of numbers. Got {short(dtype)} instead.")
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
+        raise InvalidInput(f"The 'size' parameter of recover must be a count below 2**31. Got {short(size)} instead.")
+    if "return" not in bare:
+        raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
+    resumed = state is not None
+    if resumed:
+        state = _state(state, table.equation.parameters)
+    readers = {}
+    for name, store in (("M", table._store), ("D", table.decisions)):
+        if store is not None:
+            readers[name] = store.reader(name)
+        elif _uses(bare, name):
+            what = "cells" if name == "M" else "choices"
+            raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={table.keep!r} does not hold them.")
+    out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
+    pointers = [a for reader in readers.values() for a in reader.arguments]
+    params = {
+        "out": c_name(out_type),
+        "function": table.equation.recovery(body, resumed),
+        "helpers": helpers,
+    }
+    if resumed:
+        params["resumed"] = True
+    for name, reader in readers.items():
+        params.update({f"{key}_{name.lower()}": text for key, text in reader.texts.items()})
+    step = Step(
+        "dp/table/recover",
+        select(table.session.profile, "dp/table/recover"),
+        (
+            *pointers,
+            *map(np.int32, table.shape),
+            out,
+            np.int32(size),
+            count,
+            *(["state"] if resumed else []),
+            *table._arguments,
+        ),
+        1,
+        params=params,
+        options=build_options(table.session),
+    )
+    buffers = {**table._buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
+    if resumed:
+        for scratch in (out, count):
+            buffers[scratch.name] = allocate(table.session, scratch.nbytes)
+        buffers["state"] = allocate(table.session, state.nbytes)
+        write(table.session, buffers["state"], state)
+        write(table.session, buffers["count"], np.array([-1], np.int32))
+    with users_errors(source, name="recover"):
+        result = run(table.session, Plan(step), **buffers)
+        while (written := int(result.read(count)[0])) == -1 and resumed:
+            result = run(table.session, Plan(*[step] * RESUMED), **buffers)
+    if not 0 <= written <= size:
+        raise InvalidInput(f"The function given to recover returned {written}, and its 'out' has {size} elements.")
+    return result.read(out, written)
+
+
+def _state(state, parameters) -> np.ndarray:
+    """The `state` parameter of recover, as numbers of 64 bits."""
+    if "state" in parameters:
+        raise InvalidInput("The 'state' parameter of recover needs an equation without a parameter of this name.")
+    try:
+        found = np.asarray(state)
+    except (TypeError, ValueError, OverflowError):
+        found = np.empty((0, 0))
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
+        raise InvalidInput(
+            f"The 'state' parameter of recover must be integers, at least one. Got {short(state)} instead."
+        )
+    return found.astype(np.int64)
+
+
+def _uses(bare, name):
+    return re.search(rf"\b{name}\s*\(", bare) is not None

@@ -1,0 +1,270 @@
+"""Reductions over the cells of a table, and the search for cells, on the device."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clgeom.dp.table.regions import Region
+from clgeom.errors import InvalidInput, short
+from clgeom.runtime import launch
+from clgeom.runtime.arrays import c_name
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+REDUCE, ACROSS, SELECT = "dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells"
+#: Comparisons in the order of dp/dp_over.h, which are those of Python.
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+EQ, NE, LT, LE, GT, GE = range(6)
+HOLDS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+#: Most cells of a launch, which then takes some tenths of a second on two cores.
+LAUNCH_CELLS = 1 << 27
+#: Most partial results of a launch that the host reads and joins, besides one for each line.
+PARTIAL = 1 << 12
+#: Least cells of a part of a line.
+PART = 1 << 12
+NOWHERE = np.uint64(2**64 - 1)
+
+
+def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bound=0):
+    """The result of a reduction of a region of a `CellStore`, over all cells or over an axis, with NumPy's type.
+
+    `op` is "min", "max", "argmin", "argmax", "sum" or "count" (of the cells for which a comparison with a bound holds).
+    """
+    shape = () if axis is None else (region.sides[1 - axis],)
+    empty = region.cells == 0
+    if empty and op in ("min", "max", "argmin", "argmax") and math.prod(shape):
+        raise InvalidInput(f"{op} needs at least one cell. Got a region of {region.rows} x {region.columns} cells.")
+    if empty:
+        return np.zeros(shape, result_type(store.dtype, op))
+    with store.in_place() as values:
+        if values is not None:
+            return _by_numpy(values[region.slices], axis, op, comparison, store.dtype.type(bound))
+    if axis is None:
+        parts = [
+            _numbered(_states(store, part, None, op, comparison, bound)[None], first * region.columns, op)
+            for first, part in region.parts(0, LAUNCH_CELLS)
+        ]
+        return _joined(np.concatenate(parts, axis=1), store.dtype, op)[0]
+    parts = [_states(store, part, axis, op, comparison, bound) for _, part in region.parts(1 - axis, LAUNCH_CELLS)]
+    return np.concatenate([_joined(part, store.dtype, op) for part in parts])
+
+
+def _by_numpy(part, axis, op, comparison, bound):
+    """The same of cells in the memory of the host, whose cores read no faster by a kernel."""
+    if op == "count":
+        return np.asarray(np.count_nonzero(HOLDS[comparison](part, bound), axis), np.int64)
+    with np.errstate(all="ignore"):
+        if op == "sum" and part.dtype.kind == "f":
+            return np.asarray(part.sum(axis, dtype=np.float64)).astype(part.dtype)
+        return np.asarray(getattr(part, op)(axis)).astype(result_type(part.dtype, op), copy=False)
+
+
+def result_type(dtype, op) -> np.dtype:
+    """The type of a result, as NumPy has it."""
+    if op in ("argmin", "argmax", "count"):
+        return np.dtype(np.int64)
+    if op == "sum" and dtype.kind in "iu":
+        return np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
+    return dtype
+
+
+def _state_type(dtype, op) -> np.dtype:
+    """The states of dp/dp_over.h."""
+    if op in ("argmin", "argmax"):
+        return np.dtype([("value", dtype), ("at", np.uint64)], align=True)
+    if op == "sum" and dtype.kind == "f":
+        return np.dtype([("value", dtype), ("rest", dtype)])
+    return np.dtype([("value", np.uint64 if op in ("sum", "count") else dtype)])
+
+
+def _numbered(states, first, op):
+    """States whose cells are numbered in the whole region."""
+    if op in ("argmin", "argmax") and first:
+        states["at"][states["at"] != NOWHERE] += np.uint64(first)
+    return states
+
+
+def _joined(states, dtype, op):
+    """The result of each row of partial states, in the order of the cells."""
+    value = states["value"]
+    if op in ("min", "max"):
+        return getattr(value, op)(axis=1)
+    if op == "count":
+        return value.sum(axis=1, dtype=np.uint64).astype(np.int64)
+    if op == "sum":
+        if dtype.kind in "iu":
+            return value.sum(axis=1, dtype=np.uint64).view(result_type(dtype, op))
+        with np.errstate(all="ignore"):
+            plain = value.sum(axis=1, dtype=np.float64)
+            if states.shape[1] == 1:  # the host adds the two once more in float64
+                exact = value[:, 0].astype(np.float64) + states["rest"][:, 0]
+            else:
+                both = np.concatenate([value, states["rest"]], axis=1).astype(np.float64)
+                exact = np.array([math.fsum(row) if np.isfinite(p) else p for row, p in zip(both, plain)])
+            return np.where(np.isfinite(plain), exact, plain).astype(dtype)
+    some = states["at"] != NOWHERE
+    extreme = np.fmax if op == "argmax" else np.fmin
+    best = extreme.reduce(np.where(some, value, value[np.arange(len(value)), some.argmax(axis=1)][:, None]), axis=1)
+    chosen = some & (value == best[:, None])
+    if dtype.kind == "f":
+        nan = some & np.isnan(value)
+        chosen = np.where(nan.any(axis=1)[:, None], nan, chosen)
+    return np.where(chosen, states["at"], NOWHERE).min(axis=1).astype(np.int64)
+
+
+def _neutral(dtype, op):
+    if op in ("sum", "count"):
+        return (dtype if dtype.kind == "f" and op == "sum" else np.dtype(np.uint64)).type(0)
+    lowest = op in ("max", "argmax")
+    if dtype.kind == "f":
+        return dtype.type(-np.inf if lowest else np.inf)
+    info = np.iinfo(dtype)
+    return dtype.type(info.min if lowest else info.max)
+
+
+def _places(store, region):
+    return tuple(map(np.int32, (*store.shape, region.i, region.j, region.di, region.dj)))
+
+
+def _states(store, region, axis, op, comparison, bound):
+    """Partial states of a region: of all cells, shape (k,), or shape (lines, k) of each line along an axis."""
+    profile, dtype = store.session.profile, store.dtype
+    neutral = _neutral(dtype, op)
+    reader = store.reader("M")
+    params = {"cell": c_name(dtype), "op": op, "value": c_name(neutral.dtype), **reader.texts}
+    params["unit"] = region.di == region.dj == 1
+    state, last = _state_type(dtype, op), (neutral, np.int32(comparison), dtype.type(bound))
+    moved = region.cells * dtype.itemsize
+    along = {"ROWS": 1, "COLUMNS": 0}.get(store.layout)
+    short_lines = axis is not None and region.sides[axis] < select(profile, REDUCE, dtype, region.cells).wg_size
+    if axis is None or along == axis and not short_lines:
+        kind = store.layout if axis is None else ("COLUMNS", "ROWS")[axis]
+        policy = select(profile, REDUCE, dtype, region.cells)
+        lines, longest = _lines(kind, region)
+        wanted = max(policy.groups(ceil_div(region.cells, PART), profile.compute_units), 1)
+        parts = max(min(ceil_div(longest, PART), ceil_div(min(wanted, PARTIAL), lines)), 1)
+        length = ceil_div(longest, parts)
+        tasks = lines * parts
+        groups = min(wanted, tasks, PARTIAL) if axis is None else min(tasks, max(wanted, 1))
+        out = Scratch("out", state, groups if axis is None else tasks)
+        args = (np.int32(region.rows), np.int32(region.columns), np.uint32(parts), np.int32(length), np.uint64(tasks))
+        args = (*reader.arguments, *_places(store, region), *args, *last, out)
+        step = Step(REDUCE, policy, args, groups, {**params, "kind": kind, "each": axis is not None}, moved)
+        states = run(store.session, Plan(step), **reader.buffers).read(out)
+        return states if axis is None else states.reshape(lines, parts)
+    policy = select(profile, ACROSS, dtype, region.cells)
+    lines, longest = region.sides[1 - axis], region.sides[axis]
+    items = policy.wg_size * profile.compute_units * max(policy.groups_per_unit, 1)
+    lanes = policy.items_per_thread
+    parts = max(min(items // max(ceil_div(lines, lanes), 1), ceil_div(longest, PART), PARTIAL // lines), 1)
+    length = ceil_div(longest, parts)
+    out = Scratch("out", state, lines * parts)
+    groups = policy.groups(ceil_div(ceil_div(lines, lanes) * parts, policy.wg_size), profile.compute_units)
+    args = (np.int32(lines), np.int32(longest), np.uint32(parts), np.int32(length))
+    args = (*reader.arguments, *_places(store, region), *args, *last, out)
+    step = Step(ACROSS, policy, args, groups, {**params, "axis": axis}, moved)
+    return run(store.session, Plan(step), **reader.buffers).read(out).reshape(parts, lines).T
+
+
+def _lines(kind, region):
+    """The number of lines of a region, and the cells of the longest."""
+    rows, columns = region.sides
+    if kind in ("ROWS", "COLUMNS"):
+        return (rows, columns) if kind == "ROWS" else (columns, rows)
+    return rows + columns - 1, min(rows, columns)
+
+
+# Comparisons ------------------------------------------------------------------------------------------------------
+
+
+def comparison_of(comparison, bound, dtype, *, caller: str):
+    """(number of the comparison, bound of the cells' type) for which cells hold as in NumPy's comparison.
+
+    Integers and floats are compared exactly.
+    """
+    if not isinstance(comparison, str) or comparison not in COMPARISONS:
+        raise InvalidInput(
+            f"The 'comparison' parameter of {caller} must be one of {', '.join(COMPARISONS)}. "
+            f"Got {short(comparison)} instead."
+        )
+    if not isinstance(bound, (int, float, np.integer, np.floating, np.bool_)):
+        raise InvalidInput(f"The 'value' parameter of {caller} must be a number. Got {short(bound)} instead.")
+    which = COMPARISONS.index(comparison)
+    if dtype.kind == "f":
+        return _of_floats(which, bound, dtype)
+    if isinstance(bound, (float, np.floating)):
+        if math.isnan(bound):
+            return _within(NE if which == NE else EQ, math.inf, dtype)
+        if not math.isinf(bound) and bound != math.floor(bound):
+            if which in (EQ, NE):
+                return _within(which, math.inf, dtype)
+            which, bound = (LE if which in (LT, LE) else GT), math.floor(bound)
+    return _within(which, bound if isinstance(bound, float) and math.isinf(bound) else int(bound), dtype)
+
+
+def _within(which, bound, dtype):
+    """A comparison of integers with a bound that their type holds."""
+    info = np.iinfo(dtype)
+    if info.min <= bound <= info.max:
+        return which, bound
+    always = which == NE or which != EQ and (which in (LT, LE)) == (bound > info.max)
+    return (GE if always else LT), info.min
+
+
+def _of_floats(which, bound, dtype):
+    """A comparison of floats with a bound of their type. Numbers of Python are rounded to it, as NumPy does."""
+    with np.errstate(over="ignore"):
+        rounded = dtype.type(bound)
+    if not isinstance(bound, np.generic) or math.isnan(rounded) or float(rounded) == float(bound):
+        return which, rounded
+    if which in (EQ, NE):
+        return which, dtype.type(np.nan)
+    if float(rounded) > float(bound):
+        rounded = np.nextafter(rounded, dtype.type(-np.inf))
+    return (LE if which in (LT, LE) else GT), rounded
+
+
+def selected(store, region: Region, comparison, bound) -> np.ndarray:
+    """Numbers of the cells of a region for which a comparison holds, ascending, as int64."""
+    found = [np.empty(0, np.int64)]
+    with store.in_place() as values:
+        if values is not None:
+            return np.flatnonzero(HOLDS[comparison](values[region.slices], store.dtype.type(bound)))
+    if region.cells:
+        for first, part in region.parts(0, LAUNCH_CELLS):
+            found.append(_selected(store, part, comparison, bound) + first * region.columns)
+    return np.concatenate(found)
+
+
+def _selected(store, region, comparison, bound):
+    session, dtype = store.session, store.dtype
+    profile = session.profile
+    policy, reader = select(profile, SELECT, dtype, region.cells), store.reader("M")
+    groups = min(policy.groups(ceil_div(region.cells, policy.tile), profile.compute_units), PARTIAL)
+    share = ceil_div(ceil_div(region.cells, groups), policy.wg_size) * policy.wg_size
+    groups = ceil_div(region.cells, share)
+    counts = launch.allocate(session, 8 * groups)
+    params = {"cell": c_name(dtype), **reader.texts}
+    args = (
+        np.int32(region.columns),
+        np.uint64(region.cells),
+        np.uint64(share),
+        np.int32(comparison),
+        dtype.type(bound),
+    )
+    args = (*reader.arguments, *_places(store, region), *args)
+    moved = region.cells * dtype.itemsize
+    count = Step(SELECT, policy, (*args, np.int32(0), "counts", "counts"), groups, params, moved)
+    run(session, Plan(count), **reader.buffers, counts=counts)
+    ends = np.cumsum(launch.read(session, counts, np.uint64, groups))
+    total = int(ends[-1])
+    if not total:
+        return np.empty(0, np.int64)
+    launch.write(session, counts, np.append(np.uint64(0), ends[:-1]))
+    out = Scratch("out", np.dtype(np.uint64), total)
+    write = Step(SELECT, policy, (*args, np.int32(1), "counts", out), groups, params, moved + 8 * total)
+    return run(session, Plan(write), **reader.buffers, counts=counts).read(out).view(np.int64)

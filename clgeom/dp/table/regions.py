@@ -1,0 +1,125 @@
+"""Regions of a table: what ``table[...]`` selects, as rows and columns of cells that are a constant step apart."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, short
+
+
+@dataclass(frozen=True)
+class Region:
+    """Cell (r, c) of a region is cell ``(i + r * di, j + c * dj)`` of the table.
+
+    Attributes
+    ----------
+    i, j : int
+        Its first cell.
+    di, dj : int
+        Steps, which may be negative.
+    rows, columns : int
+        Its shape, with dropped axes.
+    dropped : tuple of bool
+        The axes that an integer has selected: results are without them, as in NumPy.
+    """
+
+    i: int
+    j: int
+    di: int
+    dj: int
+    rows: int
+    columns: int
+    dropped: tuple[bool, bool] = (False, False)
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
+    @property
+    def cells(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape in NumPy."""
+        return tuple(side for side, gone in zip(self.sides, self.dropped) if not gone)
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        """What selects the region, with dropped axes, from an array."""
+        ends = self.i + self.di * self.rows, self.j + self.dj * self.columns
+        return tuple(
+            slice(first, None if end < 0 else end, step) if count else slice(0)
+            for first, end, step, count in zip((self.i, self.j), ends, (self.di, self.dj), self.sides)
+        )
+
+    def axis(self, axis, caller: str) -> int | None:
+        """The axis of the region (0 or 1) for a caller's `axis`; None for all cells."""
+        kept = [k for k in (0, 1) if not self.dropped[k]]
+        if axis is None:
+            return None
+        try:
+            at = operator.index(axis)
+        except TypeError:
+            at = len(kept)
+        if isinstance(axis, (bool, np.bool_)) or not -len(kept) <= at < len(kept):
+            raise InvalidInput(
+                f"The 'axis' parameter of {caller} must be None or an axis of a region with {len(kept)} dimensions. "
+                f"Got {short(axis)} instead."
+            )
+        return kept[at]
+
+    def parts(self, axis: int, most: int):
+        """(first, region) of parts of at most `most` cells, or of one row (or column), split along an axis."""
+        size, width = self.sides[axis], self.sides[1 - axis]
+        step = max(most // max(width, 1), 1)
+        for first in range(0, size, step):
+            count = min(step, size - first)
+            if axis == 0:
+                yield first, replace(self, i=self.i + first * self.di, rows=count)
+            else:
+                yield first, replace(self, j=self.j + first * self.dj, columns=count)
+
+
+def region_of(index, shape, *, caller: str) -> Region | None:
+    """The region that integers, slices and ``...`` select from a table; None for an index of another kind.
+
+    IndexError for an integer beyond the table, as in NumPy.
+    """
+    index = index if isinstance(index, tuple) else (index,)
+    if sum(part is Ellipsis for part in index) > 1 or len(index) - (Ellipsis in [*map(_hidden, index)]) > 2:
+        return None
+    at = next((k for k, part in enumerate(index) if part is Ellipsis), len(index))
+    missing = (slice(None),) * (2 - len(index) + (at < len(index)))
+    sides = []
+    for axis, part in enumerate((*index[:at], *missing, *index[at + 1 :])):
+        size = shape[axis]
+        if isinstance(part, slice):
+            try:
+                begin, stop, step = part.indices(size)
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(f"{caller} takes slices of integers with a step other than 0: {error}.") from error
+            count = len(range(begin, stop, step))
+            sides.append((begin if count else 0, step, count, False))
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+            sides.append((place(axis, part, shape), 1, 1, True))
+        else:
+            return None
+    (i, di, rows, no_rows), (j, dj, columns, no_columns) = sides
+    return Region(i, j, di, dj, rows, columns, (no_rows, no_columns))
+
+
+def _hidden(part):
+    """An index for a search by ``in``, which must not compare arrays."""
+    return Ellipsis if part is Ellipsis else None
+
+
+def place(axis: int, at, shape) -> int:
+    """A row or column counted from the start; IndexError where the table has none."""
+    size = shape[axis]
+    if not -size <= at < size:
+        raise IndexError(f"{'row' if axis == 0 else 'column'} {at} of a table with {size}")
+    return int(at) % size

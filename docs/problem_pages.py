@@ -1,0 +1,172 @@
+"""Write a page for each problem of ``clgeom.dp.problems.CATALOGUE``, while the site is built.
+
+A page has what the problem is, its equation as mathematics, the order in which its table is filled, its example with
+the answer, and its specification on the command line. All of it comes from the catalogue and from the documentation of
+the functions, whose examples the tests run. No device is needed.
+"""
+
+import doctest
+import inspect
+import json
+from pathlib import Path
+
+from clgeom.commands.dp_solve import toml
+from clgeom.dp.analysis.dependences import Near, Row, Split
+from clgeom.dp.language.mathml import shown
+from clgeom.dp.patterns import PATTERNS
+from clgeom.dp.problems import CATALOGUE
+
+#: Cells of a picture, and pixels of a cell.
+ROWS, COLUMNS, SIDE = 6, 8, 40
+INK, FIRST, LAST, READ = "#22303c", (234, 242, 248), (46, 134, 171), "#d1495b"
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its name, and "index" with the list of all."""
+    found = {problem.function: page(problem) for problem in CATALOGUE}
+    lines = ["Problems", "========", "", INDEX, "", ".. toctree::", "   :maxdepth: 1", ""]
+    lines += [f"   {problem.name} <{problem.function}>" for problem in CATALOGUE]
+    found["index"] = "\n".join([*lines, ""])
+    return found
+
+
+INDEX = """\
+The problems of ``clgeom.dp.problems``, a page for each: what it is, its equation as mathematics, the order in which the
+table is filled, an example with its answer, and the same on the command line. The problems are those of Lew and Mauch,
+"Dynamic Programming: A Computational Tool" (2007). ``clgeom dp list`` lists them, ``clgeom dp solve`` solves them."""
+
+
+def page(problem) -> str:
+    """The page of a problem."""
+    pattern = PATTERNS[problem.equation.pattern]
+    parts = [
+        problem.name,
+        "=" * len(problem.name),
+        "",
+        problem.about,
+        "",
+        f"Function: `clgeom.dp.problems.{problem.function}`.",
+        "",
+        *heading("The equation"),
+        html(shown(problem.equation)),
+        *([problem.cells, ""] if problem.cells else []),
+        *heading("The order of filling"),
+        html(picture(problem, pattern)),
+        reads(problem.equation, pattern),
+        "",
+        *heading("Example"),
+        *code("python", example(problem)),
+        *heading("On the command line"),
+        f"``clgeom dp solve {problem.function} spec.toml``, with this ``spec.toml``:",
+        "",
+        *code("none", "\n".join(f"{key} = {wrapped(value)}" for key, value in problem.example.items())),
+        *keys(problem),
+    ]
+    return "\n".join(parts)
+
+
+def heading(text):
+    return [text, "-" * len(text), ""]
+
+
+def html(text):
+    return ".. raw:: html\n\n" + "\n".join(f"   {line}" for line in text.splitlines()) + "\n"
+
+
+def code(language, text):
+    return [f".. code-block:: {language}", "", *(f"   {line}".rstrip() for line in text.splitlines()), ""]
+
+
+def wrapped(value) -> str:
+    """A value in TOML; a long list of lists has a line for each."""
+    text = toml(value)
+    if len(text) <= 80 or not isinstance(value[0], list):
+        return text
+    return "[\n" + "".join(f"    {toml(row)},\n" for row in value) + "]"
+
+
+def keys(problem):
+    """The parameters that may be left out."""
+    optional = [f"``{key}``" for key, needed in problem.keys.items() if not needed]
+    return [f"Optional: {', '.join(optional)}.", ""] if optional else []
+
+
+def example(problem) -> str:
+    """The example of a function's documentation, with what it prints as comments."""
+    lines = []
+    for one in doctest.DocTestParser().get_examples(inspect.cleandoc(problem.solver.__doc__)):
+        lines += one.source.splitlines()
+        lines += [f"# {line}" for line in one.want.splitlines()]
+    return "\n".join(lines)
+
+
+# The picture ------------------------------------------------------------------------------------------------------
+
+
+def reads(equation, pattern) -> str:
+    """The pattern in words, and what the red cells are."""
+    stages = {"rows": "rows", "columns": "columns"}.get(pattern.kind, "diagonals")
+    known = isinstance(equation.reach, (Near, Split))
+    return (
+        f"Pattern {pattern.name}: a cell may read {pattern.reads()}. The {stages} are filled one after the other, as "
+        "the numbers say; the cells of one number at the same time. Red borders: what the red cell "
+        f"{'reads' if known else 'may read'}."
+    )
+
+
+def picture(problem, pattern) -> str:
+    """An SVG of a table whose cells have the numbers and the colours of their stages."""
+    n, m = (1, COLUMNS) if problem.cells.startswith("One row") else (ROWS, COLUMNS)
+    stages, parts = pattern.stages(n, m), []
+    at = (1, m - 3) if pattern.kind == "sone" else (n // 2, m // 2)
+    red = read_by(problem.equation.reach, pattern, at, n, m)
+    for i in range(n):
+        for j in range(m):
+            stage = pattern.stage_of(i, j, n, m)
+            share = stage / max(stages - 1, 1)
+            colour = "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(FIRST, LAST))
+            x, y = j * SIDE + 2, i * SIDE + 2
+            fill = READ if (i, j) == at else colour
+            parts.append(
+                f'<rect x="{x}" y="{y}" width="{SIDE}" height="{SIDE}" fill="{fill}" stroke="#ffffff"/>'
+                f'<text x="{x + SIDE / 2:g}" y="{y + SIDE / 2 + 5:g}" text-anchor="middle" '
+                f'fill="{"#ffffff" if (i, j) == at or share > 0.6 else INK}">{stage}</text>'
+            )
+    for i, j in sorted(red):
+        x, y = j * SIDE + 4, i * SIDE + 4
+        parts.append(
+            f'<rect x="{x}" y="{y}" width="{SIDE - 4}" height="{SIDE - 4}" fill="none" stroke="{READ}" '
+            'stroke-width="3"/>'
+        )
+    width, height = m * SIDE + 4, n * SIDE + 4
+    label = json.dumps(f"The stages of a table of {n} x {m} cells with the pattern {pattern.name}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" aria-label={label} font-family="sans-serif" font-size="14">{"".join(parts)}</svg>'
+    )
+
+
+def read_by(reach, pattern, at, n, m):
+    """The cells of a picture that a cell reads, or may read."""
+    i, j = at
+    if isinstance(reach, Near):
+        found = {(i + di, j + dj) for di, dj in reach.offsets}
+    elif isinstance(reach, Split):
+        found = {(i, k) for k in range(i, j)} | {(k, j) for k in range(i + 1, j + 1)}
+    elif isinstance(reach, Row):
+        found = {(i + reach.step, k) for k in range(m)}
+    else:
+        stage = pattern.stage_of(i, j, n, m)
+        every = {(a, b) for a in range(n) for b in range(m)}
+        found = {(a, b) for a, b in every if pattern.allows(a - i, b - j) and pattern.stage_of(a, b, n, m) < stage}
+    return {(a, b) for a, b in found if 0 <= a < n and 0 <= b < m}
+
+
+def write_pages(app):
+    """Write the pages into reference/generated/problems."""
+    folder = Path(app.srcdir, "reference", "generated", "problems")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        path = folder / f"{name}.rst"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

@@ -1,0 +1,114 @@
+"""``clgeom dp list`` and ``clgeom dp solve``: every problem of the catalogue, and one line for every mistake."""
+
+import json
+import xml.dom.minidom as minidom
+
+import numpy as np
+import pytest
+from command_line import done, here, refused
+
+from clgeom import dp
+from clgeom.commands.dp_solve import facts_of, toml
+from clgeom.dp.language.mathml import mathml, shown
+from clgeom.dp.problems import CATALOGUE
+from clgeom.dp.problems.catalogue import problem_of
+
+__all__ = ["here"]
+
+
+def write(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+    return name
+
+
+@pytest.mark.parametrize("problem", CATALOGUE, ids=lambda problem: problem.function)
+def test_every_example(here, problem):
+    """The example that the documentation has, by the function and by the command."""
+    assert {key for key, needed in problem.keys.items() if needed} <= set(problem.example)
+    spec = write("spec.toml", done("dp", "solve", problem.function, "--example"))
+    facts = json.loads(done("dp", "solve", problem.function, spec, "--json"))
+    expected = facts_of(problem.solver(**problem.example))
+    assert facts["problem"] == problem.function and expected
+    assert {key: facts[key] for key in expected} == json.loads(json.dumps(expected).replace("Infinity", "null"))
+
+
+def test_terminal(here):
+    spec = write("spec.toml", 'values = [25, 24, 15]\nweights = {file = "w.csv"}\ncapacity = 22\n')
+    write("w.csv", "weight\n18\n15\n10\n")
+    text = done("dp", "solve", "0/1-knapsack", spec)
+    assert "value      25" in text and "items      [0]" in text and "problem    0/1 Knapsack (knapsack)" in text
+    np.save("w.npy", [18, 15, 10])
+    write("spec.toml", 'values = [25, 24, 15]\nweights = {file = "w.npy"}\ncapacity = 37\nitems = true\n')
+    assert "value      49" in done("dp", "solve", "knapsack", spec)
+    long = write("long.toml", f"a = '{'ab' * 900}'\nb = '{'ba' * 900}'\n")
+    assert "(--json has all)" in done("dp", "solve", "LCS", long)
+    deep = write("deep.toml", f"dims = {[1] * 400}\n")
+    assert "splits" in done("dp", "solve", "matrix_chain", deep) and "tree" not in json.loads(
+        done("dp", "solve", "matrix_chain", deep, "--json")
+    )
+
+
+def test_list():
+    text = done("dp", "list")
+    assert all(problem.function in text and problem.name in text for problem in CATALOGUE)
+    facts = json.loads(done("dp", "list", "--json"))
+    assert len(facts) == 32 and facts[1]["keys"] == {"values": True, "weights": True, "capacity": True, "items": False}
+
+
+def test_mistakes(here):
+    good = write("good.toml", "values = [25, 24]\nweights = [18, 15]\ncapacity = 22\n")
+    for text, words in (
+        ("values = [1]\ncapacity = 3\n", "must have the key 'weights' for knapsack"),
+        ("values = [1]\nweights = [1]\ncapacity = 3\nsize = 1\n", "has the key 'size', which knapsack does not take"),
+        ("values = [1]\nweights = [1, 2]\ncapacity = 3\n", "'weights'"),
+        ("values = [1]\nweights = ['x']\ncapacity = 3\n", "'weights' parameter of knapsack"),
+        ("values = [1]\nweights = [1]\ncapacity = 1979-05-27\n", "The key 'capacity' of 'spec.toml' must be a number"),
+        ("values = [1]\nweights = {fil = 'x'}\ncapacity = 1\n", "The key 'weights' of 'spec.toml' must be a value"),
+        ("values = [1]\nweights = {file = 'none.csv'}\ncapacity = 1\n", "none.csv"),
+        ("values = [1\n", "is not TOML"),
+        ("", "must have the key 'values'"),
+    ):
+        assert words in refused("dp", "solve", "knapsack", write("spec.toml", text))
+    assert "There is no problem 'knapsak'. Close to it: knapsack" in refused("dp", "solve", "knapsak", good)
+    assert "'clgeom dp list' shows the problems" in refused("dp", "solve", "12", good)
+    assert "Give a specification of knapsack" in refused("dp", "solve", "knapsack")
+    assert "none.toml" in refused("dp", "solve", "knapsack", "none.toml")
+
+
+def test_values_in_toml():
+    import sys
+
+    if sys.version_info < (3, 11):
+        pytest.skip("Python reads TOML from 3.11 on")
+    import tomllib
+
+    value = [[1, -2.5], [float("inf"), 1e300], ['a "quoted" \\ text', True]]
+    assert tomllib.loads(f"x = {toml(value)}")["x"] == value
+
+
+@pytest.mark.parametrize("problem", CATALOGUE, ids=lambda problem: problem.function)
+def test_equations_as_mathematics(problem):
+    text = mathml(problem.equation)
+    words = minidom.parseString(text).documentElement
+    assert words.tagName == "math" and text.startswith('<math display="block">')
+    assert problem.about.endswith(".") and problem.cells
+    assert problem_of(problem.name) is problem
+
+
+def test_mathematics_of_other_equations():
+    text = mathml(dp.Equation("i == 0 ? 1 : 2 * (M(i - 1, j) - (j - 1)) - 3", pattern="RUD"))
+    assert text.count("<mtr>") == 2
+    assert "<mn>2</mn><mo>·</mo><mrow><mo>(</mo>" in text  # brackets only where they are needed
+
+    def sums(M, i, j):
+        inner = lambda k: M[k, j] + dp.sum_over("l", 0, k, lambda q: q)  # noqa: E731
+        return dp.where(i == 0, 0, dp.min_over("k", 0, i, inner))
+
+    def bits(M, i, j):
+        return dp.where(~(i > 0), 0, abs(M[i - 1, j]) // 3 % 2 + (-(j >> 1) ^ 5))
+
+    for cell in (sums, bits):
+        minidom.parseString(mathml(dp.Equation(cell, pattern="RUD")))
+    loop = dp.Equation("int r = 0; for (int k = 0; k < i; ++k) r += M(k, j) < 2; return r;", pattern="RUD")
+    assert mathml(loop) is None and shown(loop).startswith("<pre>int r = 0; for (int k = 0; k &lt; i")

@@ -1,0 +1,97 @@
+"""Programs of equations: shared by text, dropped on request, and never more than a bound."""
+
+import gc
+import threading
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from conftest import LONG
+
+from clgeom import dp
+from clgeom.runtime import build
+from clgeom.runtime.device import Session
+
+
+def steps(k):
+    return dp.Equation(f"i == 0 ? {k} : M(i - 1, j) + {k}", pattern="RUD")
+
+
+def programs(session):
+    return [key for key in session.programs if build.is_of_users(key)]
+
+
+def test_equations_of_one_text_share_a_program(session):
+    own = Session(session.device)
+    dp.fill(steps(6), (5, 3), device=own)
+    before = len(programs(own))  # with those of a trial of the device
+    for _ in range(3):
+        assert dp.fill(steps(7), (5, 3), device=own).corner == 35
+    assert len(programs(own)) == before + 1
+
+
+def test_release(session):
+    own = Session(session.device)
+    one, other = steps(1), steps(2)
+    dp.fill(steps(6), (5, 3), device=own)
+    own.release()  # programs of a trial of the device
+    for equation in (one, other):
+        dp.fill(equation, (5, 3), device=own)
+    table = dp.fill(one, (5, 3), device=own)
+    others = len(own.programs) - len(programs(own))
+    assert len(programs(own)) == 2
+    one.release(own)
+    assert len(programs(own)) == 1 and table[4].tolist() == [5, 5, 5]
+    assert dp.fill(one, (5, 3), device=own).corner == 5 and len(programs(own)) == 2
+    own.release()
+    assert not programs(own) and len(own.programs) == others
+    assert dp.fill(other, (5, 3), device=own).corner == 10
+
+
+def test_a_service_does_not_grow(session, monkeypatch):
+    """Thousands of equations in several threads keep a bounded number of programs and kernels, and little memory."""
+    count, most = (600, 32) if LONG else (12, 4)
+    monkeypatch.setattr(build, "MOST_OF_USERS", most)
+    own = Session(session.device)
+    held, errors = [], []
+
+    def serve(first):
+        try:
+            for k in range(first, first + count // 2):
+                assert dp.fill(steps(k), (5, 3), device=own).corner == 5 * k
+                kernels = [key for key, _ in own.threads.kernels if build.is_of_users(key)]
+                assert max(len(programs(own)), len(kernels)) <= most
+                gc.collect()
+                held.append((tracemalloc.get_traced_memory()[0], memory()))
+        except BaseException as error:
+            errors.append(error)
+
+    tracemalloc.start()
+    try:
+        for first in (1000, 1000 + count // 2):
+            thread = threading.Thread(target=serve, args=(first,))
+            thread.start()
+            thread.join()
+    finally:
+        tracemalloc.stop()
+    assert not errors
+    (python, rss), (python_end, rss_end) = held[count // 4], held[-1]
+    assert python_end - python < 1 << 20
+    if LONG:
+        assert rss_end - rss < 64 << 20
+
+
+def memory():
+    """Bytes of this process in memory; 0 where that is unknown."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    except OSError:
+        return 0
+
+
+@pytest.mark.parametrize("check", (True, "auto"))
+def test_a_released_equation_is_checked_again(session, check):
+    equation = dp.Equation("i == 0 ? 1 : M(i - 1, j) * 2", pattern="RUD")
+    for _ in range(2):
+        assert dp.fill(equation, (6, 2), check=check, device=session).corner == 32
+        equation.release(session)
