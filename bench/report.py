@@ -53,6 +53,8 @@ decisions: kernels for the problem alone that do the same by the same algorithm;
 there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
+MANY_PAIRS = """Milliseconds from lists of ``str``; kernel: the kernels alone, and their billions of cells a second.
+edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases are."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
 STUDY = """Milliseconds, of medians of few rounds, in which all variants take turns. serial: by one work-item of a CPU's
@@ -102,6 +104,8 @@ PAGES = {
     "dp-h200": ("Dynamic programming on a GPU", CASES, None),
     "dp-pairs-pocl": ("Two long sequences on a CPU", PAIRS, None),
     "dp-pairs-h200": ("Two long sequences on a GPU", PAIRS, None),
+    "pairs-pocl": ("Many pairs of sequences on a CPU", MANY_PAIRS, None),
+    "pairs-h200": ("Many pairs of sequences on a GPU", MANY_PAIRS, None),
     "dp-items-pocl": ("Knapsacks against OR-Tools", ITEMS, None),
     "primitives-pocl": ("Primitives on a CPU", "GB/s of the input.", None),
     "primitives-h200": ("Primitives on a GPU", "GB/s of the input.", None),

@@ -185,7 +185,32 @@ def dp(session):
     problems.edit_distance(*letters, device=session)
 
 
-FAMILIES = {f.__name__: f for f in (hull, batch, hoods, sorting, shellsort, region, coverage, radio, dp)}
+def dp_batches(session):
+    """Pairs of sequences, of which some need strips, and all pairs; tables of several shapes."""
+    import numpy as np
+
+    from clgeom import dp
+    from clgeom.dp.problems import edit_distance, lcs
+    from clgeom.dp.problems.sequences import EDIT_DISTANCE
+
+    rng = np.random.default_rng(2)
+    lengths = [0, 3, 64, 65, 130, 9, 33] * 3
+    a, b = (["".join(rng.choice(list("ACGTN"), n)) for n in rng.permutation(lengths)] for _ in range(2))
+    distances = edit_distance(a, b, device=session)
+    lcs([*a, "ACGT" * 160], [*b, "AGT" * 200], device=session)
+    wide = "".join(map(chr, range(0x400, 0x560)))
+    edit_distance([wide, wide[3:]], [wide[::-1], wide[:40]], device=session)
+    assert np.array_equal(np.diagonal(dp.cdist(a, b, device=session)), distances)
+    few = slice(0, 5)
+    codes = ([np.frombuffer(one.encode(), np.uint8) for one in part[few]] for part in (a, b))
+    given = dict(zip("ab", codes))
+    shapes = [(len(x) + 1, len(y) + 1) for x, y in zip(a[few], b[few])]
+    for keep in ("table", "decisions"):
+        found = dp.fill_batch(EDIT_DISTANCE, shapes, keep=keep, check=False, device=session, **given)
+        assert np.array_equal(found.corners, distances[few])
+
+
+FAMILIES = {f.__name__: f for f in (hull, batch, hoods, sorting, shellsort, region, coverage, radio, dp, dp_batches)}
 
 
 # Under the simulator --------------------------------------------------------------------------------------------

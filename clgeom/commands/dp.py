@@ -6,7 +6,7 @@ import click
 
 from clgeom.commands.dp_fill import fill_command
 from clgeom.commands.dp_knapsack import knapsack
-from clgeom.commands.dp_lcs import lcs
+from clgeom.commands.dp_lcs import edit, lcs
 from clgeom.commands.dp_solve import list_command, solve_command
 
 
@@ -15,5 +15,5 @@ def dp():
     """Dynamic programming: fill tables by a recurrence."""
 
 
-for command in (fill_command, knapsack, lcs, list_command, solve_command):
+for command in (edit, fill_command, knapsack, lcs, list_command, solve_command):
     dp.add_command(command)

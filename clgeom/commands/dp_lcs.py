@@ -1,4 +1,4 @@
-"""The command ``clgeom dp lcs``: the longest common subsequence of two sequences, or their edit distance."""
+"""The commands ``clgeom dp lcs`` and ``clgeom dp edit``: sequences compared, two of them or many."""
 
 from __future__ import annotations
 
@@ -6,38 +6,89 @@ from pathlib import Path
 
 import click
 
-from clgeom.commands import terminal
+from clgeom.commands import dp_pairs, terminal
 from clgeom.errors import InvalidInput
 
 OUTPUT_HELP = (
-    "Write the result: .fasta with the subsequence, or with both sequences aligned for --edit, or .txt with a line for "
-    "each step."
+    "Write the result: .fasta with the subsequence, or for the edit distance with both sequences aligned; .txt with a "
+    "line for each step; .tsv for --pairs and --matrix."
 )
+RECORD_HELP = "Sequences of the files, by name or by number from 1."
+CUTOFF_HELP = "Of many: those with a distance of at most N, or a length of at least N."
+
+
+def _options(function):
+    """The arguments and options of both commands."""
+    for option in (
+        terminal.json_option,
+        terminal.device_option,
+        click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP),
+        click.option(
+            "--nearest", metavar="K", type=int, help="With --matrix: the K nearest of each, the nearest first."
+        ),
+        click.option("--cutoff", metavar="N", type=int, help=CUTOFF_HELP),
+        click.option("--matrix", is_flag=True, help="Compare each sequence of A with each of B; print TSV."),
+        click.option("--pairs", is_flag=True, help="Compare the first of A with the first of B and so on; print TSV."),
+        click.option("--record", "names", metavar="A B", nargs=2, help=RECORD_HELP),
+        click.option(
+            "--value", "only", is_flag=True, help="Compute only the length or the distance, which is quicker."
+        ),
+        click.argument("second"),
+        click.argument("first"),
+    ):
+        function = option(function)
+    return function
 
 
 @click.command()
-@click.argument("first")
-@click.argument("second")
-@click.option("--edit", is_flag=True, help="Compute the edit distance instead.")
-@click.option("--value", "only", is_flag=True, help="Compute only the length or the distance, which is quicker.")
-@click.option("--record", "names", metavar="A B", nargs=2, help="Sequences of the files, by name or by number from 1.")
-@click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP)
-@terminal.device_option
-@terminal.json_option
-def lcs(first, second, edit, only, names, output, device, as_json):
-    """Longest common subsequence of the sequences in two FASTA files.
+@_options
+@click.option("--edit", is_flag=True, help="Compute the edit distance instead, as clgeom dp edit.")
+def lcs(edit, **options):
+    """Longest common subsequence of the sequences in two FASTA or FASTQ files.
 
-    Case does not matter. The first sequence of each file is taken unless --record names others. Files may be compressed
-    by gzip; - reads standard input.
+    Case does not matter. The first sequence of each file is taken unless --record names others; --pairs and --matrix
+    take all. Files may be compressed by gzip; - reads standard input.
     """
+    _compare(edit, **options)
+
+
+@click.command()
+@_options
+def edit(**options):
+    """Edit distance of the sequences in two FASTA or FASTQ files.
+
+    Case does not matter. The first sequence of each file is taken unless --record names others; --pairs and --matrix
+    take all. Files may be compressed by gzip; - reads standard input.
+    """
+    _compare(True, **options)
+
+
+def _compare(edit, first, second, only, names, pairs, matrix, cutoff, nearest, output, device, as_json):
+    if pairs and matrix:
+        raise InvalidInput("The options --pairs and --matrix exclude each other.")
+    if pairs or matrix:
+        if names:
+            raise InvalidInput("The option --record takes two sequences; leave out --pairs and --matrix.")
+        problem = "edit" if edit else "lcs"
+        dp_pairs.compare(
+            first, second, problem, matrix=matrix, cutoff=cutoff, nearest=nearest, output=output, device=device,
+            as_json=as_json,
+        )  # fmt: skip
+        return
+    dp_pairs.check_options(cutoff=cutoff, nearest=nearest)
+    _compare_two(edit, first, second, only, names, output, device, as_json)
+
+
+def _compare_two(edit, first, second, only, names, output, device, as_json):
+    """Compare two sequences, and show the way from one to the other."""
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
-    from clgeom.io.fasta import choose_record, read_fasta
+    from clgeom.io.fasta import choose_record, read_sequences
     from clgeom.runtime.device import as_session
 
     _check_output(output, (first, second), only)
     names = names or (None, None)
-    a, b = (choose_record(path, read_fasta(path), name) for path, name in zip((first, second), names))
+    a, b = (choose_record(path, read_sequences(path), name) for path, name in zip((first, second), names))
     session = as_session(device)
     if edit:
         found, work = terminal.worked(edit_distance, a.sequence, b.sequence, operations=not only, device=session)

@@ -15,6 +15,8 @@ TYPE_CHECKING = False  # as in typing, whose import takes longer than this whole
 _HOMES = {
     "analysis.infer": "infer_pattern",
     "analysis.dependences": "Far Near Row Split",
+    "batch.fills": "fill_batch",
+    "batch.result": "TableBatch",
     "filling": "fill",
     "language.equation": "Equation equation",
     "language.functions": (
@@ -22,6 +24,7 @@ _HOMES = {
         "which_max which_min"
     ),
     "language.parameters": "Parameter",
+    "pairs.matrix": "FoundPairs Neighbours cdist",
     "patterns": "LAYOUTS PATTERNS",
     "problems": "problems",
     "study.graph": "dependency_graph fill_by_stages fill_when_ready",
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from clgeom.dp import problems as problems
     from clgeom.dp.analysis.infer import infer_pattern as infer_pattern
     from clgeom.dp.analysis.dependences import Far as Far, Near as Near, Row as Row, Split as Split
+    from clgeom.dp.batch.fills import fill_batch as fill_batch
+    from clgeom.dp.batch.result import TableBatch as TableBatch
     from clgeom.dp.filling import fill as fill
     from clgeom.dp.language.equation import Equation as Equation, equation as equation
     from clgeom.dp.language.functions import (
@@ -52,6 +57,7 @@ if TYPE_CHECKING:
         which_min as which_min,
     )
     from clgeom.dp.language.parameters import Parameter as Parameter
+    from clgeom.dp.pairs.matrix import FoundPairs as FoundPairs, Neighbours as Neighbours, cdist as cdist
     from clgeom.dp.patterns import LAYOUTS as LAYOUTS, PATTERNS as PATTERNS
     from clgeom.dp.study.graph import (
         dependency_graph as dependency_graph,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.dp.batch.fills import fill_batch
 from clgeom.dp.filling import fill
 from clgeom.dp.language.equation import equation
 from clgeom.dp.language.functions import index, maximum, min_over, minimum, where
+from clgeom.dp.pairs.inputs import Sequences
+from clgeom.dp.pairs.words import values as pair_values
 
 
 def stages(session, dtype) -> bool:
@@ -115,3 +118,42 @@ def bits(session, dtype) -> bool:
         distances = np.arange(len(y) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(y) + 1))
     common, apart = lcs(x, y, device=session), edit_distance(x, y, device=session)
     return (common.length, apart.distance) == (lengths[-1], distances[-1])
+
+
+def pairs(session, dtype) -> bool:
+    """Edit distances and longest common subsequences of pairs of several lengths, some of more than a word."""
+    lengths = np.arange(40) * 5 % 97
+    a, b = (
+        Sequences(_sequence(int(n.sum()), step), np.append(0, np.cumsum(n)))
+        for n, step in ((lengths, 7), (lengths[::-1], 11))
+    )
+    found = [pair_values(session, problem, a, b) for problem in ("lcs", "edit")]
+    for k in range(len(lengths)):
+        x, y = a[k], b[k]
+        common, apart = np.zeros(len(y) + 1, np.int64), np.arange(len(y) + 1)
+        for i, symbol in enumerate(x, 1):
+            common[1:] = np.maximum.accumulate(np.maximum(common[1:], common[:-1] + (y == symbol)))
+            near = np.minimum(apart[1:] + 1, apart[:-1] + (y != symbol))
+            apart = np.arange(len(y) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(y) + 1))
+        if (found[0][k], found[1][k]) != (common[-1], apart[-1]):
+            return False
+    return True
+
+
+def tables(session, dtype) -> bool:
+    """Tables of binomial coefficients of several sizes, and a table of powers with a number for each."""
+
+    @equation(parameters={"base": "int32"}, pattern="NOSE")
+    def paths(M, i, j, base):
+        return where((i == 0) | (j == 0), base, (M[i - 1, j] + M[i, j - 1]) % 10_007)
+
+    shapes = [(1 + 7 * k % 40, 1 + 11 * k % 50) for k in range(30)]
+    batch = fill_batch(paths, shapes, base=np.arange(30), device=session)
+    for k, (n, m) in enumerate(shapes):
+        expected = np.full((n, m), k)
+        for i in range(1, n):
+            for j in range(1, m):
+                expected[i, j] = (expected[i - 1, j] + expected[i, j - 1]) % 10_007
+        if not np.array_equal(batch[k], expected):
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""Read and write sequences in FASTA files."""
+"""Read sequences in FASTA and FASTQ files, and write FASTA."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file compressed by gzip.
 GZIP = b"\x1f\x8b"
+#: Letters of sequences, and gaps.
+LETTERS = bytes(c for c in range(256) if 65 <= (c & 0xDF) <= 90 or c in b"-.*")
 
 
 @dataclass(frozen=True)
 class Record:
-    """A sequence of a FASTA file: the first word of its description, the description, and the letters."""
+    """A sequence of a file: the first word of its description, the description, and the letters."""
 
     name: str
     description: str
@@ -41,6 +43,60 @@ def read_fasta(path) -> list[Record]:
     InvalidInput
         The file cannot be read or is no FASTA file; names the line.
     """
+    return _fasta(path, _unpacked(path))
+
+
+def read_sequences(path) -> list[Record]:
+    """Return all sequences of a FASTA or FASTQ file, as `read_fasta` does. Qualities are read and left out.
+
+    A record of FASTQ begins with a line that begins with "@". A line that begins with "+" ends its sequence; as many
+    qualities as letters follow. Both may go over several lines.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read or is neither; names the line.
+    """
+    data = _unpacked(path)
+    return _fastq(path, data) if data.lstrip()[:1] == b"@" else _fasta(path, data)
+
+
+def _fastq(path, data):
+    lines, at, records = data.splitlines(), 0, []
+
+    def wrong(number, what):
+        return InvalidInput(f"The file '{path}' is malformed in line {number}: {what}.")
+
+    while at < len(lines):
+        head = lines[at].strip()
+        at += 1
+        if not head:
+            continue
+        if not head.startswith(b"@"):
+            raise wrong(at, "a record of FASTQ must begin with '@'")
+        begin, parts = at, []
+        while at < len(lines) and not lines[at].startswith(b"+"):
+            parts.append(_letters(path, lines[at], at + 1))
+            at += 1
+        if at == len(lines):
+            raise wrong(begin, "the file ends before the '+' of this record")
+        record = _record(head[1:].decode("utf-8", "replace").strip(), parts)
+        letters, qualities, at = sum(map(len, parts)), 0, at + 1
+        while at < len(lines) and qualities < letters:
+            qualities += len(lines[at].strip())
+            at += 1
+        if qualities != letters:
+            raise wrong(
+                min(at, len(lines)), f"{qualities} qualities for the {letters} letters of '{shown(record.name)}'"
+            )
+        if not letters and at < len(lines) and not lines[at].strip():
+            at += 1  # the empty line of no qualities
+        records.append(record)
+    return records
+
+
+def _unpacked(path) -> bytes:
+    """The bytes of a file of text."""
     with reading(path):
         data = standard_input() if is_stdin(path) else Path(path).read_bytes()
         if data.startswith(GZIP) or Path(path).suffix.lower() == ".gz":
@@ -51,8 +107,12 @@ def read_fasta(path) -> list[Record]:
     for number, line in enumerate(data.splitlines(), 1) if b"\0" in data else ():
         if b"\0" in line:
             raise InvalidInput(f"The file '{path}' is not text: line {number} holds a null character.")
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _fasta(path, data):
     records, description, parts = [], None, []
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+    for number, line in enumerate(data.splitlines(), 1):
         if line.startswith(b">"):
             if description is not None:
                 records.append(_record(description, parts))
@@ -60,21 +120,26 @@ def read_fasta(path) -> list[Record]:
         elif line.startswith(b";") or not line.strip():
             continue
         elif description is None:
-            fastq = " It looks like FASTQ, which is not read: convert it to FASTA." if line.startswith(b"@") else ""
+            fastq = " It looks like FASTQ: read_sequences reads it." if line.startswith(b"@") else ""
             raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.{fastq}")
         else:
-            letters = b"".join(line.split())
-            wrong = next((chr(c) for c in letters if not (65 <= (c & 0xDF) <= 90 or c in b"-.*")), None)
-            if wrong is not None:
-                raise InvalidInput(
-                    f"The file '{path}' is malformed in line {number}: {wrong!a} is no letter of a sequence."
-                )
-            parts.append(letters.upper())
+            parts.append(_letters(path, line, number))
     if description is not None:
         records.append(_record(description, parts))
     if not records:
         raise InvalidInput(f"The file '{path}' has no sequence.")
     return records
+
+
+def _letters(path, line, number) -> bytes:
+    """The letters of a line, in upper case and without blanks."""
+    letters = b"".join(line.split())
+    wrong = letters.translate(None, LETTERS)
+    if wrong:
+        raise InvalidInput(
+            f"The file '{path}' is malformed in line {number}: {chr(wrong[0])!a} is no letter of a sequence."
+        )
+    return letters.upper()
 
 
 def _record(description, parts):

@@ -10,7 +10,7 @@ from clgeom.runtime.device import Session, all_devices, as_session
 from clgeom.runtime.profile import describe
 from clgeom.runtime.trust import is_refused
 from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
-from clgeom.selftest import sorting_checks  # noqa: F401
+from clgeom.selftest import dp_checks, sorting_checks  # noqa: F401
 from clgeom.selftest.checks import CHECKS
 
 

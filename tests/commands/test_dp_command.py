@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from command_line import done, here, refused
 
-from clgeom.io.fasta import read_fasta
+from clgeom.io.fasta import read_fasta, read_sequences
 
 __all__ = ["here"]
 
@@ -68,13 +68,88 @@ def test_lcs_is_refused(sequences):
     )
     assert "malformed in line 2: '1' is no letter" in refused("dp", "lcs", "bad.fasta", "b.fa")
     assert "is no FASTA file: line 1 must begin with '>'" in refused("dp", "lcs", "a.fasta", "plain.txt")
-    write("reads.fastq", "@r1\nACGT\n+\nIIII\n")
-    assert "looks like FASTQ, which is not read" in refused("dp", "lcs", "reads.fastq", "b.fa")
     assert "has no sequence" in refused("dp", "lcs", "a.fasta", "empty.fa")
     assert "cannot be read: No such file" in refused("dp", "lcs", "a.fasta", "none.fa")
     assert "must end in one of .fa, .fasta, .txt" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "x.csv")
     assert "is an input file" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "b.fa")
     assert "leaves nothing to write" in refused("dp", "lcs", "a.fasta", "b.fa", "--value", "-o", "x.txt")
+
+
+READS = "@r1 a read\nacgt\n+r1\n@+>I\n@r2\nAC\nGG\n+\nII\nII\n\n@r3\n\n+\n\n"
+
+
+@pytest.fixture
+def reads(here):
+    write("a.fastq", READS)
+    with gzip.open("b.fasta.gz", "wb") as file:
+        file.write(b">x\nACGT\n>y\nACGA\n>z\nTT\n")
+
+
+def test_fastq(reads):
+    found = [(record.name, record.description, record.sequence) for record in read_sequences("a.fastq")]
+    assert found == [("r1", "r1 a read", b"ACGT"), ("r2", "r2", b"ACGG"), ("r3", "r3", b"")]
+    assert "distance   0" in done("dp", "edit", "a.fastq", "b.fasta.gz")
+
+
+def test_pairs(reads):
+    assert done("dp", "edit", "a.fastq", "b.fasta.gz", "--pairs").splitlines() == [
+        "first\tsecond\tdistance",
+        "r1\tx\t0",
+        "r2\ty\t1",
+        "r3\tz\t2",
+    ]
+    assert done("dp", "lcs", "a.fastq", "b.fasta.gz", "--pairs", "--cutoff", "3").splitlines()[1:] == [
+        "r1\tx\t4",
+        "r2\ty\t3",
+    ]
+    assert "found      2 pairs" in done(
+        "dp", "lcs", "a.fastq", "b.fasta.gz", "--edit", "--pairs", "--cutoff", "1", "-o", "x.tsv"
+    )
+    assert open("x.tsv").read() == "first\tsecond\tdistance\nr1\tx\t0\nr2\ty\t1\n"
+    facts = json.loads(done("dp", "lcs", "a.fastq", "b.fasta.gz", "--pairs", "--json"))
+    assert facts["pairs"][1] == {"first": "r2", "second": "y", "length": 3} and facts["sequences"] == [3, 3]
+
+
+def test_each_with_each(reads):
+    lines = done("dp", "edit", "a.fastq", "b.fasta.gz", "--matrix").splitlines()
+    assert len(lines) == 10 and lines[2] == "r1\ty\t1"
+    near = done("dp", "edit", "a.fastq", "b.fasta.gz", "--matrix", "--nearest", "1").splitlines()
+    assert near[1:] == ["r1\tx\t0", "r2\tx\t1", "r3\tz\t2"]
+    within = done("dp", "edit", "a.fastq", "b.fasta.gz", "--matrix", "--cutoff", "1").splitlines()
+    assert within[1:] == ["r1\tx\t0", "r1\ty\t1", "r2\tx\t1", "r2\ty\t1"]
+
+
+def test_pairs_are_refused(reads):
+    write("two.fa", ">a\nA\n>b\nC\n")
+    said = "needs as many sequences in both files: 'a.fastq' has 3, 'two.fa' has 2. --matrix compares each with each."
+    assert said in refused("dp", "edit", "a.fastq", "two.fa", "--pairs")
+    for options, said in (
+        (["--cutoff", "1"], "The option --cutoff goes with --pairs or --matrix"),
+        (["--nearest", "1"], "The option --nearest goes with --pairs or --matrix"),
+        (["--pairs", "--nearest", "1"], "The option --nearest goes with --matrix"),
+        (["--matrix", "--nearest", "0"], "The option --nearest must be at least 1"),
+        (["--pairs", "--cutoff", "-1"], "The option --cutoff must be at least 0"),
+        (["--pairs", "--matrix"], "exclude each other"),
+        (["--pairs", "--record", "1", "1"], "The option --record takes two sequences"),
+        (["--pairs", "-o", "x.txt"], "must end in .tsv"),
+    ):
+        assert said in refused("dp", "edit", "a.fastq", "b.fasta.gz", *options)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("@r\nACGT\n", "malformed in line 1: the file ends before the '+' of this record"),
+        ("@r\nACGT\n+\nII\n", "malformed in line 4: 2 qualities for the 4 letters of 'r'"),
+        ("@r\nACGT\n+\nIIIII\n@s\n", "malformed in line 4: 5 qualities for the 4 letters of 'r'"),
+        ("@r\nAC1T\n+\nIIII\n", "malformed in line 2: '1' is no letter"),
+        ("@r\nACGT\n+\nIIII\nACGT\n", "malformed in line 5: a record of FASTQ must begin with '@'"),
+        ("@r\nAC\0T\n+\nIIII\n", "is not text: line 2 holds a null"),
+    ],
+)
+def test_damaged_fastq(here, text, said):
+    write("a.fastq", text)
+    assert said in refused("dp", "edit", "a.fastq", "a.fastq", "--pairs")
 
 
 def test_fasta_in_gzip(here):

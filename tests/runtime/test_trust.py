@@ -104,7 +104,7 @@ def test_trials_find_wrong_results(trying, name, monkeypatch):
     """Each result of a public function is wrong, one after the other."""
     module = importlib.import_module(name[0])
     computing = (
-        {"run", "fill", "lcs", "edit_distance"}
+        {"run", "fill", "fill_batch", "pair_values", "lcs", "edit_distance"}
         | set(clgeom.__all__)
         | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space"}
     )

@@ -55,16 +55,19 @@ def _ranges(job):
     return value, fits and value != NO
 
 
-def indices_fit(equation, shape, values) -> bool:
+def indices_fit(equation, shape, values, least=None) -> bool:
     """Whether the ranges show that no integer in the indices and conditions of a traced equation goes beyond its type.
 
-    Fast paths and proofs treat these integers as mathematical sums, which do not wrap around.
+    Fast paths and proofs treat these integers as mathematical sums, which do not wrap around. `least`: the least rows
+    and columns, of tables of several shapes.
     """
     roots, (n, m) = equation.roots, shape
     found = equation.__dict__.setdefault("_indices", {})
     if not found:
         found["nodes"] = indices_of(*roots)
     known, loops, made = _known(shape, values), _loops(roots), {}
+    if least is not None:
+        known |= {"n": (least[0], n), "m": (least[1], m)}
     for part in walk(*roots) if found["nodes"] else ():
         bounds = _of_node(part, made, known, NO, loops)
         if part.op == "add" and {arg.op for arg in part.args} == {"i", "j"}:

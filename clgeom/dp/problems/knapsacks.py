@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any, overload
 
 import numpy as np
 
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where, which_max
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arguments, knapsack_batches
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
@@ -100,33 +102,58 @@ class Knapsack:
     weight: int | None = None
 
 
+Numbers = NDArray[Any] | Sequence[float]
+
+
+@overload
 def knapsack(
-    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
-) -> Knapsack:
+    values: Numbers, weights: Numbers, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack: ...
+@overload
+def knapsack(
+    values: Numbers | Sequence[Numbers],
+    weights: Numbers | Sequence[Numbers],
+    capacity: Sequence[int] | NDArray[np.integer[Any]],
+    *,
+    items: bool = True,
+    device: DeviceLike = None,
+) -> list[Knapsack]: ...
+@overload
+def knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
+) -> Any: ...
+def knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
+) -> Any:
     """Items of most value whose weights do not exceed the capacity, each taken once at most.
 
     Parameters
     ----------
-    values : array_like, shape (n,)
+    values : array_like, shape (n,), or list of them
         Not negative. Whole numbers are added exactly, others in float64.
-    weights : array_like of whole numbers, shape (n,)
+    weights : array_like of whole numbers, shape (n,), or list of them
         Not negative.
-    capacity : int
+    capacity : int, or array_like of int
     items : bool
         Also find which items, not only their value.
     device : str, pyopencl.Device or Session, optional
 
     Returns
     -------
-    Knapsack
-        Of several best choices that which leaves out the last item if it can, then the one before, and so on.
+    Knapsack, or list of Knapsack
+        Of several best choices that which leaves out the last item if it can, then the one before, and so on. A list
+        for several capacities, or lists of arrays, one for each knapsack; what is not a list is for all of them.
 
     Examples
     --------
     >>> from clgeom.dp.problems import knapsack
     >>> knapsack([25, 24, 15], [18, 15, 10], 22)
     Knapsack(value=25, weight=18)
+    >>> [found.value for found in knapsack([25, 24, 15], [18, 15, 10], [22, 25])]
+    [25, 39]
     """
+    if knapsack_batches.is_batch(values, weights, capacity):
+        return _many(values, weights, capacity, knapsack_equation, items, device, caller="knapsack")
     values, weights, capacity, dtype = _arguments(values, weights, capacity, caller="knapsack")
     if not len(values):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
@@ -139,9 +166,26 @@ def knapsack(
     return Knapsack(_plain(table.corner), taken, int(weights[taken].sum()))
 
 
+@overload
 def integer_knapsack(
-    values: ArrayLike, weights: ArrayLike, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
-) -> Knapsack:
+    values: Numbers, weights: Numbers, capacity: IntLike, *, items: bool = True, device: DeviceLike = None
+) -> Knapsack: ...
+@overload
+def integer_knapsack(
+    values: Numbers | Sequence[Numbers],
+    weights: Numbers | Sequence[Numbers],
+    capacity: Sequence[int] | NDArray[np.integer[Any]],
+    *,
+    items: bool = True,
+    device: DeviceLike = None,
+) -> list[Knapsack]: ...
+@overload
+def integer_knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
+) -> Any: ...
+def integer_knapsack(
+    values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
+) -> Any:
     """Items of most value whose weights do not exceed the capacity, each taken any number of times.
 
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
@@ -159,6 +203,9 @@ def integer_knapsack(
     Knapsack(value=30, weight=20)
     """
     caller = "integer_knapsack"
+    if knapsack_batches.is_batch(values, weights, capacity):
+        options = {"caller": caller, "least": 1, "many": True}
+        return _many(values, weights, capacity, integer_knapsack_equation, items, device, **options)
     values, weights, capacity, dtype = _arguments(values, weights, capacity, caller=caller, least=1, many=True)
     if not len(values):
         return Knapsack(0, np.empty(0, np.int64), 0) if items else Knapsack(0)
@@ -169,6 +216,15 @@ def integer_knapsack(
     table = fill(equation, shape, **given, keep="decisions", device=device)
     counts = table.recover(COUNTS, len(values), state=[0, 0])[::-1].astype(np.int64)
     return Knapsack(_plain(table.corner), np.repeat(np.arange(len(values)), counts), int(counts @ weights))
+
+
+def _many(values, weights, capacity, equation_of, items, device, *, caller, **options):
+    """A `Knapsack` for each of several."""
+    check = partial(_arguments, caller=caller, **options)
+    solved = knapsack_batches.solve(
+        values, weights, capacity, equation_of, check, items=items, caller=caller, device=device
+    )
+    return [Knapsack(*one) for one in solved]
 
 
 def _arguments(values, weights, capacity, *, caller, least=0, many=False):

@@ -1,21 +1,25 @@
-"""Two sequences: the longest common subsequence, and the edit distance."""
+"""Two sequences, or many pairs of them: the longest common subsequence, and the edit distance."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
+from clgeom.dp.pairs import inputs
+from clgeom.dp.pairs.matrix import Batch, cutoff_of
+from clgeom.dp.pairs.words import values
 from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import as_session
 from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
+from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
 Letters = TypeVar("Letters", str, bytes)
 METHODS = ("auto", "bits", "equation")
@@ -157,41 +161,90 @@ def _with_gaps(operations, sequence, name, absent, gap):
     return row if isinstance(sequence, str) else row.encode("latin-1")
 
 
+Codes = NDArray[np.integer[Any]] | Sequence[int]
+Method = Literal["auto", "bits", "equation"]
+
+
+@overload
 def lcs(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: str | bytes | Codes,
+    b: str | bytes | Codes,
     *,
-    subsequence: bool = True,
-    method: Literal["auto", "bits", "equation"] = "auto",
+    subsequence: bool | None = None,
+    method: Method = "auto",
     device: DeviceLike = None,
-) -> CommonSubsequence:
-    """Longest common subsequence of two sequences.
+) -> CommonSubsequence: ...
+@overload
+def lcs(
+    a: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
+    b: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
+    *,
+    subsequence: Literal[False] | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DeviceLike = None,
+) -> NDArray[np.int32]: ...
+@overload
+def lcs(
+    a: Batch,
+    b: Batch,
+    *,
+    subsequence: bool | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DeviceLike = None,
+) -> Any: ...
+def lcs(
+    a: Batch,
+    b: Batch,
+    *,
+    subsequence: bool | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Longest common subsequence of two sequences, or the lengths of those of many pairs.
 
     Parameters
     ----------
-    a, b : str, bytes, or array of integers or letters, one-dimensional
-    subsequence : bool
-        Also find the subsequence, not only its length.
+    a, b : str, bytes, or array of integers or letters, one-dimensional; or many of them
+        One sequence each, or as many each: a list of str or of bytes, an array of strings of NumPy, Arrow, pandas or
+        Polars, or a tuple (letters, offsets), where sequence i is ``letters[offsets[i]:offsets[i + 1]]``. An array of
+        strings of one letter each is one sequence.
+    subsequence : bool, optional
+        Also find the subsequence, not only its length. True by default for two sequences; many pairs have lengths only.
     method : {"auto", "bits", "equation"}
         "bits": 32 or 64 cells in a word; what "auto" takes unless there are too many symbols. "equation": by the table
-        of the equation `LCS`.
+        of the equation `LCS`, for two sequences.
+    score_cutoff : int, optional
+        For many pairs: lengths below it become 0, as rapidfuzz has it.
     device : str, pyopencl.Device or Session, optional
 
     Returns
     -------
-    CommonSubsequence
+    CommonSubsequence, or ndarray of int32, shape (pairs,)
         Of several longest ones, the one that the textbook's traceback finds from the last cell: a match where the
-        symbols are equal, else up in the table, else left.
+        symbols are equal, else up in the table, else left. Of many pairs the lengths.
+
+    Raises
+    ------
+    InvalidInput
+        Something is no sequence; there are not as many of `a` as of `b`, or one of several and one alone.
 
     Examples
     --------
     >>> from clgeom.dp.problems import lcs
     >>> lcs("abcbdab", "bdcaba")
     CommonSubsequence(length=4, subsequence='bcba')
+    >>> lcs(["abcbdab", "cat"], ["bdcaba", "act"]).tolist()
+    [4, 2]
     """
-    codes, session = _arguments(a, b, method, device, caller="lcs")
-    length, way = _way(session, "lcs", LCS, *codes, wanted=subsequence, method=method)
-    if not subsequence:
+    if inputs.are_batches(a, b):
+        return _many("lcs", a, b, subsequence, "subsequence", method, score_cutoff, device, caller="lcs")
+    codes, session = _arguments(a, b, method, score_cutoff, device, caller="lcs")
+    wanted = subsequence is None or bool(subsequence)
+    length, way = _way(session, "lcs", LCS, *codes, wanted=wanted, method=method)
+    if not wanted:
         return CommonSubsequence(length)
     matched = way == MATCH
     rows = np.cumsum(way != INSERT)[matched] - 1
@@ -199,45 +252,101 @@ def lcs(
     return CommonSubsequence(length, rows, columns, _taken(a, rows))
 
 
+@overload
 def edit_distance(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: str | bytes | Codes,
+    b: str | bytes | Codes,
     *,
-    operations: bool = True,
-    method: Literal["auto", "bits", "equation"] = "auto",
+    operations: bool | None = None,
+    method: Method = "auto",
     device: DeviceLike = None,
-) -> Edits:
+) -> Edits: ...
+@overload
+def edit_distance(
+    a: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
+    b: list[str] | list[bytes] | tuple[AnyArray, AnyArray],
+    *,
+    operations: Literal[False] | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DeviceLike = None,
+) -> NDArray[np.int32]: ...
+@overload
+def edit_distance(
+    a: Batch,
+    b: Batch,
+    *,
+    operations: bool | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DeviceLike = None,
+) -> Any: ...
+def edit_distance(
+    a: Batch,
+    b: Batch,
+    *,
+    operations: bool | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DeviceLike = None,
+) -> Any:
     """Fewest symbols to insert, delete or change to make one sequence into another (Levenshtein's distance).
 
     Parameters
     ----------
-    a, b : str, bytes, or array of integers or letters, one-dimensional
-    operations : bool
-        Also find the operations, not only their number.
+    a, b : str, bytes, or array of integers or letters, one-dimensional; or many of them
+        See `lcs`.
+    operations : bool, optional
+        Also find the operations, not only their number. True by default for two sequences; many pairs have distances
+        only.
     method : {"auto", "bits", "equation"}
         See `lcs`.
+    score_cutoff : int, optional
+        For many pairs: distances beyond it become ``score_cutoff + 1``, as rapidfuzz has it.
     device : str, pyopencl.Device or Session, optional
 
     Returns
     -------
-    Edits
+    Edits, or ndarray of int32, shape (pairs,)
         Of several shortest ones, the one whose traceback from the end takes a match or change if it can, else a
-        deletion, else an insertion.
+        deletion, else an insertion. Of many pairs the distances.
+
+    Raises
+    ------
+    InvalidInput
+        As in `lcs`.
 
     Examples
     --------
     >>> from clgeom.dp.problems import edit_distance
     >>> edit_distance("kitten", "sitting").distance
     3
+    >>> edit_distance(["kitten", "cat"], ["sitting", "cart"]).tolist()
+    [3, 1]
     """
-    codes, session = _arguments(a, b, method, device, caller="edit_distance")
-    distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=operations, method=method)
-    return Edits(distance, None if way is None else tuple(OPERATIONS[step] for step in way.tolist()))
+    if inputs.are_batches(a, b):
+        return _many("edit", a, b, operations, "operations", method, score_cutoff, device, caller="edit_distance")
+    codes, session = _arguments(a, b, method, score_cutoff, device, caller="edit_distance")
+    wanted = operations is None or bool(operations)
+    distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=wanted, method=method)
+    return Edits(distance, None if way is None or not wanted else tuple(OPERATIONS[step] for step in way.tolist()))
 
 
-def _arguments(a, b, method, device, *, caller):
+def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
+    """The values of many pairs."""
+    if method not in ("auto", "bits"):
+        raise arguments.wrong(caller, "method", "'auto' or 'bits' for many pairs", repr(method))
+    if ways:
+        raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
+    cutoff = cutoff_of(score_cutoff, caller=caller)
+    return values(as_session(device), problem, *inputs.pairs(a, b, caller=caller), cutoff)
+
+
+def _arguments(a, b, method, score_cutoff, device, *, caller):
     if method not in METHODS:
         raise arguments.wrong(caller, "method", f"one of {', '.join(METHODS)}", repr(method))
+    if score_cutoff is not None:
+        raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
     codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
     if sum(map(len, codes)) > arguments.INT32 - 2:
         raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")

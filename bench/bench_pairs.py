@@ -1,0 +1,191 @@
+"""Many pairs of sequences against rapidfuzz, edlib and parasail, in one run, results verified first.
+
+    python bench/bench_pairs.py --json bench/results/pairs-pocl.json
+    python bench/bench_pairs.py --device nvidia --pairs 1e6 --cases reads --json bench/results/pairs-h200.json
+
+All times are milliseconds from lists of ``str`` (edlib, parasail: from a loop over them), medians of calls that take
+turns. "kernel" is what the device's clock says of the kernels alone, GCUPS their billions of cells a second, a cell for
+each letter of one sequence with each of the other. Loops of edlib, parasail and a fill of each table get the first
+pairs, --loops of them; their times are scaled to all. rapidfuzz takes --workers threads.
+
+    dna       80 to 120 of four letters, at random
+    similar   the same, the second is the first with 3 % changes, insertions and deletions
+    text      80 to 120 of 27 letters, at random
+    reads     150 of four letters, the second is the first with 3 % errors
+    words     3 to 12 of 26 letters
+    long      1,000 to 1,200 of four letters, a tenth of the pairs
+    unicode   80 to 120 of 300 letters of several scripts
+
+Rows "lcs" are lengths of longest common subsequences, "cutoff" distances with score_cutoff=5, "all pairs" of 2,000
+sequences with 2,000, "equation" the same distances by ``dp.fill_batch`` of a recurrence in Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import common
+
+from clgeom import dp
+from clgeom.dp.problems import edit_distance, lcs
+from clgeom.runtime.call import recording
+from clgeom.runtime.device import as_session
+
+DNA, TEXT = "ACGT", "abcdefghijklmnopqrstuvwxyz "
+SCRIPTS = "".join(map(chr, [*range(0x61, 0x7B), *range(0x3B1, 0x3CA), *range(0x430, 0x450), *range(0x4E00, 0x4EDC)]))
+#: Case -> (letters, least and most letters, share of errors or None for pairs at random, share of the pairs).
+CASES = {
+    "dna": (DNA, 80, 120, None, 1),
+    "similar": (DNA, 80, 120, 0.03, 1),
+    "text": (TEXT, 80, 120, None, 1),
+    "reads": (DNA, 150, 150, 0.03, 1),
+    "words": (TEXT[:-1], 3, 12, None, 1),
+    "long": (DNA, 1_000, 1_200, None, 0.1),
+    "unicode": (SCRIPTS, 80, 120, None, 1),
+}
+
+
+@dp.equation(pattern="NOSE", parameters={"a": "uint8[]", "b": "uint8[]"})
+def distance(M, i, j, a, b):
+    near = dp.minimum(M[i - 1, j], M[i, j - 1]) + 1
+    same = M[i - 1, j - 1] + (a[i - 1] != b[j - 1])
+    return dp.where(i == 0, j, dp.where(j == 0, i, dp.minimum(near, same)))
+
+
+def pairs_of(case, count):
+    letters, least, most, errors, share = CASES[case]
+    rng = random.Random(5)
+
+    def one():
+        return "".join(rng.choices(letters, k=rng.randint(least, most)))
+
+    def like(text):
+        changed = []
+        for letter in text:
+            if rng.random() >= errors:
+                changed.append(letter)
+            elif rng.random() < 2 / 3:
+                changed.append(rng.choice(letters) + letter * (rng.random() < 0.5))
+        return "".join(changed)
+
+    first = [one() for _ in range(max(int(count * share), 1))]
+    return first, [one() if errors is None else like(text) for text in first]
+
+
+def kernel_seconds(call):
+    """What the kernels of a call take on the device."""
+    with recording(True) as phases:
+        call()
+    return sum(phase.seconds for phase in phases)
+
+
+def loops(a, b, options):
+    """Loops over the first pairs, by package, for the installed packages; and the share that these are of all."""
+    few = min(int(options.loops), len(a))
+    found = {}
+    try:
+        import edlib
+
+        found["edlib"] = lambda: [edlib.align(x, y, task="distance")["editDistance"] for x, y in zip(a[:few], b[:few])]
+    except ImportError:
+        pass
+    try:
+        import parasail
+
+        if set("".join(a[:few])) <= set(DNA):
+            # nw_striped_16 of parasail 1.3.4 finds other distances here than its own nw
+            matrix = parasail.matrix_create(DNA, 0, -1)
+            found["parasail"] = lambda: [
+                -parasail.nw_scan_16(x, y, 1, 1, matrix).score for x, y in zip(a[:few], b[:few])
+            ]
+    except ImportError:
+        pass
+    return found, few
+
+
+def row_of(session, case, kind, ours, rapid, cells, options, others=None, few=0, count=0):
+    """One row: our call and rapidfuzz's, whose results are equal, and loops."""
+    wanted = np.asarray(rapid())
+    np.testing.assert_array_equal(ours(), wanted)
+    for name, call in (others or {}).items():
+        np.testing.assert_array_equal(call(), wanted[:few], err_msg=name)
+    taken = common.interleaved({"clgeom": ours, "rapidfuzz": rapid, **(others or {})}, options.repeat, budget=30)
+    kernels = kernel_seconds(ours)
+    row = {"case": case, "of": kind, "pairs": count, "clgeom": taken["clgeom"] * 1e3, "kernel": kernels * 1e3}
+    row |= {"GCUPS": cells / kernels / 1e9, "rapidfuzz": taken["rapidfuzz"] * 1e3}
+    row |= {name: taken[name] * 1e3 * count / few if name in taken else None for name in ("edlib", "parasail")}
+    row["rapidfuzz/clgeom"] = taken["rapidfuzz"] / taken["clgeom"]
+    return row
+
+
+def rows_of(session, case, options):
+    from rapidfuzz import process
+    from rapidfuzz.distance import LCSseq, Levenshtein
+
+    a, b = pairs_of(case, int(options.pairs))
+    cells = sum(len(x) * len(y) for x, y in zip(a, b))
+    workers = {"workers": options.workers}
+    others, few = loops(a, b, options)
+
+    def rapid(scorer, **more):
+        return lambda: process.cpdist(a, b, scorer=scorer, **workers, **more)
+
+    def row(kind, ours, theirs, others=None):
+        return row_of(session, case, kind, ours, theirs, cells, options, others, few, len(a))
+
+    yield row("edit", lambda: edit_distance(a, b, device=session), rapid(Levenshtein.distance), others)
+    yield row("lcs", lambda: lcs(a, b, device=session), rapid(LCSseq.similarity))
+    if case in ("dna", "similar"):
+        cutoff = {"score_cutoff": 5}
+        yield row(
+            "cutoff", lambda: edit_distance(a, b, **cutoff, device=session), rapid(Levenshtein.distance, **cutoff)
+        )
+    if case == "dna":
+        shapes = [(len(x) + 1, len(y) + 1) for x, y in zip(a, b)]
+        yield row(
+            "equation",
+            lambda: dp.fill_batch(distance, shapes, a=a, b=b, keep="corner", device=session).corners,
+            rapid(Levenshtein.distance),
+        )
+        x, y = a[:2_000], b[:2_000]
+        yield row_of(
+            session,
+            case,
+            "all pairs",
+            lambda: dp.cdist(x, y, device=session),
+            lambda: process.cdist(x, y, scorer=Levenshtein.distance, **workers),
+            sum(map(len, x)) * sum(map(len, y)),
+            options,
+            count=len(x) * len(y),
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=float, default=1e4)
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--workers", type=int, default=2, help="threads of rapidfuzz")
+    parser.add_argument("--loops", type=float, default=1e3, help="pairs for loops over edlib and parasail")
+    parser.add_argument("--device")
+    parser.add_argument("--repeat", type=int, default=9)
+    parser.add_argument("--json", help="write the table to this file")
+    options = parser.parse_args()
+
+    session = as_session(options.device)
+    print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}")
+    rows = [row for case in options.cases.split(",") for row in rows_of(session, case, options)]
+    common.print_table(rows)
+    if options.json:
+        command = " ".join(["python", *sys.argv])
+        common.write_json(options.json, command, session, rows, ("rapidfuzz", "edlib", "parasail"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""The options ``--pairs`` and ``--matrix`` of ``clgeom dp lcs`` and ``clgeom dp edit``: many sequences, TSV."""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+
+from clgeom.commands import terminal
+from clgeom.errors import InvalidInput
+
+#: Lines that are made into text at once.
+LINES = 1 << 16
+
+
+def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, as_json):
+    """Compare the sequences of two files, one with one or each with each, and print or write what is found."""
+    from clgeom.io.atomic import check_outputs, replacing
+    from clgeom.io.fasta import read_sequences
+    from clgeom.runtime.device import as_session
+
+    if nearest is not None and not matrix:
+        raise InvalidInput("The option --nearest goes with --matrix.")
+    if nearest is not None and nearest < 1:
+        raise InvalidInput(f"The option --nearest must be at least 1. Got {nearest} instead.")
+    if cutoff is not None and cutoff < 0:
+        raise InvalidInput(f"The option --cutoff must be at least 0. Got {cutoff} instead.")
+    check_outputs((first, second), (output, (".tsv",)))
+    a, b = (read_sequences(path) for path in (first, second))
+    if not matrix and len(a) != len(b):
+        raise InvalidInput(
+            f"The option --pairs needs as many sequences in both files: '{first}' has {len(a):,}, '{second}' has "
+            f"{len(b):,}. --matrix compares each with each."
+        )
+    session = as_session(device)
+    found, work = terminal.worked(_found, a, b, problem, matrix, cutoff, nearest, session)
+    what = "distance" if problem == "edit" else "length"
+    if output:
+        with replacing(output) as file:
+            file.writelines(text.encode() for text in _lines(a, b, *found, what))
+    if as_json:
+        facts = {"sequences": [len(a), len(b)], "found": len(found[2])}
+        if not output:
+            rows = zip(*(part.tolist() for part in found))
+            facts["pairs"] = [{"first": a[i].name, "second": b[j].name, what: value} for i, j, value in rows]
+        terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
+    elif output:
+        terminal.print_facts(
+            ("first", f"{len(a):,} sequences"),
+            ("second", f"{len(b):,} sequences"),
+            ("device", terminal.device_words(session)),
+            ("found", f"{len(found[2]):,} pairs"),
+            ("time", work.words()),
+            ("wrote", output),
+        )
+    else:
+        for text in _lines(a, b, *found, what):
+            click.echo(text, nl=False)
+
+
+def _found(a, b, problem, matrix, cutoff, nearest, session):
+    """Indices of the first and second sequences, and the value of each pair."""
+    from clgeom.dp.pairs.matrix import cdist
+    from clgeom.dp.problems import edit_distance, lcs
+
+    x, y = ([record.sequence for record in records] for records in (a, b))
+    if not matrix:
+        values = (edit_distance if problem == "edit" else lcs)(x, y, device=session)
+        within = np.arange(len(values))
+        if cutoff is not None:
+            within = np.flatnonzero(values <= cutoff if problem == "edit" else values >= cutoff)
+        return within, within, values[within]
+    options = {"problem": problem, "score_cutoff": cutoff, "device": session}
+    if nearest is not None:
+        near = cdist(x, y, nearest=nearest, **options)
+        rows, places = np.nonzero(near.columns >= 0)
+        return rows, near.columns[rows, places], near.values[rows, places]
+    if cutoff is not None:
+        pairs = cdist(x, y, sparse=True, **options)
+        return pairs.rows, pairs.columns, pairs.values
+    values = cdist(x, y, **options)
+    rows, columns = (index.ravel() for index in np.indices(values.shape))
+    return rows, columns, values.ravel()
+
+
+def _lines(a, b, rows, columns, values, what):
+    """Yield the lines of a TSV file, many at once."""
+    yield f"first\tsecond\t{what}\n"
+    for start in range(0, len(values), LINES):
+        part = slice(start, start + LINES)
+        some = zip(rows[part].tolist(), columns[part].tolist(), values[part].tolist())
+        yield "".join(f"{a[i].name}\t{b[j].name}\t{value}\n" for i, j, value in some)
+
+
+def check_options(**given):
+    """Refuse options that belong to --pairs and --matrix without them."""
+    name = next((name for name, value in given.items() if value is not None), None)
+    if name is not None:
+        raise InvalidInput(f"The option --{name} goes with --pairs or --matrix.")

@@ -1,0 +1,1 @@
+"""Many tables of one equation in one call."""

@@ -1,0 +1,414 @@
+"""`fill_batch`: fill the tables of many instances of an equation in one call.
+
+    shapes, parameters ─> parts that fit into memory ─> batch_fill: a group for each table ─> host arrays
+
+Tables of more than LARGE cells are filled one by one, by `clgeom.dp.fill`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from clgeom.dp.analysis import bounds, trial
+from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
+from clgeom.dp.batch.result import TableBatch
+from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
+from clgeom.dp.job import LONGEST_SIDE, Job, bind, build_options, given_values
+from clgeom.dp.language.cells import record_in_c
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.users_c import users_errors
+from clgeom.dp.patterns import PATTERNS, pattern_name
+from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput
+from clgeom.runtime import launch
+from clgeom.runtime.arguments import one_of
+from clgeom.runtime.arrays import c_name, to_device
+from clgeom.runtime.call import unrecorded
+from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import in_place, run, show_host
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import ArrayLike, DeviceLike
+
+KERNEL = "dp/batch/batch_fill"
+#: Cells of a table that is filled alone, by all groups together.
+LARGE = 1 << 22
+#: Cells of a launch (of equations with loops, times the longer side): PoCL, 2 cores, takes below a second for them.
+MOST_CELLS = 1 << 27
+#: Cells of the tables of all groups, where the tables are not kept.
+MOST_HELD = 1 << 26
+
+
+def fill_batch(
+    equation: Equation,
+    shapes: ArrayLike | Sequence[int],
+    *,
+    pattern: str | None = None,
+    keep: Literal["table", "last", "corner", "decisions"] = "table",
+    check: bool | Literal["auto"] = "auto",
+    offsets: Mapping[str, ArrayLike] | None = None,
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    **parameters: Any,
+) -> TableBatch:
+    """Fill many tables of an equation on a device in one call, each with its own shape and parameters.
+
+    Parameters
+    ----------
+    equation : Equation
+    shapes : array_like of int, shape (tables, 2), or (rows, columns)
+        The shape of each table; or one for all, whose number the parameters tell.
+    pattern : str, optional
+        As in `fill`; inferred from the first table if neither this nor the equation says it.
+    keep : {"table", "last", "corner", "decisions"}
+        What is kept of each table, as in `fill`.
+    check : {"auto", True, False}
+        As in `fill`. "auto" tries the first table, the smallest and the largest. True fills each table alone, with all
+        traps on, before the batch.
+    offsets : dict of str to array_like of int, optional
+        For names of one-dimensional parameters that hold the elements of all tables, one after another: those of table
+        t are ``value[offsets[t]:offsets[t + 1]]``.
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
+    device : str, pyopencl.Device or Session, optional
+    **parameters
+        The parameters of the equation, by name. A number, array or table is for all tables. A list of arrays (or of
+        text or bytes, for uint8) has one for each table; an array of numbers has a number for each table.
+
+    Returns
+    -------
+    TableBatch
+        Host arrays: it can be pickled.
+
+    Raises
+    ------
+    InvalidInput
+        As in `fill`; or parameters are for other numbers of tables, or offsets do not ascend from 0 to the end.
+    DependencyError, IntegerOverflow, KernelBuildError
+        As in `fill`, with the number of the table.
+    DeviceLimit
+        The host has no memory for what is kept.
+
+    Notes
+    -----
+    KeyboardInterrupt ends the call between two launches, of which none takes longer than a second.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.equation(pattern="NOSE", parameters={"a": "uint8[]", "b": "uint8[]"})
+    ... def distance(M, i, j, a, b):
+    ...     near = dp.minimum(M[i - 1, j], M[i, j - 1]) + 1
+    ...     same = M[i - 1, j - 1] + (a[i - 1] != b[j - 1])
+    ...     return dp.where(i == 0, j, dp.where(j == 0, i, dp.minimum(near, same)))
+    >>> batch = dp.fill_batch(distance, [(4, 5), (3, 2)], a=["cat", "on"], b=["cart", "n"])
+    >>> batch.corners.tolist(), batch[1].tolist()
+    ([1, 1], [[0, 1], [1, 1], [2, 1]])
+    """
+    if not isinstance(equation, Equation):
+        raise InvalidInput(
+            f"The first parameter of fill_batch must be a dp.Equation. Got {type(equation).__name__} instead."
+        )
+    one_of(keep, KEEPS, "keep", caller="fill_batch")
+    if not isinstance(check, (bool, np.bool_)) and check != "auto":
+        raise InvalidInput(f"The 'check' parameter of fill_batch must be 'auto', True or False. Got {check!r} instead.")
+    if keep == "decisions" and equation.decisions is None:
+        raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
+    given = given_values(values, parameters, caller="fill_batch")
+    held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
+    shapes = _shapes(shapes, count)
+    session = as_session(device)
+    if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
+        session.profile.require_fp64("fill_batch")
+    name = pattern_name(pattern, caller="fill_batch") or equation.pattern
+    if name is None and len(shapes):
+        first = {key: one.of(0) for key, one in held.items()}
+        name = fill(
+            equation, tuple(shapes[0].tolist()), keep="corner", check=False, device=session, values=first
+        ).pattern
+    chosen = PATTERNS[name or "RUD"]
+    batch = _Batch(session, equation, chosen, shapes, held, keep)
+    if len(shapes):
+        batch.check(check)
+        batch.fill()
+    return batch.result()
+
+
+def _shapes(shapes, count) -> np.ndarray:
+    """The shapes as an array (tables, 2) of int64."""
+    try:
+        found = np.asarray(shapes)
+    except (ValueError, TypeError):
+        found = np.empty(0, object)
+    if found.shape == (0,):
+        found = np.empty((0, 2), np.int64)
+    if found.dtype.kind not in "iu" or found.shape[-1:] != (2,) or found.ndim > 2:
+        raise InvalidInput(
+            "The 'shapes' parameter of fill_batch must be integers of shape (tables, 2), or (rows, columns). "
+            f"Got {'other things' if found.dtype == object else f'{found.dtype}, shape {found.shape}'} instead."
+        )
+    found = found.astype(np.int64)
+    if found.ndim == 1:
+        if count is None:
+            raise InvalidInput(
+                "One shape for all tables needs a parameter that is different for each: a list of arrays, an array of "
+                "numbers, or one with offsets."
+            )
+        found = np.tile(found, (count, 1))
+    if count is not None and count != len(found):
+        raise InvalidInput(
+            f"The parameters of fill_batch are for {count:,} tables, and there are {len(found):,} shapes."
+        )
+    bad = (found < 1).any(axis=1) | (found.sum(axis=1) > LONGEST_SIDE)
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise InvalidInput(
+            "The 'shapes' parameter of fill_batch must have at least one cell each, and below 2**31 rows and columns "
+            f"together. Got {tuple(found[at].tolist())} for table {at:,} instead."
+        )
+    cells = found.prod(axis=1, dtype=np.float64).sum()
+    if cells >= 2**60:
+        raise DeviceLimit(f"The tables of fill_batch have {cells:.3g} cells, and {2**60:,} are the most.")
+    return found
+
+
+class _Batch:
+    """The tables of one call, and what is kept of them."""
+
+    def __init__(self, session, equation, pattern, shapes, held, keep):
+        self.session, self.equation, self.pattern = session, equation, pattern
+        self.shapes, self.held, self.keep = shapes, held, keep
+        self.policy = select(session.profile, KERNEL)
+        cells = shapes[:, 0] * shapes[:, 1]
+        self.offsets = np.append(0, np.cumsum(cells))
+        self.corners = np.zeros(len(shapes), equation.dtype)
+        total = int(self.offsets[-1])
+        self.tables = _host_array(total, equation.dtype) if keep == "table" else None
+        self.choice = self.choices = None
+        if equation.decisions is not None and keep in ("table", "decisions"):
+            longest = shapes.max(axis=0, initial=1)
+            self.choice = equation.decision_dtype(tuple(longest.tolist()))
+            self.choices = _host_array(total, self.choice)
+        self.last = self.last_offsets = None
+        if keep in ("last", "decisions"):
+            lengths = shapes[:, 0 if pattern.last_is_column else 1]
+            self.last_offsets = np.append(0, np.cumsum(lengths))
+            self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
+        everything = {name: _everything(one) for name, one in held.items()}
+        self.wraps = (
+            equation.traced
+            and len(shapes) > 0
+            and not bounds.indices_fit(
+                equation, tuple(shapes.max(axis=0).tolist()), everything, tuple(shapes.min(axis=0).tolist())
+            )
+        )
+
+    def values_of(self, k) -> dict:
+        """The parameters of a table, as `fill` takes them."""
+        return {name: one.of(k) for name, one in self.held.items()}
+
+    def check(self, check):
+        """Raise the error for a fault of a table that is proven or tried."""
+        cells = np.diff(self.offsets)
+        if check == "auto" or not check:
+            numbers = dict.fromkeys([0, int(np.argmin(cells)), int(np.argmax(cells))])
+        else:
+            numbers = range(len(cells))
+        for k in numbers:
+            shape, values = tuple(self.shapes[k].tolist()), self.values_of(k)
+            with _named(k):
+                if check != "auto" and check:
+                    fill(
+                        self.equation, shape, pattern=self.pattern.name, keep="corner", check=True,
+                        device=self.session, values=values,
+                    )  # fmt: skip
+                    continue
+                hold_to_pattern(self.equation, self.pattern, values, shape)
+                job = self._job(shape, values)
+                hold_to_table(job)
+                if check == "auto":
+                    with unrecorded():
+                        trial.check(job)
+
+    def _job(self, shape, values):
+        arguments, buffers = bind(self.session, self.equation, values, caller="fill_batch")
+        job = Job(
+            equation=self.equation, shape=shape, pattern=self.pattern, layout=None, keep="corner", start=0,
+            stop=self.pattern.stages(*shape), check=False, session=self.session, values=values, arguments=arguments,
+            buffers=buffers,
+        )  # fmt: skip
+        job.wraps = self.wraps
+        return job
+
+    def fill(self):
+        """Fill all tables, part by part."""
+        cells = np.diff(self.offsets)
+        large = cells > LARGE
+        for k in np.flatnonzero(large).tolist():
+            with _named(k):
+                self._fill_alone(k)
+        work = cells * (self.shapes.max(axis=1) if self.equation.loops else 1)
+        profile = self.session.profile
+        most_bytes = profile.max_alloc_bytes // 2
+        item = max(self.equation.dtype.itemsize, self.choice.itemsize if self.choice is not None else 0)
+        begins = np.flatnonzero(np.diff(np.concatenate([[1], large.astype(int), [1]])))
+        for begin, end in zip(begins[::2].tolist(), begins[1::2].tolist()):  # runs of tables that are not large
+            first = begin
+            while first < end:
+                done = np.cumsum(work[first:end])
+                fits = int(np.searchsorted(done, MOST_CELLS, side="right"))
+                if self.keep in ("table", "decisions"):
+                    fits = min(fits, int(np.searchsorted(np.cumsum(cells[first:end]) * item, most_bytes, side="right")))
+                stop = first + max(fits, 1)
+                self._fill_part(first, stop)
+                first = stop
+
+    def _fill_alone(self, k):
+        table = fill(
+            self.equation, tuple(self.shapes[k].tolist()), pattern=self.pattern.name, keep=self.keep, check=False,
+            device=self.session, values=self.values_of(k),
+        )  # fmt: skip
+        part = slice(self.offsets[k], self.offsets[k + 1])
+        if self.tables is not None:
+            self.tables[part] = table.numpy().ravel()
+        if self.choices is not None:
+            stored = table.decisions.numpy().ravel()
+            self.choices[part] = stored + 1 if self.equation.decisions == "index" else stored
+        if self.last is not None:
+            self.last[self.last_offsets[k] : self.last_offsets[k + 1]] = table.last
+        self.corners[k] = table.corner
+
+    def _fill_part(self, first, stop):
+        """Fill the tables first .. stop - 1 in one launch."""
+        session, equation, policy, count = self.session, self.equation, self.policy, stop - first
+        span = slice(int(self.offsets[first]), int(self.offsets[stop]))
+        shapes = self.shapes[first:stop]
+        groups = policy.groups(count, session.profile.compute_units)
+        slab = int((shapes[:, 0] * shapes[:, 1]).max())
+        if self.keep != "table":
+            most = min(MOST_HELD, session.profile.max_alloc_bytes // equation.dtype.itemsize)
+            groups = max(min(groups, most // slab, 64 * session.profile.compute_units), 1)
+        buffers = {
+            "shapes": self._buffer(shapes.astype(np.int32)),
+            "offsets": self._buffer(self._at(self.offsets, first, stop)),
+        }
+        tables = self._taken("tables", self.tables, span, slab * groups, buffers)
+        args = ["shapes", np.uint32(count), tables, "offsets", np.uint64(slab)]
+        choices = last = None
+        if self.choices is not None:
+            choices = self._taken("choices", self.choices, span, 0, buffers)
+            args.append(choices)
+        corners = Scratch("corners", equation.dtype, count)
+        args.append(corners)
+        if self.last is not None:
+            line = slice(int(self.last_offsets[first]), int(self.last_offsets[stop]))
+            last = Scratch("last", equation.dtype, line.stop - line.start)
+            buffers["last_at"] = self._buffer(self._at(self.last_offsets, first, stop))
+            args += [last, "last_at"]
+        given, own = bound(self.held, first, stop, self._buffer)
+        traps = equation.overflow == "trap"
+        over = Scratch("dp_overflow", np.int32, 1)
+        if traps:
+            given = (*given, over)
+            own["dp_overflow"] = launch.allocate(session, over.nbytes)
+            launch.fill(session, own["dp_overflow"], np.int32(count), 1)
+        declared, located = in_kernel(self.held)
+        pattern = self.pattern
+        params = {
+            "equation": equation.text(wraps=self.wraps, traps=traps),
+            "cell": equation.cell.in_c,
+            "record": record_in_c(equation.dtype),
+            "traps": traps,
+            "kind": pattern.kind,
+            "reverse": pattern.reverse,
+            "row_step": -1 if pattern.name in ("RDU", "SENO", "SONE") else 1,
+            "column_step": -1 if pattern.name in ("CRL", "SENO", "NESO") else 1,
+            **_corner(pattern),
+            "declared": declared,
+            "located": located,
+            "keep": self.keep,
+            "decisions": "" if self.choice is None else c_name(self.choice),
+            "rounded": bool(build_options(session)),
+        }
+        step = Step(KERNEL, policy, (*args, *given), groups, params, 0, build_options(session))
+        with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
+            result = run(session, Plan(step), **buffers, **own)
+        if traps and (number := int(result.read(over)[0])) < count:
+            self._raise_overflow(first + number)
+        self.corners[first:stop] = result.read(corners)
+        if last is not None:
+            self.last[line] = result.read(last)
+        for scratch, target in ((tables, self.tables), (choices, self.choices)):
+            if target is not None:
+                self._fetch(result, scratch, buffers, target[span])
+
+    def _raise_overflow(self, k):
+        """Fill the table with a cell beyond its type alone: that raises the error which names the cell."""
+        with _named(k):
+            self._fill_alone(k)
+        raise IntegerOverflow(f"A cell of table {k:,} of the batch goes beyond {self.equation.cell.name}.")
+
+    def _taken(self, name, target, span, count, buffers):
+        """The memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
+        if target is None:
+            return Scratch(name, self.equation.dtype, count)
+        if not self.session.profile.is_cpu:
+            return Scratch(name, target.dtype, span.stop - span.start)
+        buffers[name] = in_place(self.session, target[span].view(np.uint8))
+        return name
+
+    def _fetch(self, result, scratch, buffers, target):
+        if isinstance(scratch, Scratch):
+            target[:] = result.read(scratch)
+        else:
+            show_host(self.session, buffers[scratch], target.view(np.uint8))
+
+    def _buffer(self, values):
+        return to_device(self.session, np.ascontiguousarray(values).ravel(), caller="fill_batch").chunks[0].buffer
+
+    @staticmethod
+    def _at(offsets, first, stop):
+        return (offsets[first : stop + 1] - offsets[first]).astype(np.uint64)
+
+    def result(self) -> TableBatch:
+        choices = self.choices
+        if choices is not None and self.equation.decisions == "index":
+            choices = choices.astype(np.int64) - 1
+        return TableBatch(
+            self.shapes, self.offsets, self.corners, self.tables, choices, self.last, self.last_offsets,
+            self.pattern.name, self.keep, self.equation.name,
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _named(k):
+    """Errors within it name the table."""
+    try:
+        yield
+    except ClgeomError as error:
+        error.args = (f"{error.args[0]} (table {k:,} of the batch)", *error.args[1:])
+        raise
+
+
+def _host_array(count, dtype):
+    try:
+        return np.empty(count, dtype)
+    except (MemoryError, ValueError):
+        raise DeviceLimit(
+            f"The tables of fill_batch have {count * dtype.itemsize:,} bytes, and the host has no memory for them",
+            "keep='last' or 'corner' needs less",
+        ) from None
+
+
+def _everything(one):
+    """The values of a parameter for all tables."""
+    return one.value if isinstance(one, Shared) else one.flat
+
+
+def _corner(pattern) -> dict:
+    """The row and the column of `Pattern.corner`, in OpenCL C."""
+    row, column = pattern.corner(2, 2)
+    return {"corner_row": "n - 1" if row else "0", "corner_column": "m - 1" if column else "0"}

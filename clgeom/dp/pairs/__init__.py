@@ -1,0 +1,1 @@
+"""Many pairs of sequences in one call: edit distances, and lengths of longest common subsequences."""

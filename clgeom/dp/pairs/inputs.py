@@ -1,0 +1,242 @@
+"""Batches of sequences from the caller: lists of text or bytes, NumPy's and Arrow's arrays of strings, letters and
+offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.dp.problems import arguments
+from clgeom.runtime.interop import arrow, frames
+from clgeom.runtime.interop.parameter import Parameter
+
+EXPECTED = "a list of text or of bytes, an array of strings, or (letters, offsets)"
+#: Code points of Unicode: 0 .. CODE_POINTS - 1.
+CODE_POINTS = 0x110000
+ARROW_TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences one after another: sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
+
+    `letters` are codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them.
+    """
+
+    letters: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i) -> np.ndarray:
+        return self.letters[self.offsets[i] : self.offsets[i + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+    def part(self, first, stop) -> Sequences:
+        """The sequences first .. stop - 1."""
+        begin, end = self.offsets[first], self.offsets[stop]
+        return Sequences(self.letters[begin:end], self.offsets[first : stop + 1] - begin)
+
+    def taken(self, indices) -> Sequences:
+        """The sequences at these indices."""
+        lengths = self.lengths[indices]
+        offsets = np.append(0, np.cumsum(lengths))
+        at = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Sequences(self.letters[at], offsets)
+
+
+def are_batches(a, b) -> bool:
+    """Whether two values are many sequences each, and not one: text and bytes are one."""
+    return not any(isinstance(one, (str, bytes, bytearray, memoryview)) for one in (a, b)) and (
+        is_batch(a) or is_batch(b)
+    )
+
+
+def is_batch(value) -> bool:
+    """Whether a value is many sequences: see `sequences`. An array of strings of one letter each is one sequence."""
+    value = _unwrapped(value)
+    if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
+        return np.iterable(value[1])
+    if isinstance(value, (list, tuple)):
+        return len(value) > 0 and isinstance(value[0], (str, bytes))
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "US":
+            return value.dtype.newbyteorder("=") != np.dtype(f"{value.dtype.kind}1")
+        return value.dtype.kind in "TO" and value.ndim == 1 and value.size > 0 and isinstance(value[0], (str, bytes))
+    return _is_arrow_text(value)
+
+
+def sequences(value, name, *, caller) -> Sequences:
+    """A batch of sequences as codes and offsets."""
+    value = _unwrapped(value)
+    if _is_arrow_text(value):
+        return _from_arrow(value, name, caller=caller)
+    if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
+        return _from_offsets(*value, name, caller=caller)
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1 or value.dtype.kind not in "USTO":
+            raise arguments.wrong(caller, name, EXPECTED, f"an array of {value.dtype}, shape {value.shape}")
+        if np.ma.is_masked(value):
+            raise arguments.wrong(caller, name, "free of masked elements", "some")
+        if value.dtype.kind in "US":
+            return _from_fixed(value)
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        raise arguments.wrong(caller, name, EXPECTED, type(value).__name__)
+    return _from_list(value, name, caller=caller)
+
+
+def alike(*batches) -> tuple[Sequences, ...]:
+    """The batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
+    types = {one.letters.dtype for one in batches}
+    if types <= {np.dtype(np.uint8), np.dtype(np.uint16)}:
+        return tuple(Sequences(one.letters.astype(max(types), copy=False), one.offsets) for one in batches)
+    every = np.concatenate([one.letters.astype(object) if _mixed(batches) else one.letters for one in batches])
+    most = int(every.max()) if every.dtype.kind == "u" and every.size else CODE_POINTS
+    if most < CODE_POINTS:  # a table of the code points: to sort them would take ten times as long
+        present = np.zeros(most + 1, bool)
+        present[every] = True
+        count = int(np.count_nonzero(present))
+        numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
+        codes = numbers.astype(_code_type(count)).take(every)
+    else:
+        symbols, codes = np.unique(every, return_inverse=True)
+        codes = codes.astype(_code_type(len(symbols)))
+    parts = np.split(codes, np.cumsum([len(one.letters) for one in batches])[:-1])
+    return tuple(Sequences(part, one.offsets) for part, one in zip(parts, batches))
+
+
+def _code_type(count):
+    """The narrowest type of letters for this many."""
+    return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
+
+
+def _mixed(batches) -> bool:
+    """Whether NumPy would compare the letters as floats."""
+    return np.result_type(*(one.letters for one in batches)).kind == "f"
+
+
+def _from_list(values, name, *, caller):
+    """Of a list of str, or of bytes."""
+    try:
+        offsets = np.empty(len(values) + 1, np.int64)
+        offsets[0] = 0
+        np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
+        if values and isinstance(values[0], bytes):
+            letters = np.frombuffer(b"".join(values), np.uint8)
+        else:
+            letters = _codes("".join(values))
+        if len(letters) != offsets[-1]:
+            raise TypeError("views of wider items")
+    except (TypeError, ValueError, BufferError):
+        kind = bytes if isinstance(values[0], bytes) else str
+        at = next(i for i, one in enumerate(values) if not isinstance(one, kind))
+        expected = f"a list of {kind.__name__} only, or another kind of batch"
+        raise arguments.wrong(caller, name, expected, f"{type(values[at]).__name__} at index {at}") from None
+    return Sequences(letters, offsets)
+
+
+def _codes(text) -> np.ndarray:
+    """The code points of text, in the narrowest type."""
+    try:
+        return np.frombuffer(text.encode("latin-1"), np.uint8)
+    except UnicodeEncodeError:
+        units = text.encode("utf-16-le", "surrogatepass")
+    if len(units) == 2 * len(text):
+        return np.frombuffer(units, "<u2").astype(np.uint16, copy=False)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
+
+
+def _from_fixed(array):
+    """Of an array of NumPy's strings of a fixed size, which end before the NULs at their end."""
+    width = array.dtype.itemsize // (4 if array.dtype.kind == "U" else 1)
+    code = np.uint32 if array.dtype.kind == "U" else np.uint8
+    if not width or not len(array):
+        return Sequences(np.empty(0, code), np.zeros(len(array) + 1, np.int64))
+    codes = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)).view(code)
+    codes = codes.reshape(len(array), width)
+    last = width - np.argmax(codes[:, ::-1] != 0, axis=1)
+    lengths = np.where(codes.any(axis=1), last, 0)
+    letters = codes[np.arange(width) < lengths[:, None]]
+    if code == np.uint32 and (not letters.size or letters.max() < 256):
+        letters = letters.astype(np.uint8)
+    return Sequences(letters, np.append(0, np.cumsum(lengths)))
+
+
+def _from_offsets(letters, offsets, name, *, caller):
+    """Of all letters, and where each sequence begins."""
+    codes = arguments.sequence(letters, name, caller=caller)
+    bounds = arguments.whole_numbers(offsets, name, caller=caller)
+    if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(codes) or (np.diff(bounds) < 0).any():
+        raise arguments.wrong(
+            caller, name, f"offsets that ascend from 0 to the number of letters, {len(codes):,}", "others"
+        )
+    return Sequences(codes, bounds)
+
+
+def _unwrapped(value):
+    """A column of pandas or of any library with Arrow's interface as an array of Arrow or NumPy."""
+    if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
+        return value
+    if frames.is_pandas(value):
+        return np.asarray(value)
+    if not arrow.is_column(value) and arrow.is_capsule(value):
+        return arrow.imported(value, Parameter("a", "a batch"))
+    return value
+
+
+def _is_arrow_text(value) -> bool:
+    if not arrow.is_column(value):
+        return False
+    import pyarrow as pa
+
+    kind = value.type.value_type if pa.types.is_dictionary(value.type) else value.type
+    return str(kind) in ARROW_TEXT
+
+
+def _from_arrow(column, name, *, caller):
+    """Of an array of Arrow. Letters of ASCII are taken as they lie in memory."""
+    import pyarrow as pa
+
+    if column.null_count:
+        raise arguments.wrong(caller, name, "free of missing sequences", f"{column.null_count:,}")
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    is_text = "string" in str(kind)
+    column = column.cast(pa.large_string() if is_text else pa.large_binary())
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    if not len(column):
+        return Sequences(np.empty(0, np.uint8), np.zeros(1, np.int64))
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data is not None else np.empty(0, np.uint8)
+    if is_text and letters.size and letters.max() > 127:
+        return _from_list(column.to_pylist(), name, caller=caller)
+    return Sequences(letters, bounds - bounds[0])
+
+
+def pairs(a, b, *, caller) -> tuple[Sequences, Sequences]:
+    """Two batches of as many sequences, alike."""
+    found = both(a, b, caller=caller)
+    if len(found[0]) != len(found[1]):
+        raise arguments.wrong(caller, "b", f"as many sequences as 'a', {len(found[0]):,}", f"{len(found[1]):,}")
+    return found
+
+
+def both(a, b, *, caller) -> tuple[Sequences, Sequences]:
+    """Two batches, alike."""
+    return alike(batch(a, "a", caller=caller), batch(b, "b", caller=caller))
+
+
+def batch(value, name, *, caller) -> Sequences:
+    """A batch; one sequence is refused."""
+    if isinstance(value, (str, bytes, bytearray)):
+        raise arguments.wrong(caller, name, EXPECTED, f"one sequence, {type(value).__name__}")
+    return sequences(value, name, caller=caller)

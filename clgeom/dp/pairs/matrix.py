@@ -1,0 +1,294 @@
+"""All pairs of two batches of sequences, block by block: the matrix of values, the nearest ones, or those within a
+cutoff."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from clgeom.dp.pairs import inputs, words
+from clgeom.dp.paths.bits import Pair
+from clgeom.dp.problems import arguments
+from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import boolean, integer, one_of
+from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import run
+from clgeom.runtime.plan import Scratch
+from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
+
+#: Most rows of a block, and pairs of it: their values are 16 MiB.
+SIDE = 2048
+MOST_PAIRS = 1 << 22
+NONE = np.iinfo(np.int64).max
+Batch = AnyArray | list[str] | list[bytes] | tuple[AnyArray, AnyArray]
+
+
+@dataclass(frozen=True)
+class FoundPairs:
+    """The pairs within a cutoff, by row and then by column; a result of `cdist`.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int64, shape (pairs,)
+    values : ndarray of int32, shape (pairs,)
+    shape : tuple of int
+        Of the whole matrix.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> found = dp.cdist(["ACGT", "TTTT"], ["ACGA", "TTT"], score_cutoff=1, sparse=True)
+    >>> found.rows.tolist(), found.columns.tolist(), found.values.tolist()
+    ([0, 1], [0, 1], [1, 1])
+    """
+
+    rows: NDArray[Any] = field(repr=False)
+    columns: NDArray[Any] = field(repr=False)
+    values: NDArray[Any] = field(repr=False)
+    shape: tuple[int, int]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The nearest sequences of each row, the nearest first, of equally near ones the first; a result of `cdist`.
+
+    Attributes
+    ----------
+    columns : ndarray of int64, shape (rows, k)
+        Indices of the sequences; -1 where fewer are within the cutoff.
+    values : ndarray of int32, shape (rows, k)
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> near = dp.cdist(["ACGT", "TTTT"], ["ACGA", "TTT", "GGGG"], nearest=2)
+    >>> near.columns.tolist(), near.values.tolist()
+    ([[0, 1], [1, 0]], [[1, 3], [1, 4]])
+    """
+
+    columns: NDArray[Any] = field(repr=False)
+    values: NDArray[Any] = field(repr=False)
+
+
+def cdist(
+    a: Batch,
+    b: Batch | None = None,
+    *,
+    problem: Literal["edit", "lcs"] = "edit",
+    score_cutoff: int | None = None,
+    nearest: int | None = None,
+    sparse: bool = False,
+    most_bytes: int = 1 << 30,
+    device: DeviceLike = None,
+) -> NDArray[np.int32] | FoundPairs | Neighbours:
+    """Edit distance, or length of the longest common subsequence, of each sequence of one batch with each of another.
+
+    Parameters
+    ----------
+    a, b : list of str or of bytes, array of strings, or (letters, offsets)
+        As in `edit_distance`. Without `b` the pairs are those of `a` with itself, but each sequence with itself is
+        found neither by `nearest` nor by `sparse`, and `sparse` finds each pair once, with row < column.
+    problem : {"edit", "lcs"}
+    score_cutoff : int, optional
+        The largest distance, or the least length, that matters: as in `edit_distance` and `lcs`. For distances it also
+        saves pairs whose lengths differ by more.
+    nearest : int, optional
+        Find this many sequences of `b` with the least distances, or the greatest lengths, for each sequence of `a`.
+    sparse : bool
+        Find the pairs within the cutoff only.
+    most_bytes : int
+        Most bytes of the matrix, without `nearest` and `sparse`.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    ndarray of int32, shape (len(a), len(b)), or FoundPairs, or Neighbours
+        With `nearest` and `sparse` a block of the matrix is in memory at a time.
+
+    Raises
+    ------
+    InvalidInput
+        Something is no batch; the matrix is larger than `most_bytes`; `sparse` is without a cutoff, or with `nearest`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> dp.cdist(["ACGT", "TTTT"], ["ACGA", "TTT", "GGGG"]).tolist()
+    [[1, 3, 3], [4, 1, 4]]
+    """
+    one_of(problem, ("edit", "lcs"), "problem", caller="cdist")
+    cutoff = cutoff_of(score_cutoff, caller="cdist")
+    symmetric = b is None
+    if symmetric:
+        (first,) = inputs.alike(inputs.batch(a, "a", caller="cdist"))
+        second = first
+    else:
+        first, second = inputs.both(a, b, caller="cdist")
+    shape = len(first), len(second)
+    if boolean(sparse, "sparse", caller="cdist"):
+        if nearest is not None or cutoff is None:
+            raise InvalidInput("The 'sparse' parameter of cdist needs 'score_cutoff', and goes without 'nearest'.")
+        taker = _Sparse(shape, problem, cutoff, symmetric)
+    elif nearest is not None:
+        k = integer(nearest, "nearest", caller="cdist", most=1 << 20)
+        taker = _Nearest(shape, problem, cutoff, symmetric, k)
+    else:
+        if 4 * shape[0] * shape[1] > most_bytes:
+            raise InvalidInput(
+                f"The matrix of cdist has {4 * shape[0] * shape[1]:,} bytes, more than 'most_bytes', {most_bytes:,}. "
+                "Ask for the 'nearest' ones, or for 'sparse' pairs within a 'score_cutoff'."
+            )
+        taker = _Dense(shape, problem, cutoff)
+    if shape[0] and shape[1]:
+        for rows, columns, values in _blocks(as_session(device), problem, first, second, cutoff, symmetric):
+            taker.take(rows, columns, values)
+            if symmetric and rows is not columns:
+                taker.take(columns, rows, values.T)
+    return taker.result()
+
+
+def cutoff_of(score_cutoff, *, caller) -> int | None:
+    """The `score_cutoff` parameter."""
+    if score_cutoff is None:
+        return None
+    return arguments.whole(score_cutoff, "score_cutoff", caller=caller)
+
+
+# What is kept of the blocks ---------------------------------------------------------------------------------------
+
+
+class _Dense:
+    """The whole matrix."""
+
+    def __init__(self, shape, problem, cutoff):
+        self.problem, self.cutoff = problem, cutoff
+        beyond = 0 if problem == "lcs" or cutoff is None else min(cutoff, arguments.INT32 - 1) + 1
+        self.matrix = np.full(shape, beyond, np.int32)
+
+    def take(self, rows, columns, values):
+        self.matrix[np.ix_(rows, columns)] = words.cut_off(values, self.problem, self.cutoff)
+
+    def result(self):
+        return self.matrix
+
+
+class _Sparse:
+    """The pairs within the cutoff."""
+
+    def __init__(self, shape, problem, cutoff, symmetric):
+        self.shape, self.problem, self.cutoff, self.symmetric = shape, problem, cutoff, symmetric
+        self.found = []
+
+    def take(self, rows, columns, values):
+        within = values >= self.cutoff if self.problem == "lcs" else values <= self.cutoff
+        i, j = np.nonzero(within)
+        found = rows[i], columns[j], values[i, j]
+        if self.symmetric:
+            once = found[0] < found[1]
+            found = tuple(part[once] for part in found)
+        self.found.append(found)
+
+    def result(self):
+        empty = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
+        rows, columns, values = (np.concatenate(parts) for parts in zip(empty, *self.found))
+        order = np.lexsort((columns, rows))
+        return FoundPairs(rows[order], columns[order], values[order], self.shape)
+
+
+class _Nearest:
+    """The k best of each row, as keys: the value, or for lengths what it lacks, and the column."""
+
+    def __init__(self, shape, problem, cutoff, symmetric, k):
+        self.shape, self.problem, self.cutoff, self.symmetric = shape, problem, cutoff, symmetric
+        self.k = min(k, max(shape[1] - symmetric, 0))
+        self.keys = np.full((shape[0], self.k), NONE)
+
+    def take(self, rows, columns, values):
+        if not self.k:
+            return
+        lacks = arguments.INT32 - values.astype(np.int64) if self.problem == "lcs" else values.astype(np.int64)
+        keys = lacks * self.shape[1] + columns
+        if self.cutoff is not None:
+            keys[values < self.cutoff if self.problem == "lcs" else values > self.cutoff] = NONE
+        if self.symmetric:
+            keys[rows[:, None] == columns] = NONE
+        both = np.concatenate([self.keys[rows], keys], axis=1)
+        self.keys[rows] = np.partition(both, self.k - 1, axis=1)[:, : self.k]
+
+    def result(self):
+        keys = np.sort(self.keys, axis=1)
+        absent = keys == NONE
+        values, columns = np.divmod(keys, max(self.shape[1], 1))
+        values = arguments.INT32 - values if self.problem == "lcs" else values
+        beyond = 0 if self.problem == "lcs" or self.cutoff is None else self.cutoff + 1
+        return Neighbours(np.where(absent, -1, columns), np.where(absent, beyond, values).astype(np.int32))
+
+
+# Blocks -----------------------------------------------------------------------------------------------------------
+
+
+def _blocks(session, problem, a, b, cutoff, symmetric):
+    """Yield (rows, columns, values) of blocks of the matrix, both sorted by length.
+
+    Of a symmetric matrix each block off the diagonal comes once; `columns` is `rows` on the diagonal.
+    """
+    policy = select(session.profile, words.KERNEL)
+    letters, total = words.upload(session, policy, a.letters, *(() if symmetric else (b.letters,)))
+    planes, shifts = words.planes_in(session, letters, a.letters, *(() if symmetric else (b.letters,)))
+    shifts = words.flat(session, shifts)
+    word_bits = 64 if policy.variant == "serial" else 32
+    most = min(MOST_PAIRS, session.profile.max_alloc_bytes // 8)
+    n, m = a.lengths, b.lengths
+    classes, order = words.sorted_by_work(policy, planes, n, n, word_bits)
+    by_row = np.arange(len(a)) if order is None else order
+    by_column = by_row if symmetric else np.argsort(m, kind="stable")
+    side = min(SIDE, int(np.sqrt(most)))
+    cuts = sorted({0, len(a), *(stop for _, stop, *_ in classes), *_long(n[by_row]), *range(0, len(a), side)})
+    width = side if symmetric else max(most // min(side, len(a)), 1)
+    across = cuts if symmetric else sorted({0, len(b), *_long(m[by_column]), *range(0, len(b), width)})
+    starts = a.offsets[:-1], b.offsets[:-1] + (0 if symmetric else len(a.letters))
+    columns_of = [by_column[k:stop] for k, stop in zip(across, across[1:])]
+    for r, (begin, end) in enumerate(zip(cuts, cuts[1:])):
+        rows = columns_of[r] if symmetric else by_row[begin:end]
+        kind = next(c for c in classes if c[0] <= begin < c[1])
+        for columns in columns_of[r:] if symmetric else columns_of:
+            if _is_beyond(n[rows], m[columns], problem, cutoff):
+                continue
+            if min(n[rows].min(), m[columns].min()) > words.MOST_LETTERS:
+                pairs = [[Pair(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
+                yield rows, columns, np.array(pairs, np.int32)
+                continue
+            out = Scratch("out", np.int32, len(rows) * len(columns))
+            per_row = m[columns].sum(dtype=np.float64) * np.maximum(n[rows] / word_bits, kind[2])
+            plan = words.class_plan(
+                session.profile, problem, letters=a.letters.dtype, planes=planes, words=kind[2], strips=kind[3],
+                bounds=[cut * len(columns) for cut in words.cuts(per_row)], longest=int(m[columns].max()), total=total,
+                out=out, grid=len(columns),
+            )  # fmt: skip
+            sides = (
+                np.stack([start[at], length[at]], axis=1).astype(np.uint32)
+                for start, length, at in ((starts[0], n, rows), (starts[1], m, columns))
+            )
+            buffers = dict(zip(("rows", "columns"), (words.flat(session, one) for one in sides)))
+            values = run(session, plan, letters=letters, shifts=shifts, **buffers).read(out)
+            yield rows, columns, values.reshape(len(rows), len(columns))
+
+
+def _long(lengths):
+    """Where sequences too long for a work-item begin, of ascending lengths."""
+    return (int(np.searchsorted(lengths, words.MOST_LETTERS, side="right")),)
+
+
+def _is_beyond(n, m, problem, cutoff):
+    """Whether the lengths alone show that no pair of a block is within the cutoff."""
+    if cutoff is None:
+        return False
+    if problem == "lcs":
+        return min(n.max(), m.max()) < cutoff
+    return max(int(n.min()) - int(m.max()), int(m.min()) - int(n.max())) > cutoff

@@ -1,0 +1,285 @@
+"""Many pairs of sequences against plain loops: every kind of batch, lengths around words and strips, all pairs."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from reference import dp_problems as reference
+
+from clgeom import dp
+from clgeom.dp.pairs import inputs, words
+from clgeom.dp.pairs.matrix import MOST_PAIRS
+from clgeom.dp.problems import edit_distance, lcs
+from clgeom.errors import InvalidInput
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
+
+GPU = ("as_is", "as_gpu")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(18)
+
+
+def tables(a, b):
+    """(length, distance) by whole rows, for longer sequences; `reference` has plain loops."""
+    a, b = (np.array(list(map(ord, x)) if isinstance(x, str) else x, np.int64) for x in (a, b))
+    columns = np.arange(len(b) + 1)
+    lengths, distances = 0 * columns, columns
+    for i, symbol in enumerate(a, 1):
+        best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
+        lengths = np.concatenate([[0], np.maximum.accumulate(best)])
+        near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
+        distances = columns + np.minimum.accumulate(np.concatenate([[i], near]) - columns)
+    return int(lengths[-1]), int(distances[-1])
+
+
+def texts(rng, lengths, alphabet):
+    return ["".join(rng.choice(list(alphabet), n)) for n in lengths]
+
+
+def check(session, a, b):
+    expected = np.array([tables(x, y) for x, y in zip(a, b)]).reshape(-1, 2)
+    assert lcs(a, b, device=session).tolist() == expected[:, 0].tolist()
+    found = edit_distance(a, b, device=session)
+    assert found.tolist() == expected[:, 1].tolist() and found.dtype == np.int32
+
+
+letters = st.text(st.sampled_from("abc\x00ÿα\U0010ffff\ud800"), max_size=9)
+
+
+@given(st.lists(st.tuples(letters, letters), min_size=1, max_size=20))
+def test_pairs_of_any_code_points(some):
+    a, b = map(list, zip(*some))
+    assert lcs(a, b).tolist() == [reference.lcs(x, y) for x, y in some]
+    assert edit_distance(a, b).tolist() == [reference.edit_distance(x, y) for x, y in some]
+
+
+@pytest.mark.settings(*GPU)
+@pytest.mark.parametrize("alphabet, most", [("ACGT", 600), ("a", 100), ("".join(map(chr, range(33, 290, 3))), 70)])
+def test_lengths_around_words(any_session, rng, alphabet, most):
+    """Of words, of chunks of eight letters, and of strips; blocks with lanes to spare."""
+    edges = [0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 513]
+    edges = [n for n in edges if n < most]
+    n, m = (rng.permutation(edges * 2) for _ in range(2))
+    check(any_session, texts(rng, n, alphabet), texts(rng, m, alphabet))
+    check(any_session, texts(rng, [60] * 9, alphabet), texts(rng, [61] * 9, alphabet))  # in their order already
+
+
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+def test_strips(any_session, rng, monkeypatch):
+    """Long patterns, with memory for few groups at a time, and pairs that are computed one by one."""
+    monkeypatch.setattr(words, "MOST_CARRIES", 1 << 14)
+    monkeypatch.setattr(words, "MOST_LETTERS", 1_500)
+    n = [520, 700, 1_030, 1_600, 1_100, 5] * 3
+    check(any_session, texts(rng, n, "ACGT"), texts(rng, n[3:] + n[:3], "ACGTN"))
+
+
+def test_many_letters(session, rng):
+    """More symbols than a byte holds, in words, in strips, and as integers of any size."""
+    symbols = [chr(0x4E00 + k) for k in range(900)]
+    lengths = [40, 70, 600, 0, 3] * 4
+    a, b = texts(rng, lengths, symbols), texts(rng, lengths[1:] + lengths[:1], symbols)
+    b[5] = a[5][:30] + "α" + a[5][31:]
+    check(session, a, b)
+    offsets = np.append(0, np.cumsum(lengths))
+    codes = rng.integers(-(2**60), 2**60, 700)[rng.integers(0, 700, (2, offsets[-1]))]
+    expected = [tables(*(row[i:j] for row in codes))[1] for i, j in zip(offsets, offsets[1:])]
+    assert edit_distance((codes[0], offsets), (codes[1], offsets), device=session).tolist() == expected
+    unsigned = (codes[0].astype(np.uint64), offsets)  # beyond int64: equal to no negative number
+    apart = edit_distance(unsigned, (codes[0], offsets), device=session)
+    assert apart.tolist() == [int((codes[0][i:j] < 0).sum()) for i, j in zip(offsets, offsets[1:])]
+
+
+@pytest.mark.parametrize("wg_size", [1, 4, 128])
+def test_groups_of_shapes(session, rng, wg_size):
+    """Fewer items than words that they read together, and more than pairs."""
+    a, b = (texts(rng, rng.permutation([0, 5, 64, 65, 100, 130, 3, 33]), "ACGTN") for _ in range(2))
+    with override({words.KERNEL: Policy("group", wg_size)}):
+        check(session, a, b)
+        expected = [[tables(x, y)[1] for y in b[:3]] for x in a[:3]]
+        assert dp.cdist(a[:3], b[:3], device=session).tolist() == expected
+
+
+A, B = ["kitten", "", "naïve αβ", "x"], ["sitting", "abc", "naive βα", "x"]
+DISTANCES = [3, 3, 3, 0]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        tuple,
+        np.array,
+        lambda v: np.array(v, ">U9"),
+        lambda v: np.array(v, object),
+        pa.array,
+        lambda v: pa.chunked_array([v[:1], v[1:]]),
+        lambda v: pa.array(["left out", *v])[1:],
+        lambda v: pa.array(v).dictionary_encode(),
+        pd.Series,
+        lambda v: pd.Series(v, dtype="string[pyarrow]"),
+        lambda v: ("".join(v), np.append(0, np.cumsum(list(map(len, v))))),
+    ],
+)
+def test_kinds_of_batches(kind):
+    assert edit_distance(kind(A), kind(B)).tolist() == DISTANCES
+    assert edit_distance(A, kind(B)).tolist() == DISTANCES
+
+
+@pytest.mark.parametrize("kind", [list, lambda v: np.array(v, "S7"), pa.array, lambda v: (b"".join(v), [0, 6, 6, 8])])
+def test_kinds_of_bytes(kind):
+    assert edit_distance(kind([b"kitten", b"", b"\xff\x01"]), [b"sitting", b"abc", b"\xff"]).tolist() == [
+        3,
+        3,
+        1,
+    ]
+
+
+def test_arrow_of_ascii_is_not_copied():
+    column = pa.array(["ACGT", "AC"])
+    found = inputs.sequences(column, "a", caller="test")
+    assert found.letters.ctypes.data == column.buffers()[2].address
+
+
+def test_one_and_many():
+    """One sequence has a result with more than a number; an array of letters is one sequence."""
+    assert edit_distance(np.array(list("cat")), "cart").operations == ("match", "match", "insert", "match")
+    assert edit_distance(list("cat"), "cart").distance == 1  # text is one sequence, so the list is one as well
+    assert edit_distance(["cat"], ["cart"]).tolist() == [1] and edit_distance("cat", "").distance == 3
+    assert edit_distance(["a"], np.empty(1, "U9")).tolist() == [1] and lcs((b"", [0]), (b"", [0])).shape == (0,)
+
+
+@given(st.lists(st.tuples(letters, letters), min_size=1, max_size=9), st.integers(0, 9))
+def test_cutoff(some, cutoff):
+    a, b = map(list, zip(*some))
+    far, common = edit_distance(a, b, score_cutoff=cutoff), lcs(a, b, score_cutoff=cutoff)
+    assert far.tolist() == [min(x, cutoff + 1) for x in edit_distance(a, b).tolist()]
+    assert common.tolist() == [x if x >= cutoff else 0 for x in lcs(a, b).tolist()]
+
+
+@pytest.mark.parametrize(
+    "a, b, message",
+    [
+        (["ab", "c"], "abc", r"must be text, bytes, or a one-dimensional array of integers or letters"),
+        (["a"], ["a", "b"], r"must be as many sequences as 'a', 1. Got 2"),
+        (["a", None], ["a", "b"], r"must be a list of str only, or another kind of batch. Got NoneType at index 1"),
+        ([b"a", "c"], ["a", "b"], r"must be a list of bytes only, or another kind of batch. Got str at index 1"),
+        ((b"ab", [0, 3]), ["a"], r"'a' .* offsets that ascend from 0 to the number of letters, 2"),
+        ((b"ab", [0, 2, 1, 2]), ["a"] * 3, r"offsets that ascend"),
+        ((b"ab", [0, 0.5, 2]), ["a"] * 2, r"must be whole numbers"),
+        (pa.array(["a", None]), ["a", "b"], r"must be free of missing sequences. Got 1"),
+        (["a"], np.array([1, 2]), r"Got an array of int64, shape \(2,\)"),
+        (["a"], np.array([["aa"]]), r"Got an array of <U2, shape \(1, 1\)"),
+        (["a"], 3, r"Got int instead"),
+    ],
+)
+def test_wrong_batches(a, b, message):
+    with pytest.raises(InvalidInput, match=message):
+        edit_distance(a, b)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"operations": True}, "'operations' parameter of edit_distance is for two sequences"),
+        ({"method": "equation"}, "must be 'auto' or 'bits' for many pairs"),
+        ({"score_cutoff": -1}, "must be a whole number from 0"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        edit_distance(["a"], ["b"], **options)
+    if "score_cutoff" in options:
+        with pytest.raises(InvalidInput, match="is for many pairs"):
+            lcs("a", "b", **options)
+
+
+# All pairs --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+@pytest.mark.parametrize("problem", ["edit", "lcs"])
+def test_all_pairs(any_session, rng, problem, monkeypatch):
+    """The matrix, the nearest and those within a cutoff, in blocks, of two batches and of one with itself."""
+    monkeypatch.setattr("clgeom.dp.pairs.matrix.SIDE", 9)
+    monkeypatch.setattr("clgeom.dp.pairs.matrix.MOST_PAIRS", 200)
+    a, b = (texts(rng, rng.integers(0, 40, n), "ACG") for n in (25, 31))
+    for other in (b, None):
+        second = a if other is None else b
+        full = np.array([[tables(x, y)[problem == "edit"] for y in second] for x in a])
+        options = {"problem": problem, "device": any_session}
+        assert (dp.cdist(a, other, **options) == full).all()
+        order = -full if problem == "lcs" else full.astype(float)
+        within = full >= 12 if problem == "lcs" else full <= 12
+        cut = np.where(within, full, 0 if problem == "lcs" else 13)
+        assert (dp.cdist(a, other, score_cutoff=12, **options) == cut).all()
+        if other is None:
+            order = order.astype(float)
+            np.fill_diagonal(order, np.inf)
+        best = np.argsort(order, axis=1, kind="stable")[:, :4]
+        near = dp.cdist(a, other, nearest=4, **options)
+        assert (near.columns == best).all() and (near.values == np.take_along_axis(full, best, 1)).all()
+        few = dp.cdist(a, other, nearest=50, score_cutoff=12, **options)
+        inside = within & np.isfinite(order)
+        assert ((few.columns >= 0).sum(1) == inside.sum(1)).all() and few.columns.shape[1] == len(second) - (
+            other is None
+        )
+        assert (few.values[few.columns < 0] == (0 if problem == "lcs" else 13)).all()
+        found = dp.cdist(a, other, sparse=True, score_cutoff=12, **options)
+        rows, columns = np.nonzero(np.triu(within, 1) if other is None else within)
+        assert (found.rows == rows).all() and (found.columns == columns).all() and len(found) == len(rows)
+        assert (found.values == full[rows, columns]).all()
+
+
+def test_all_pairs_of_long_sequences(session, rng, monkeypatch):
+    monkeypatch.setattr(words, "MOST_LETTERS", 600)
+    a, b = texts(rng, [3, 700, 90, 640, 530], "ACGT"), texts(rng, [650, 2, 100, 1_300], "ACGT")
+    assert dp.cdist(a, b, device=session).tolist() == [[tables(x, y)[1] for y in b] for x in a]
+
+
+def test_all_pairs_of_nothing():
+    assert dp.cdist([], ["a"][:0]).shape == (0, 0) and dp.cdist(["a"], (b"", [0])).shape == (1, 0)
+    assert len(dp.cdist(["a"], sparse=True, score_cutoff=3)) == 0
+    assert dp.cdist(["a"], nearest=3).columns.shape == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"most_bytes": 3}, r"has 4 bytes, more than 'most_bytes', 3. Ask for the 'nearest' ones"),
+        ({"sparse": True}, "'sparse' parameter of cdist needs 'score_cutoff'"),
+        ({"sparse": True, "score_cutoff": 1, "nearest": 2}, "goes without 'nearest'"),
+        ({"nearest": 0}, "'nearest' parameter of cdist must be an integer from 1"),
+        ({"problem": "hamming"}, "'problem' parameter of cdist must be one of 'edit', 'lcs'"),
+    ],
+)
+def test_wrong_all_pairs(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        dp.cdist(["a"], ["b"], **options)
+
+
+def test_one_sequence_is_no_batch():
+    with pytest.raises(InvalidInput, match="'b' parameter of cdist must be a list of text .* Got one sequence, str"):
+        dp.cdist(["a"], "abc")
+
+
+# Plans ------------------------------------------------------------------------------------------------------------
+
+
+def test_launches_end_soon():
+    assert words.cuts(np.full(10, words.MOST_WORK)) == list(range(11))
+    assert words.cuts(np.full(8, words.MOST_WORK / 4)) == [0, 4, 8] and words.cuts(np.ones(5)) == [0, 5]
+    assert MOST_PAIRS * 4 <= 1 << 24
+
+
+@given(st.lists(st.integers(0, 255), max_size=40), st.lists(st.integers(0, 255), max_size=40))
+def test_planes_distinguish_letters(a, b):
+    parts = np.array(a, np.uint8), np.array(b, np.uint8)
+    planes, shifts = words.planes_of(*parts)
+    assert len(shifts) == planes
+    every = np.concatenate(parts)
+    seen = {tuple(every[k] >> shifts & 1) for k in range(len(every))}
+    assert len(seen) == len(set(every.tolist()))
