@@ -54,8 +54,7 @@ there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
 MANY_PAIRS = """Milliseconds from lists of ``str``; kernel: the kernels alone, and their billions of cells a second.
-edlib and parasail in a loop over the first pairs, scaled to all. What the cases are: the head of
-``bench/bench_pairs.py``."""
+edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases are."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
 largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""

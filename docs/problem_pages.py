@@ -14,7 +14,7 @@ from clgeom.commands.dp_solve import toml
 from clgeom.dp.analysis.dependences import Near, Row, Split
 from clgeom.dp.language.mathml import shown
 from clgeom.dp.patterns import PATTERNS
-from clgeom.dp.problems import CATALOGUE
+from clgeom.dp.problems import CATALOGUE, VARIANTS
 
 #: Cells of a picture, and pixels of a cell.
 ROWS, COLUMNS, SIDE = 6, 8, 40
@@ -23,9 +23,9 @@ INK, FIRST, LAST, READ = "#22303c", (234, 242, 248), (46, 134, 171), "#d1495b"
 
 def pages() -> dict[str, str]:
     """The text of each page by its name, and "index" with the list of all."""
-    found = {problem.function: page(problem) for problem in CATALOGUE}
+    found = {problem.function: page(problem) for problem in CATALOGUE + VARIANTS}
     lines = ["Problems", "========", "", INDEX, "", ".. toctree::", "   :maxdepth: 1", ""]
-    lines += [f"   {problem.name} <{problem.function}>" for problem in CATALOGUE]
+    lines += [f"   {problem.name} <{problem.function}>" for problem in CATALOGUE + VARIANTS]
     found["index"] = "\n".join([*lines, ""])
     return found
 

@@ -46,6 +46,7 @@ IN_WORDS = {
     "LAYOUTS",
     "PATTERNS",
     "CATALOGUE",
+    "VARIANTS",
 }
 
 
@@ -181,7 +182,7 @@ def test_pages_of_problems():
     """Each has the equation, a picture, the example with its answer, and the specification."""
     pages = runpy.run_path(str(DOCS / "problem_pages.py"))["pages"]()
     index = pages.pop("index")
-    assert set(pages) == {problem.function for problem in dp.problems.CATALOGUE}
+    assert set(pages) == {problem.function for problem in dp.problems.CATALOGUE + dp.problems.VARIANTS}
     for name, text in pages.items():
         assert f"<{name}>" in index and text.count("<math ") == text.count("<svg ") == 1, name
         assert "\n   # " in text and f"``clgeom dp solve {name} spec.toml``" in text, name

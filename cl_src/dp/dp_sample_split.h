@@ -5,7 +5,7 @@ inline cell_t dp_split_term(const int i, const int j, const int dp_k, const int 
 {
     return (i + 1) * (dp_k + 2) * (j + 2);
 }
-inline cell_t dp_cell(const int i, const int j, const int n, const int m DP_CONTEXT)
+inline value_t dp_cell(const int i, const int j, const int n, const int m DP_CONTEXT)
 {
     return i >= j ? 0 : dp_split;
 }

@@ -1,6 +1,7 @@
 // dp/dp_sample_types.h: the types of the sample equations.
 typedef int stored_t;
 typedef int cell_t;
+typedef int value_t;
 typedef int index_t;
 #define DP_WIDENED 0
 #define DP_HAS_DECISION 0

@@ -12,7 +12,7 @@ inline int dp_body(const int dp_k, const int i, const int j, const int n, const 
 {
     return M(dp_k, j) + 1;
 }
-inline cell_t dp_cell(const int i, const int j, const int n, const int m DP_CONTEXT, const int dp_split, const int dp_split_k)
+inline value_t dp_cell(const int i, const int j, const int n, const int m DP_CONTEXT, const int dp_split, const int dp_split_k)
 {
     return i == 0 ? 0 : dp_split;
 }

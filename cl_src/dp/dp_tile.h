@@ -7,7 +7,7 @@
 //    ROWS | . . . | # # # # # # |    block below has the last UP rows above it.
 //         +-------+-------------+
 //
-// The includer has the equation with cell_t; WG_SIZE, ROWS, COLUMNS, UP, LEFT; FLIP_ROWS and FLIP_COLUMNS (0 or 1), because
+// The includer has the equation with cell_t and value_t; WG_SIZE, ROWS, COLUMNS, UP, LEFT; FLIP_ROWS and FLIP_COLUMNS (0 or 1), because
 // rows and columns are counted in the order of filling; VECTOR, the number of cells in one store, with their type cells_t,
 // for which the rows of the table are aligned; and for FILL_BLOCK the macros NEAR_OF(r, c) and HELD_OF(r, c), further
 // arguments of a cell's function, HELD (1: elements of parameters are held), and the names of dp/dp_tile_choices.h.
@@ -52,7 +52,7 @@ inline int slot_of(const int strip, const int every)
 
 // Loads what a work-item passes on from a tile to the next one to its right: the left columns of its window. `fresh`: the
 // first tile.
-inline void load_left(cell_t window[][WIDE], global const cell_t *state, const bool fresh)
+inline void load_left(value_t window[][WIDE], global const cell_t *state, const bool fresh)
 {
     #pragma unroll
     for (int r = 0; r < UP + ROWS; ++r)
@@ -60,7 +60,7 @@ inline void load_left(cell_t window[][WIDE], global const cell_t *state, const b
         for (int c = 0; c < LEFT; ++c)
             window[r][c] = fresh ? DP_NO_CELL : state[(r * LEFT + c) * WG_SIZE];
 }
-inline void store_left(global cell_t *state, cell_t window[][WIDE])
+inline void store_left(global cell_t *state, value_t window[][WIDE])
 {
     #pragma unroll
     for (int r = 0; r < UP + ROWS; ++r)
@@ -70,7 +70,7 @@ inline void store_left(global cell_t *state, cell_t window[][WIDE])
 }
 
 // Sets the cells of a window except its left columns. None of them is read before it is computed or passed on.
-inline void clear_block(cell_t window[][WIDE])
+inline void clear_block(value_t window[][WIDE])
 {
     #pragma unroll
     for (int r = 0; r < UP + ROWS; ++r)
@@ -80,7 +80,7 @@ inline void clear_block(cell_t window[][WIDE])
 }
 
 // Moves a window from a block to the next one to its right; before the first block, cells are 0.
-inline void next_block(cell_t window[][WIDE], const bool first)
+inline void next_block(value_t window[][WIDE], const bool first)
 {
     #pragma unroll
     for (int r = 0; r < UP + ROWS; ++r)
@@ -90,7 +90,7 @@ inline void next_block(cell_t window[][WIDE], const bool first)
 }
 
 // Stores the cells of a block in the table; `whole`: all of them are inside it.
-inline void store_block(global cell_t *table, const int pitch, cell_t window[][WIDE], const int row, const int column,
+inline void store_block(global cell_t *table, const int pitch, value_t window[][WIDE], const int row, const int column,
                         const int bottom, const int n, const int m, const bool whole)
 {
     global cell_t *target = table + (size_t)TABLE_ROW(row) * pitch + TABLE_COLUMN(column);
@@ -119,7 +119,7 @@ inline void store_block(global cell_t *table, const int pitch, cell_t window[][W
 }
 
 // Stores the last row of the table, if a block has it, in whole blocks in the order of filling.
-inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const int row, const int column, const int n)
+inline void store_last_row(global cell_t *last_row, value_t window[][WIDE], const int row, const int column, const int n)
 {
     #pragma unroll
     for (int r = 0; r < ROWS; ++r)
@@ -131,10 +131,27 @@ inline void store_last_row(global cell_t *last_row, cell_t window[][WIDE], const
 }
 
 // Cells of a block whose value goes beyond their type, as bits; dp/dp_overflow.h notes them after the block.
+// Values that are not cut to the type show it themselves, so that a cell only adds to `over`.
 #if DP_TRAPS
+#if DP_UNCUT
+#define NO_OVERFLOWS int over = 0
+#define KEEP_OVERFLOW(r, c)
+#define NOTE_OVERFLOWS if (over) note_block(beyond_type(w), row, column, bottom, n, m DP_ARGUMENTS)
+inline ulong beyond_type(value_t window[][WIDE])
+{
+    ulong found = 0;
+    #pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        #pragma unroll
+        for (int c = 0; c < COLUMNS; ++c)
+            found |= (ulong)(window[UP + r][LEFT + c] != (cell_t)window[UP + r][LEFT + c]) << (r * COLUMNS + c);
+    return found;
+}
+#else
 #define NO_OVERFLOWS int over = 0; ulong overflows = 0
 #define KEEP_OVERFLOW(r, c) overflows |= (ulong)over << ((r) * COLUMNS + (c)); over = 0
 #define NOTE_OVERFLOWS if (overflows) note_block(overflows, row, column, bottom, n, m DP_ARGUMENTS)
+#endif
 inline void note_block(const ulong overflows, const int row, const int column, const int bottom, const int n, const int m
                        DP_KERNEL_PARAMETERS)
 {

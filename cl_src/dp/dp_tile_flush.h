@@ -18,7 +18,7 @@ inline bool all_inside(const int at, const int begin, const int bottom, const in
 #endif
 
 #if FLUSH && TABLE
-inline void stage_block(local cells_t *stage, cell_t window[][WIDE], const int step, const int lid)
+inline void stage_block(local cells_t *stage, value_t window[][WIDE], const int step, const int lid)
 {
     #pragma unroll
     for (int r = 0; r < ROWS; ++r)

@@ -55,7 +55,7 @@ inline void store_below(global cell_t *lower, local const cells_t *below, const 
 }
 
 // Loads the rows above a block from the item above; and at the end of a step stores `lower`, the rows for the item below.
-inline void take_upper(cell_t window[][WIDE], local cells_t (*passed)[PARTS][WG_SIZE], local const cells_t *above,
+inline void take_upper(value_t window[][WIDE], local cells_t (*passed)[PARTS][WG_SIZE], local const cells_t *above,
                        const int step, const int lid)
 {
     #pragma unroll
@@ -64,7 +64,7 @@ inline void take_upper(cell_t window[][WIDE], local cells_t (*passed)[PARTS][WG_
         SPREAD(&window[p / ACROSS][LEFT + p % ACROSS * VECTOR], from);
     }
 }
-inline void pass_lower(local cells_t (*passed)[PARTS][WG_SIZE], local cells_t *below, cell_t lower[][COLUMNS], const int step,
+inline void pass_lower(local cells_t (*passed)[PARTS][WG_SIZE], local cells_t *below, value_t lower[][COLUMNS], const int step,
                        const int lid)
 {
     #pragma unroll
@@ -72,13 +72,13 @@ inline void pass_lower(local cells_t (*passed)[PARTS][WG_SIZE], local cells_t *b
         *(lid < SHIFT ? &passed[step & 1][p][lid] : &below[step * PARTS + p]) = CELLS(&lower[p / ACROSS][p % ACROSS * VECTOR]);
 }
 // Before the first step: restores the rows that the item had passed on at the end of the tile before.
-inline void pass_again(local cells_t (*passed)[PARTS][WG_SIZE], cell_t lower[][COLUMNS], const int lid)
+inline void pass_again(local cells_t (*passed)[PARTS][WG_SIZE], value_t lower[][COLUMNS], const int lid)
 {
     #pragma unroll
     for (int p = 0; p < PARTS; ++p)
         passed[1][p][lid] = CELLS(&lower[p / ACROSS][p % ACROSS * VECTOR]);
 }
-inline void keep_lower(cell_t lower[][COLUMNS], cell_t window[][WIDE])
+inline void keep_lower(value_t lower[][COLUMNS], value_t window[][WIDE])
 {
     #pragma unroll
     for (int u = 0; u < UP; ++u)
@@ -88,7 +88,7 @@ inline void keep_lower(cell_t lower[][COLUMNS], cell_t window[][WIDE])
 }
 
 // Stores what the item passes on to the next tile: the left columns, and after them these rows.
-inline void load_carried(cell_t window[][WIDE], cell_t lower[][COLUMNS], global const cell_t *state, const bool fresh)
+inline void load_carried(value_t window[][WIDE], value_t lower[][COLUMNS], global const cell_t *state, const bool fresh)
 {
     load_left(window, state, fresh);
     #pragma unroll
@@ -97,7 +97,7 @@ inline void load_carried(cell_t window[][WIDE], cell_t lower[][COLUMNS], global 
         for (int c = 0; c < COLUMNS; ++c)
             lower[u][c] = fresh ? DP_NO_CELL : state[(LEFT * (UP + ROWS) + u * COLUMNS + c) * WG_SIZE];
 }
-inline void store_carried(global cell_t *state, cell_t window[][WIDE], cell_t lower[][COLUMNS])
+inline void store_carried(global cell_t *state, value_t window[][WIDE], value_t lower[][COLUMNS])
 {
     store_left(state, window);
     #pragma unroll

@@ -21,15 +21,16 @@ MOST_TEXT, MOST_DEPTH = 200, 100
 @terminal.json_option
 def list_command(as_json):
     """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
-    from clgeom.dp.problems import CATALOGUE
+    from clgeom.dp.problems import CATALOGUE, VARIANTS
 
+    problems = CATALOGUE + VARIANTS
     if as_json:
-        rows = ((p.function, p) for p in CATALOGUE)
+        rows = ((p.function, p) for p in problems)
         terminal.print_json(
             [{"name": name, "problem": p.name, "pattern": p.pattern, "keys": p.keys} for name, p in rows]
         )
         return
-    rows = [(p.function, p.pattern, ", ".join(_spelled(p)), p.name) for p in CATALOGUE]
+    rows = [(p.function, p.pattern, ", ".join(_spelled(p)), p.name) for p in problems]
     terminal.print_table(("name", "pattern", "keys", "problem"), rows)
 
 

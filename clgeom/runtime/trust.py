@@ -55,14 +55,14 @@ TRIALS = {
     ("clgeom.dp.known", "tiles"): ("dp/paths/tile_sweep",),
     ("clgeom.dp.known", "rows"): ("dp/paths/rows_direct", "dp/paths/rows_fused"),
     ("clgeom.dp.known", "splits"): ("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"),
+    ("clgeom.dp.known", "tables"): ("dp/batch",),
+    ("clgeom.dp.known", "pairs"): ("dp/pairs",),
     ("clgeom.dp.known", "cells"): (
         "dp/table/reduce_cells",
         "dp/table/reduce_across",
         "dp/table/select_cells",
         "dp/table/take_cells",
     ),
-    ("clgeom.dp.known", "tables"): ("dp/batch",),
-    ("clgeom.dp.known", "pairs"): ("dp/pairs",),
     ("clgeom.dp.known", "bits"): ("dp/paths/bits_masks", "dp/paths/bits_tiles", "dp/paths/bits_traceback"),
 }
 ALWAYS = next(iter(TRIALS))

@@ -10,10 +10,12 @@ from command_line import done, here, refused
 from clgeom import dp
 from clgeom.commands.dp_solve import facts_of, toml
 from clgeom.dp.language.mathml import mathml, shown
-from clgeom.dp.problems import CATALOGUE
+from clgeom.dp.problems import CATALOGUE, VARIANTS
 from clgeom.dp.problems.catalogue import problem_of
 
 __all__ = ["here"]
+
+PROBLEMS = CATALOGUE + VARIANTS
 
 
 def write(name, text):
@@ -22,7 +24,7 @@ def write(name, text):
     return name
 
 
-@pytest.mark.parametrize("problem", CATALOGUE, ids=lambda problem: problem.function)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.function)
 def test_every_example(here, problem):
     """The example that the documentation has, by the function and by the command."""
     assert {key for key, needed in problem.keys.items() if needed} <= set(problem.example)
@@ -51,9 +53,9 @@ def test_terminal(here):
 
 def test_list():
     text = done("dp", "list")
-    assert all(problem.function in text and problem.name in text for problem in CATALOGUE)
+    assert all(problem.function in text and problem.name in text for problem in PROBLEMS)
     facts = json.loads(done("dp", "list", "--json"))
-    assert len(facts) == 32 and facts[1]["keys"] == {"values": True, "weights": True, "capacity": True, "items": False}
+    assert len(facts) == 35 and facts[1]["keys"] == {"values": True, "weights": True, "capacity": True, "items": False}
 
 
 def test_mistakes(here):
@@ -87,7 +89,7 @@ def test_values_in_toml():
     assert tomllib.loads(f"x = {toml(value)}")["x"] == value
 
 
-@pytest.mark.parametrize("problem", CATALOGUE, ids=lambda problem: problem.function)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.function)
 def test_equations_as_mathematics(problem):
     text = mathml(problem.equation)
     words = minidom.parseString(text).documentElement

@@ -13,7 +13,7 @@ from reference import dp_problems as reference
 from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.batch import fills
-from clgeom.errors import DependencyError, InvalidInput
+from clgeom.errors import DependencyError, DeviceLimit, IntegerOverflow, InvalidInput
 
 SHAPES = [(1, 1), (1, 9), (11, 1), (63, 2), (2, 65), (7, 8), (20, 31)]
 
@@ -217,6 +217,13 @@ def test_wrong_input(shapes, options, message):
         dp.fill_batch(distance, shapes, **{"a": "a", **options})
 
 
+def test_tables_beyond_memory():
+    with pytest.raises(DeviceLimit, match="the host has no memory for them: keep='last' or 'corner' needs less"):
+        dp.fill_batch(distance, [(2**30, 2**29)], a="a", b="b")
+    with pytest.raises(DeviceLimit, match="have 3.69e[+]19 cells"):
+        dp.fill_batch(distance, [(2**30, 2**29)] * 64, a="a", b="b")
+
+
 def test_not_an_equation():
     with pytest.raises(InvalidInput, match="must be a dp.Equation"):
         dp.fill_batch(3, [(1, 1)])
@@ -249,3 +256,45 @@ def test_wrong_knapsacks():
         problems.knapsack([[1], [2]], [1], [1, 2, 3])
     with pytest.raises(InvalidInput, match="'weights' parameter of knapsack must be at least 0.* This is knapsack 1"):
         problems.knapsack([1], [[1], [-1]], 3)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_narrow_cells(any_session):
+    """Cells that wrap around, that become the nearest value, and that end the fill with the table's number."""
+
+    def grow(M, i, j, step):
+        return dp.where(j == 0, 1, M[i, j - 1] * step)
+
+    options = {"parameters": {"step": "int32"}, "pattern": "CLR", "dtype": "int16"}
+    shapes, steps = [(1, 3), (2, 20), (3, 9)], [3, 2, 5]
+    for overflow in ("wrap", "saturate"):
+        equation = dp.Equation(grow, overflow=overflow, **options)
+        batch = dp.fill_batch(equation, shapes, step=steps, check=False, device=any_session)
+        for k, (shape, step) in enumerate(zip(shapes, steps)):
+            table = dp.fill(equation, shape, step=step, check=False, device=any_session)
+            np.testing.assert_array_equal(batch[k], table.numpy())
+            assert batch.values.dtype == np.int16
+    with pytest.raises(IntegerOverflow, match=r"Cell \(0, 15\) of grow goes beyond int16.* \(table 1 of the batch\)"):
+        dp.fill_batch(dp.Equation(grow, **options), shapes, step=steps, check=False, device=any_session)
+    fits = dp.fill_batch(dp.Equation(grow, **options), shapes, step=[1, 1, -1], device=any_session)
+    assert fits.corners.tolist() == [1, 1, 1]
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_cells_with_fields(any_session):
+    @dp.equation(pattern="NOSE", dtype={"up": "int16", "left": "uint8", "both": "int64"}, parameters={"k": "int16"})
+    def fields(M, i, j, k):
+        up = dp.where(i == 0, k, M.up[i - 1, j] + 1)
+        left = dp.where(j == 0, 0, M.left[i, j - 1] + 2)
+        return {"up": up, "left": left, "both": up * 1000 + left}
+
+    shapes = [(3, 4), (6, 2), (1, 9)]
+    for keep in ("table", "last", "corner"):
+        batch = dp.fill_batch(fields, shapes, k=[1, 2, 3], keep=keep, device=any_session)
+        for k, (n, m) in enumerate(shapes):
+            expected = dp.fill(fields, (n, m), k=k + 1, device=any_session).numpy()
+            assert batch.corners[k] == expected[-1, -1]
+            if keep == "table":
+                assert (batch[k] == expected).all()
+            elif keep == "last":
+                assert (batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]] == expected[-1]).all()

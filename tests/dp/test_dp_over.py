@@ -184,6 +184,23 @@ def test_chosen_cells(any_session):
             wrong()
 
 
+def test_functions_of_numpy_take_tables(session):
+    values = values_of(np.random.default_rng(11), (20, 30), "int32")
+    table = table_of(values, session)
+    out = np.empty(30, np.int32)
+    for found, expected in (
+        (np.max(table), values.max()),
+        (np.argmin(table, axis=1), values.argmin(axis=1)),
+        (np.sum(table, axis=0, keepdims=True), values.sum(axis=0, keepdims=True)),
+        (np.min(table, axis=0, out=out), values.min(axis=0)),
+        (table.sum(dtype="float32"), values.sum(dtype="float32")),
+        (np.take(table, [1, 2], axis=0), values[[1, 2]]),
+        (np.mean(table), values.mean()),
+        (np.sort(table, axis=0), np.sort(values, axis=0)),
+    ):
+        same(found, expected, "NumPy's function")
+
+
 def test_array_on_the_device(session):
     """A copy keeps its cells; a view shares them."""
     pytest.importorskip("pyopencl")

@@ -14,12 +14,14 @@ from clgeom.runtime import launch
 #: As in dp/dp_overflow.h. No stage is the last 32-bit integer.
 KINDS = {"rows": 0, "columns": 1, "nose": 2, "sone": 3}
 NONE = np.iinfo(np.int32).max
+#: Most answers that an equation keeps.
+MOST_KEPT = 64
 
 
 def with_traps(job: Job) -> Job:
     """The job with kernels that note overflows, where its cells trap and the bounds do not exclude an overflow."""
     cell = job.equation.cell
-    if job.check or cell.overflow != "trap" or bounds.overflow(job) == "impossible":
+    if job.check or cell.overflow != "trap" or not _is_possible(job):
         return job
     buffer = launch.allocate(job.session, 20)
     return replace(
@@ -28,6 +30,18 @@ def with_traps(job: Job) -> Job:
         arguments=(*job.arguments, "dp_overflow"),
         buffers={**job.buffers, "dp_overflow": buffer},
     )
+
+
+def _is_possible(job) -> bool:
+    """Whether a cell may go beyond its type; kept by the equation for parameters of the same ranges."""
+    ranges = tuple((v.min(), v.max()) if v.size else None for v in job.values.values() if v.dtype.kind in "iu")
+    kept = job.equation.__dict__.setdefault("_overflows", {})
+    key = job.shape, job.start, job.stop, job.initial is None, ranges
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = bounds.overflow(job) != "impossible"
+    return kept[key]
 
 
 def watched(job: Job, fill):

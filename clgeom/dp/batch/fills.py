@@ -19,11 +19,11 @@ from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
 from clgeom.dp.job import LONGEST_SIDE, Job, bind, build_options, given_values
-from clgeom.dp.language.cells import c_type, record_in_c
+from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS, pattern_name
-from clgeom.errors import ClgeomError, InvalidInput
+from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput
 from clgeom.runtime import launch
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import c_name, to_device
@@ -97,6 +97,8 @@ def fill_batch(
         As in `fill`; or parameters are for other numbers of tables, or offsets do not ascend from 0 to the end.
     DependencyError, IntegerOverflow, KernelBuildError
         As in `fill`, with the number of the table.
+    DeviceLimit
+        The host has no memory for what is kept.
 
     Notes
     -----
@@ -182,6 +184,9 @@ def _shapes(shapes, count) -> np.ndarray:
             "The 'shapes' parameter of fill_batch must have at least one cell each, and below 2**31 rows and columns "
             f"together. Got {tuple(found[at].tolist())} for table {at:,} instead."
         )
+    cells = found.prod(axis=1, dtype=np.float64).sum()
+    if cells >= 2**60:
+        raise DeviceLimit(f"The tables of fill_batch have {cells:.3g} cells, and {2**60:,} are the most.")
     return found
 
 
@@ -192,22 +197,22 @@ class _Batch:
         self.session, self.equation, self.pattern = session, equation, pattern
         self.alone, self.given = alone, given  # what fills one table, and the names of its parameters
         self.shapes, self.held, self.keep = shapes, held, keep
-        self.policy, self.traps = select(session.profile, KERNEL), equation.cell.overflow == "trap"
+        self.policy = select(session.profile, KERNEL)
         cells = shapes[:, 0] * shapes[:, 1]
         self.offsets = np.append(0, np.cumsum(cells))
         self.corners = np.zeros(len(shapes), equation.dtype)
         total = int(self.offsets[-1])
-        self.tables = np.empty(total, equation.dtype) if keep == "table" else None
+        self.tables = _host_array(total, equation.dtype) if keep == "table" else None
         self.choice = self.choices = None
         if equation.decisions is not None and keep in ("table", "decisions"):
             longest = shapes.max(axis=0, initial=1)
             self.choice = equation.decision_dtype(tuple(longest.tolist()))
-            self.choices = np.empty(total, self.choice)
+            self.choices = _host_array(total, self.choice)
         self.last = self.last_offsets = None
         if keep in ("last", "decisions"):
             lengths = shapes[:, 0 if pattern.last_is_column else 1]
             self.last_offsets = np.append(0, np.cumsum(lengths))
-            self.last = np.empty(int(self.last_offsets[-1]), equation.dtype)
+            self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
         everything = {name: _everything(one) for name, one in held.items()}
         self.wraps = (
             equation.traced
@@ -230,7 +235,7 @@ class _Batch:
             numbers = range(len(cells))
         for k in numbers:
             shape, values = tuple(self.shapes[k].tolist()), self.values_of(k)
-            with _naming(k):
+            with _named(k):
                 if check != "auto" and check:
                     self._alone(k, keep="corner", check=True)
                     continue
@@ -243,21 +248,11 @@ class _Batch:
 
     def _job(self, shape, values):
         arguments, buffers = bind(self.session, self.equation, values, caller="fill_batch")
-        stages = self.pattern.stages(*shape)
         job = Job(
-            self.equation,
-            shape,
-            self.pattern,
-            None,
-            "corner",
-            0,
-            stages,
-            False,
-            self.session,
-            values,
-            arguments,
-            buffers,
-        )
+            equation=self.equation, shape=shape, pattern=self.pattern, layout=None, keep="corner", start=0,
+            stop=self.pattern.stages(*shape), check=False, session=self.session, values=values, arguments=arguments,
+            buffers=buffers,
+        )  # fmt: skip
         job.wraps = self.wraps
         return job
 
@@ -266,7 +261,8 @@ class _Batch:
         cells = np.diff(self.offsets)
         large = cells > LARGE
         for k in np.flatnonzero(large).tolist():
-            self._fill_alone(k)
+            with _named(k):
+                self._fill_alone(k)
         work = cells * (self.shapes.max(axis=1) if self.equation.loops else 1)
         profile = self.session.profile
         most_bytes = profile.max_alloc_bytes // 2
@@ -288,8 +284,7 @@ class _Batch:
         return self.alone(tuple(self.shapes[k].tolist()), values=values, **options)
 
     def _fill_alone(self, k):
-        with _naming(k):
-            table = self._alone(k, keep=self.keep, check=False)
+        table = self._alone(k, keep=self.keep, check=False)
         part = slice(self.offsets[k], self.offsets[k + 1])
         if self.tables is not None:
             self.tables[part] = table.numpy().ravel()
@@ -328,34 +323,35 @@ class _Batch:
             buffers["last_at"] = self._buffer(self._at(self.last_offsets, first, stop))
             args += [last, "last_at"]
         given, own = bound(self.held, first, stop, self._buffer)
+        traps = equation.overflow == "trap"
+        over = Scratch("dp_overflow", np.int32, 1)
+        if traps:
+            given = (*given, over)
+            own["dp_overflow"] = launch.allocate(session, over.nbytes)
+            launch.fill(session, own["dp_overflow"], np.int32(count), 1)
         declared, located = in_kernel(self.held)
         pattern = self.pattern
         params = {
-            "equation": equation.text(wraps=self.wraps, traps=self.traps),
-            "cell": c_type(equation.dtype),
+            "equation": equation.text(wraps=self.wraps, traps=traps),
+            "cell": equation.cell.in_c,
+            "record": record_in_c(equation.dtype),
+            "traps": traps,
             "kind": pattern.kind,
             "reverse": pattern.reverse,
             "row_step": -1 if pattern.name in ("RDU", "SENO", "SONE") else 1,
             "column_step": -1 if pattern.name in ("CRL", "SENO", "NESO") else 1,
-            "corner": _corner(pattern),
+            **_corner(pattern),
             "declared": declared,
             "located": located,
             "keep": self.keep,
             "decisions": "" if self.choice is None else c_name(self.choice),
             "rounded": bool(build_options(session)),
-            "record": record_in_c(equation.dtype),
-            "traps": self.traps,
         }
-        if self.traps:
-            own["dp_overflow"] = self._buffer(np.array([count], np.int32))
-            given += ("dp_overflow",)
         step = Step(KERNEL, policy, (*args, *given), groups, params, 0, build_options(session))
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             result = run(session, Plan(step), **buffers, **own)
-        if self.traps:
-            over = int(launch.read(session, own["dp_overflow"], np.int32, 1)[0])
-            if over < count:
-                self._fill_alone(first + over)  # which raises the error for its first such cell
+        if traps and (number := int(result.read(over)[0])) < count:
+            self._raise_overflow(first + number)
         self.corners[first:stop] = result.read(corners)
         if last is not None:
             self.last[line] = result.read(last)
@@ -363,13 +359,19 @@ class _Batch:
             if target is not None:
                 self._fetch(result, scratch, buffers, target[span])
 
+    def _raise_overflow(self, k):
+        """Fill the table with a cell beyond its type alone: that raises the error which names the cell."""
+        with _named(k):
+            self._fill_alone(k)
+        raise IntegerOverflow(f"A cell of table {k:,} of the batch goes beyond {self.equation.cell.name}.")
+
     def _taken(self, name, target, span, count, buffers):
         """The memory of a step for cells: the part of a host array itself on CPUs, else scratch memory."""
         if target is None:
             return Scratch(name, self.equation.dtype, count)
         if not self.session.profile.is_cpu:
             return Scratch(name, target.dtype, span.stop - span.start)
-        buffers[name] = in_place(self.session, target[span])
+        buffers[name] = in_place(self.session, target[span].view(np.uint8))
         return name
 
     def _fetch(self, result, scratch, buffers, target):
@@ -396,8 +398,8 @@ class _Batch:
 
 
 @contextlib.contextmanager
-def _naming(k):
-    """Add the number of a table to its errors."""
+def _named(k):
+    """Errors within it name the table."""
     try:
         yield
     except ClgeomError as error:
@@ -405,12 +407,22 @@ def _naming(k):
         raise
 
 
+def _host_array(count, dtype):
+    try:
+        return np.empty(count, dtype)
+    except (MemoryError, ValueError):
+        raise DeviceLimit(
+            f"The tables of fill_batch have {count * dtype.itemsize:,} bytes, and the host has no memory for them",
+            "keep='last' or 'corner' needs less",
+        ) from None
+
+
 def _everything(one):
     """The values of a parameter for all tables."""
     return one.value if isinstance(one, Shared) else one.flat
 
 
-def _corner(pattern) -> tuple[str, str]:
+def _corner(pattern) -> dict:
     """The row and the column of `Pattern.corner`, in OpenCL C."""
     row, column = pattern.corner(2, 2)
-    return "n - 1" if row else "0", "m - 1" if column else "0"
+    return {"corner_row": "n - 1" if row else "0", "corner_column": "m - 1" if column else "0"}

@@ -32,6 +32,7 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps, trap
     lines = [
         f"typedef {cell} stored_t;",
         f"typedef {'long' if widened else cell} cell_t;",
+        f"typedef {equation.cell.value_in_c if not widened else 'long'} value_t;",
         "typedef int index_t;",
         f"#define DP_WIDENED {int(widened)}",
         f"#define DP_HAS_DECISION {int(has_decision)}",
@@ -128,7 +129,7 @@ def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=Fa
         body = f"#define decision (*dp_decision)\n{body}\n#undef decision"
     if traps:
         declared += ", int *dp_over"
-    head = f"inline cell_t {name}({INDICES} DP_CONTEXT{context}{declared})"
+    head = f"inline value_t {name}({INDICES} DP_CONTEXT{context}{declared})"
     return f"{head}\n{{\n{_with_tables(equation, body, trapped, users=not equation.traced)}\n}}"
 
 

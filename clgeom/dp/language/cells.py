@@ -78,6 +78,11 @@ class CellType:
         return C_NAMES[self.dtype.name]
 
     @property
+    def value_in_c(self) -> str:
+        """The type of a value of the cells in registers: of 8 and 16 bits it is int, which processors compute with."""
+        return "int" if self.type == "int" else self.in_c
+
+    @property
     def name(self) -> str:
         return self.dtype.name
 
@@ -134,6 +139,10 @@ class RecordType:
 
     @property
     def in_c(self) -> str:
+        return RECORD
+
+    @property
+    def value_in_c(self) -> str:
         return RECORD
 
     @property
@@ -250,16 +259,25 @@ def fit_in_c(cell: CellType, wide: str, field: str = "", *, checked: bool, traps
     saturates, stem = cell.overflow == "saturate", f"_{field}" * bool(field)
     noted = ", int *dp_fault" if checked and not saturates else ", int *dp_over" if traps and not saturates else ""
     name = noted.rpartition("*")[2]
-    lines = [f"inline {cell.in_c} dp_fit{stem}(const {wide} dp_value{noted})", "{"]
+    made = cell.in_c if field else cell.value_in_c
+    lines = [f"inline {made} dp_fit{stem}(const {wide} dp_value{noted})", "{"]
     if saturates:
         low, high = cell.limits
-        lines.append(f"    return ({cell.in_c})clamp(dp_value, ({wide}){low}, ({wide}){high});")
+        lines.append(f"    return ({made})clamp(dp_value, ({wide}){low}, ({wide}){high});")
     else:
         beyond = f"dp_value != ({cell.in_c})dp_value"
         if name == "dp_fault":
             lines.append(f"    if ({beyond}) dp_note(dp_fault, DP_FAULT_OVERFLOW, 0, 0);")
         elif name and cell.overflow == "trap":
-            lines.append(f"    *dp_over |= {beyond};")
+            uncut = wide == made == "int" and cell.in_c != made
+            lines += [f"#define DP_UNCUT {int(uncut)}"] * (not field)
+            lines.append(f"    *dp_over |= {f'dp_value ^ ({cell.in_c})dp_value' if uncut else beyond};")
+            if uncut:
+                return [*lines, "    return dp_value;", "}", *_macros(stem, wide, name)]
         lines.append(f"    return ({cell.in_c})dp_value;")
+    return [*lines, "}", *_macros(stem, wide, name)]
+
+
+def _macros(stem, wide, name):
     given = f", {name}" if name else ""
-    return [*lines, "}", f"#define DP_FIT{stem} dp_fit{stem}(({wide})(", f"#define DP_FITTED{stem} ){given})"]
+    return [f"#define DP_FIT{stem} dp_fit{stem}(({wide})(", f"#define DP_FITTED{stem} ){given})"]

@@ -40,6 +40,7 @@ NOT_PICKLED = (
     "_indices",
     "_sweeps",
     "_fits",
+    "_overflows",
 )
 
 
@@ -318,7 +319,7 @@ class Equation:
 
         Before it, a kernel includes portable.h and dp/dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
         takes besides, beginning with a comma, or nothing. `M` may use i, j, n, m and the names of DP_CONTEXT. After
-        it, a kernel has the types cell_t (of values), stored_t (of the table) and index_t, the macros
+        it, a kernel has the types cell_t (of cells), value_t (of values in registers), stored_t and index_t, the macros
         DP_KERNEL_PARAMETERS, DP_ARGUMENTS, DP_HAS_DECISION, DP_DECISION(p) and DP_STORED_DECISION(d), and calls::
 
             value = dp_cell(i, j, n, m, <context> DP_ARGUMENTS DP_DECISION(&decision));

@@ -6,6 +6,7 @@ margins as wide as the sums of these offsets over the rows of a launch, so it ne
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -148,9 +149,8 @@ def fill(job: Job) -> Filled:
     direct = select(session.profile, DIRECT, dtype, n * m)
     if direct.variant == "group" and direct.tile % 8:
         direct = replace(direct, items_per_thread=8)  # a byte of choices has one writer
-    left, right = reaches_of(job)
     serial = direct.variant == "serial"
-    rows = Rows(job, step_of(job) > 0, left, right)
+    rows = Rows(job, step_of(job) > 0)
     parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
     result = job.run(Plan(*parts), **rows.buffers)
     if rows.trapped:
@@ -183,9 +183,9 @@ class LastRow:
 class Rows:
     """Memory and launches of a fill."""
 
-    def __init__(self, job: Job, flip: bool, left, right):
+    def __init__(self, job: Job, flip: bool):
         n, m = job.shape
-        self.job, self.flip, self.left, self.right = job, flip, left, right
+        self.job, self.flip = job, flip
         self.pitch, self.keep = _pitch(m), job.keep == "table"
         self.bits = bits_of(job)
         slots = n if self.keep else 2
@@ -201,11 +201,24 @@ class Rows:
         self.trapped = stages.is_declared(job)
         if self.trapped:
             self.buffers["undeclared"] = stages.new_undeclared(job)
-            reaches = np.stack([left, right], axis=1).astype(np.int32)
+            reaches = np.stack([self.left, self.right], axis=1).astype(np.int32)
             self.buffers["reaches"] = launch.allocate(job.session, reaches.nbytes)
             launch.write(job.session, self.buffers["reaches"], reaches)
         self.last_slot = 0
         self.params = {**job.params, "equation": job.text(), "flip_rows": flip, "bits": self.bits}
+
+    @functools.cached_property
+    def reaches(self) -> tuple[np.ndarray, np.ndarray]:
+        """The offsets of `reaches_of`; whole rows of a narrow table do not need them."""
+        return reaches_of(self.job)
+
+    @property
+    def left(self) -> np.ndarray:
+        return self.reaches[0]
+
+    @property
+    def right(self) -> np.ndarray:
+        return self.reaches[1]
 
     def slots(self, parts: Launches):
         """Slots of the row that each launch reads and of the last one that it fills: in the table, or in two rows."""
@@ -269,12 +282,7 @@ class Rows:
         core = min(core, max(alone // ALIGN * ALIGN, ALIGN))
         margin = core // MARGIN
         loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip, traps=job.traps)
-        rate = CELLS_PER_SECOND[0 if loops else 1]
-        far = int(((self.left > margin) | (self.right > margin)).sum())
-        sums = [int(np.minimum(side, m).sum()) for side in (self.left, self.right)]
-        count = max(n / MOST_ROWS, max(sums) / margin) + far
-        saved = n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core))) / rate  # half of a margin, on average
-        if core >= m or saved < count * LAUNCH_SECONDS and m <= alone:
+        if core >= m or self._parts_cost(core, margin, items, loops) and m <= alone:
             core, margin = _pitch(m), 0  # whole rows have no margins
             parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))
         elif self.trapped:
@@ -302,6 +310,15 @@ class Rows:
         step = self.step(DIRECT, policy, args, {"loops": loops}, n)
         values = np.concatenate([first[:, None], values[which]], axis=1)
         return [Series(step, tuple(range(2, 9)), values, groups)]
+
+    def _parts_cost(self, core, margin, items, loops) -> bool:
+        """Whether columns in parts, with margins, cost more time in launches than they save."""
+        n, m = self.job.shape
+        far = int(((self.left > margin) | (self.right > margin)).sum())
+        sums = [int(np.minimum(side, m).sum()) for side in (self.left, self.right)]
+        count = max(n / MOST_ROWS, max(sums) / margin) + far
+        saved = n * m * (1 - (1 + 0.5 / MARGIN) / min(items, ceil_div(m, core)))  # half of a margin, on average
+        return saved / CELLS_PER_SECOND[0 if loops else 1] < count * LAUNCH_SECONDS
 
 
 def shape_of(job, policy, left, right):

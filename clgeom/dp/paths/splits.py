@@ -6,6 +6,7 @@ except the tiles on the diagonal, which are filled cell by cell.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -248,8 +249,7 @@ def diagonals_of(job: Job, shape, tile: int, serial: bool) -> list[tuple[int, in
 
 def most_tiles(job: Job, diagonal: int, tile: int) -> int:
     """Most tiles of a diagonal for one launch, so that it does not take long."""
-    term = job.equation.reach.term
-    each = (diagonal + 1) * tile**3 * (1 if term is None else 1 + sum(1 for _ in walk(term)) / 8)
+    each = (diagonal + 1) * tile**3 * (1 + _nodes(job.equation.reach.term) / 8)
     return max(int(SPLITS * job.session.profile.compute_units / each), 1)
 
 
@@ -265,14 +265,23 @@ def leaves_parameters(job: Job, frame: Frame) -> bool:
         "index": (frame.first, max(frame.shape[1] + frame.last - 2, frame.first)),
     }
     ranges |= {"n": (n, n), "m": (m, m)}
-    for part in walk(term):
-        if part.op != "load":
-            continue
-        for axis, index in enumerate(part.args):
-            total = affine(index)
-            if total is None:
-                return True
-            low, high = range_of(total, ranges)
-            if low < 0 or high >= job.values[part.data].shape[axis]:
-                return True
+    for name, axis, total in _indices(term):
+        if total is None:
+            return True
+        low, high = range_of(total, ranges)
+        if low < 0 or high >= job.values[name].shape[axis]:
+            return True
     return False
+
+
+@functools.lru_cache(maxsize=64)
+def _nodes(term) -> int:
+    """The number of nodes of a term, 0 for none."""
+    return 0 if term is None else sum(1 for _ in walk(term))
+
+
+@functools.lru_cache(maxsize=64)
+def _indices(term) -> tuple:
+    """(parameter, axis, index as an affine sum or None) of each index of a parameter in a term."""
+    loads = [part for part in walk(term) if part.op == "load"]
+    return tuple((part.data, axis, affine(index)) for part in loads for axis, index in enumerate(part.args))

@@ -103,7 +103,7 @@ class Sweep:
     def of(cls, job: Job, flips) -> Sweep | None:
         """The sweep of a job, None when its dependence offsets are too large for a block. Kept by the equation."""
         policy = select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
-        key = job.shape, flips, job.keep, policy, job.session.profile
+        key = job.shape, flips, job.keep, policy, job.session.profile, job.band
         kept = job.equation.__dict__.setdefault("_sweeps", {})
         if key not in kept:
             if len(kept) >= MOST_KEPT:
@@ -267,9 +267,10 @@ class Sweep:
 
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template, for the equation of this sweep."""
-        if last not in self._made:
-            self._made[last] = self._params(job, last=last)
-        return self._made[last]
+        key = last, job.traps
+        if key not in self._made:
+            self._made[key] = self._params(job, last=last)
+        return self._made[key]
 
     def _params(self, job, *, last):
         flip_rows, flip_columns = self.flips
@@ -372,7 +373,7 @@ def reads_text(offsets, flips, trapped) -> str:
 
     Each read is the parameter `dp_near0 ..` of its offset. Of reads that are only declared, another one is noted.
     """
-    context = "".join(f", const cell_t dp_near{q}" for q in range(len(offsets)))
+    context = "".join(f", const value_t dp_near{q}" for q in range(len(offsets)))
     given = "".join(f", w[UP + r - {-di}][LEFT + c - {-dj}]" for di, dj in offsets)
     told = list(enumerate(offsets))
     choice = f"dp_near{len(offsets) - 1}"

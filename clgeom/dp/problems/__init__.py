@@ -8,7 +8,8 @@ _HOMES = {
     "allocation": (
         "Allocation allotment assignment covering covering_as_knapsack curve_fitting integer_program reliability"
     ),
-    "catalogue": "CATALOGUE",
+    "books": "equipment_replacement project_investment reject_allowances",
+    "catalogue": "CATALOGUE VARIANTS",
     "chains": "AlphabeticTree MatrixChain SearchTree alphabetic_tree matrix_chain search_tree",
     "knapsacks": "Knapsack integer_knapsack knapsack",
     "pascal": "Binomial binomial pascal_triangle",
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
         integer_program as integer_program,
         reliability as reliability,
     )
-    from clgeom.dp.problems.catalogue import CATALOGUE as CATALOGUE
+    from clgeom.dp.problems.books import (
+        equipment_replacement as equipment_replacement,
+        project_investment as project_investment,
+        reject_allowances as reject_allowances,
+    )
+    from clgeom.dp.problems.catalogue import CATALOGUE as CATALOGUE, VARIANTS as VARIANTS
     from clgeom.dp.problems.chains import (
         AlphabeticTree as AlphabeticTree,
         MatrixChain as MatrixChain,

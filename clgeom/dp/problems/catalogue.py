@@ -95,12 +95,12 @@ class Problem:
 def problem_of(name: str) -> Problem:
     """The problem that a function of `clgeom.dp.problems` solves, by its name; or by that of the catalogue."""
     wanted = name.strip().lower().replace("-", "_").replace(" ", "_")
-    for problem in CATALOGUE:
+    for problem in (*CATALOGUE, *VARIANTS):
         if wanted in (problem.function, problem.name.lower().replace("-", "_").replace(" ", "_")):
             return problem
     import difflib
 
-    functions = [problem.function for problem in CATALOGUE]
+    functions = [problem.function for problem in (*CATALOGUE, *VARIANTS)]
     close = difflib.get_close_matches(wanted, functions, 3, 0.5)
     raise InvalidInput(
         f"There is no problem {name!r}. "
@@ -141,4 +141,10 @@ CATALOGUE = (
     Problem("Process Scheduling", "RDU", "process_scheduling", "sets.PROCESSES"),
     Problem("Transportation", "RDU", "transportation", "plans.TRANSPORTATION"),
     Problem("Shortest Path in a Cyclic Graph", "CLR", "shortest_paths", "ways.SHORTEST_PATHS"),
+)
+#: Problems of the table in the terms of textbooks.
+VARIANTS = (
+    Problem("Production with Reject Allowances", "RDU", "reject_allowances", "books.REJECTS"),
+    Problem("Investment in Projects", "RDU", "project_investment", "books.PROJECTS"),
+    Problem("Replacement of Equipment", "CRL", "equipment_replacement", "ways.REPLACEMENT"),
 )

@@ -13,33 +13,35 @@ from clgeom.errors import InvalidInput, short
 from clgeom.runtime import cl_arrays, launch
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.typing import NDArray
+from clgeom.runtime.typing import CLArray, NDArray
 
 #: Types of an index or of a selection: integers, slices, `...`, and tuples of them, as in brackets.
 Index = Any
-#: An array of pyopencl. Its type is not known to type checkers.
-DeviceArrayOf = Any
 
 
 class OverTable:
     """Selections of and reductions over the cells of a `Table`.
 
     A `region` is what stands in brackets after an array: integers, slices, ``...`` or a tuple of them, such as
-    ``np.s_[2:5, 1:]``. ``table.max(axis, region)`` is ``table.numpy()[region].max(axis)``, and so on: an index counts
-    from the first cell of the region.
+    ``np.s_[2:5, 1:]``. ``table.max(axis, region=region)`` is ``table.numpy()[region].max(axis)``, and so on: an index
+    counts from the first cell of the region.
     """
 
     _store: Any
     shape: tuple[int, int]
     dtype: Any
 
-    def max(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
+    def max(
+        self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
+    ) -> Any:
         """The largest cell of the table, or of each line along an axis.
 
         Parameters
         ----------
         axis : {None, 0, 1}
             None: over all cells; 0: of each column; 1: of each row.
+        out, **options
+            As NumPy's method has them; the table is then copied to the host.
         region : int, slice, ... or tuple of them, optional
             The cells to look at, as in ``table[region]``; by default all.
         field : str, optional
@@ -63,18 +65,22 @@ class OverTable:
         >>> int(table.max()), table.max(axis=1).tolist(), table.max(region=np.s_[1:, :2]).item()
         (10, [10, 7, 8], 7)
         """
-        return self._reduced("max", axis, region, field)
+        return self._reduced("max", axis, region, field, out=out, **options)
 
-    def min(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
+    def min(
+        self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
+    ) -> Any:
         """The smallest cell of the table, or of each line along an axis. See `max`."""
-        return self._reduced("min", axis, region, field)
+        return self._reduced("min", axis, region, field, out=out, **options)
 
-    def argmax(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
+    def argmax(
+        self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
+    ) -> Any:
         """The index of the largest cell; of equal cells the first, and of NaN the first, as NumPy has it.
 
         Parameters
         ----------
-        axis, region, field
+        axis, out, region, field, **options
             As for `max`.
 
         Returns
@@ -91,18 +97,22 @@ class OverTable:
         >>> int(table.argmax()), np.unravel_index(table.argmax(), table.shape)
         (2, (np.int64(0), np.int64(2)))
         """
-        return self._reduced("argmax", axis, region, field)
+        return self._reduced("argmax", axis, region, field, out=out, **options)
 
-    def argmin(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
+    def argmin(
+        self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
+    ) -> Any:
         """The index of the smallest cell. See `argmax`."""
-        return self._reduced("argmin", axis, region, field)
+        return self._reduced("argmin", axis, region, field, out=out, **options)
 
-    def sum(self, axis: int | None = None, region: Index = ..., *, field: str | None = None) -> Any:
+    def sum(
+        self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
+    ) -> Any:
         """The sum of the cells, or of each line along an axis.
 
         Parameters
         ----------
-        axis, region, field
+        axis, out, region, field, **options
             As for `max`.
 
         Returns
@@ -112,10 +122,10 @@ class OverTable:
             in float64 on CPUs, a compensated sum on other devices and for tables by diagonals. It may differ from
             NumPy's in the last digits, mostly since its error is smaller, and is the same in each call on one device.
         """
-        return self._reduced("sum", axis, region, field)
+        return self._reduced("sum", axis, region, field, out=out, **options)
 
     def count(
-        self, comparison: str, value: Any, axis: int | None = None, region: Index = ..., *, field: str | None = None
+        self, comparison: str, value: Any, axis: int | None = None, *, region: Index = ..., field: str | None = None
     ) -> Any:
         """The number of cells for which a comparison holds.
 
@@ -142,7 +152,7 @@ class OverTable:
         return self._reduced("count", axis, region, field, *which)
 
     def where(
-        self, comparison: str, value: Any, region: Index = ..., *, field: str | None = None
+        self, comparison: str, value: Any, *, region: Index = ..., field: str | None = None
     ) -> tuple[NDArray[np.int64], ...]:
         """The cells for which a comparison holds: ``np.nonzero(table.numpy()[region] > value)``, for example.
 
@@ -203,9 +213,7 @@ class OverTable:
             return self._gathered(_integers(indices, n, "row"), np.arange(m), crosses=True)
         return self._gathered(np.arange(n), _integers(indices, m, "column"), crosses=True)
 
-    def array(
-        self, region: Index = ..., *, field: str | None = None, copy: bool = True, queue: Any = None
-    ) -> DeviceArrayOf:
+    def array(self, region: Index = ..., *, field: str | None = None, copy: bool = True, queue: Any = None) -> CLArray:
         """The table, or a part of it, as an array on the device.
 
         Parameters
@@ -291,9 +299,13 @@ class OverTable:
         store, names = self._kept(), self.dtype.names or ()
         if field is None and not names:
             return store
+        if not names:
+            raise InvalidInput(f"The 'field' parameter of {caller} is for cells with fields, and these have none.")
         if field not in names:
-            has = f"the fields {', '.join(names)}" if names else "no fields"
-            raise InvalidInput(f"The cells that {caller} looks at have {has}. Got field={field!r} instead.")
+            raise InvalidInput(
+                f"{caller} needs cells of numbers, and these have the fields {', '.join(names)}: give the 'field' "
+                f"parameter. Got {short(field)} instead."
+            )
         return store.of_field(field)
 
     def _region(self, region, caller) -> Region:
@@ -305,9 +317,11 @@ class OverTable:
             )
         return found
 
-    def _reduced(self, op, axis, region, field, *which):
+    def _reduced(self, op, axis, region, field, *which, out=None, **options):
         caller = f"Table.{op}"
         store, chosen = self._of(field, caller), self._region(region, caller)
+        if out is not None or options:
+            return getattr((self.numpy() if field is None else self[field])[region], op)(axis=axis, out=out, **options)
         found = reduce.reduced(store, chosen, chosen.axis(axis, caller), op, *which)
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
 

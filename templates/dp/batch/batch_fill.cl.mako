@@ -1,4 +1,4 @@
-<%page args="equation='', cell='int', kind='rows', reverse=False, row_step=1, column_step=1, corner=('n - 1', 'm - 1'), declared='', located='', keep='corner', decisions='', rounded=False, record='', traps=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="equation='', cell='int', kind='rows', reverse=False, row_step=1, column_step=1, corner_row='n - 1', corner_column='m - 1', declared='', located='', keep='corner', decisions='', traps=False, record='', rounded=False, variant='group', wg_size=64, items_per_thread=1"/>\
 // batch_fill: fills many small tables, each by one group, which then takes the table after those of all other groups.
 //
 //   shapes   | n m | n m | n m | ..        parameters of table t, if each has its own:  values[at[t] .. at[t + 1] - 1]
@@ -10,12 +10,8 @@
 % else:
 // The items of a group fill a stage together, and wait for each other before the next.
 % endif
-% if traps:
-//   over     [ the first table with a cell whose value goes beyond its type ]
-% endif
 // Work: one call of the equation for each cell.
 #include "portable.h"
-${record}
 #define WG_SIZE ${wg_size}
 % if rounded:
 #define DP_ROUNDED_DIVIDE
@@ -23,6 +19,7 @@ ${record}
 #define DP_KIND DP_${dict(rows="ROWS", columns="COLUMNS", nose="DIAGS_NOSE", sone="DIAGS_SONE")[kind]}
 #include "dp/dp_math.h"
 #include "dp/dp_pattern.h"
+${record}
 #define DP_CONTEXT , global ${cell} *dp_table
 #define M(a, b) dp_table[(long)(a) * m + (b)]
 % if equation:
@@ -32,7 +29,7 @@ ${equation}
 % endif
 #include "dp/dp_overflow.h"
 
-inline void fill_cell(const int t, const int i, const int j, const int n, const int m, global ${cell} *table
+inline void fill_cell(const int i, const int j, const int n, const int m, const uint number, global ${cell} *table
 % if decisions:
                       , global ${decisions} *choices
 % endif
@@ -43,13 +40,13 @@ inline void fill_cell(const int t, const int i, const int j, const int n, const 
     const cell_t value = dp_cell(i, j, n, m, table DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
     table[(long)i * m + j] = DP_AS_STORED(value);
 % if traps:
-    if (over) atomic_min(dp_overflow, t);
+    if (over) atomic_min(dp_overflow, (int)number);     // the first table with a cell beyond its type
 % endif
 % if decisions:
     choices[(long)i * m + j] = (${decisions})DP_STORED_DECISION(decision);
 % endif
 }
-<% passed = "n, m, table" + (", choices" if decisions else "") + " DP_ARGUMENTS" %>\
+<% passed = "n, m, t, table" + (", choices" if decisions else "") + " DP_ARGUMENTS" %>\
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tables, global const ulong *offsets, const ulong slab
@@ -60,7 +57,7 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
 % if keep in ("last", "decisions"):
                 , global ${cell} *last, global const ulong *last_at
 % endif
-                ${declared}${", global int *dp_overflow" if traps else ""})
+                ${declared}${', global int *dp_overflow' if traps else ''})
 {
     const uint lid = get_local_id(0);
     for (uint t = get_group_id(0); t < count; t += get_num_groups(0)) {
@@ -74,11 +71,11 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
 % if kind == "columns":
         for (int line = 0; line < m; ++line)
             for (int i = 0; i < n; ++i)
-                fill_cell(t, i, ${"line" if column_step > 0 else "m - 1 - line"}, ${passed});
+                fill_cell(i, ${"line" if column_step > 0 else "m - 1 - line"}, ${passed});
 % else:
         for (int line = 0; line < n; ++line)
             for (int index = 0; index < m; ++index)
-                fill_cell(t, ${"line" if row_step > 0 else "n - 1 - line"}, ${"index" if column_step > 0 else "m - 1 - index"}, ${passed});
+                fill_cell(${"line" if row_step > 0 else "n - 1 - line"}, ${"index" if column_step > 0 else "m - 1 - index"}, ${passed});
 % endif
 % else:
         const int stages = dp_stages(DP_KIND, n, m);
@@ -86,11 +83,11 @@ void batch_fill(global const int2 *shapes, const uint count, global ${cell} *tab
             const int line = ${"stages - 1 - stage" if reverse else "stage"};
             const int cells = dp_cells_on(DP_KIND, line, n, m);
             for (int index = lid; index < cells; index += WG_SIZE)
-                fill_cell(t, dp_row_of(DP_KIND, line, index, n, m), dp_column_of(DP_KIND, line, index, m), ${passed});
+                fill_cell(dp_row_of(DP_KIND, line, index, n, m), dp_column_of(DP_KIND, line, index, m), ${passed});
             barrier(CLK_GLOBAL_MEM_FENCE);
         }
 % endif
-        const int row = ${corner[0]}, column = ${corner[1]};
+        const int row = ${corner_row}, column = ${corner_column};
         if (lid == 0)
             corners[t] = table[(long)row * m + column];
 % if keep in ("last", "decisions"):

@@ -129,8 +129,8 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
 % for q, type in shared.items():
     local ${type}${each[q]} columns${q}[WIDTH / ${each[q]}];   // elements that the cells of a column share
 % endfor
-    cell_t w[UP + ROWS][WIDE];             // the block, the rows above it, the columns to its left
-    cell_t lower_rows[UP][COLUMNS];        // of the block before, for the item below
+    value_t w[UP + ROWS][WIDE];             // the block, the rows above it, the columns to its left
+    value_t lower_rows[UP][COLUMNS];        // of the block before, for the item below
 % if single:
     local int ticket, given_up;
     if (lid == 0)

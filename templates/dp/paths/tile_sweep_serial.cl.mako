@@ -102,7 +102,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
     for (int c = 0; c < STEPS * COLUMNS; ++c)
         ((local ${type} *)columns${q})[c] = dp_load${q}(0, TABLE_COLUMN(base * COLUMNS + c), n, m DP_ARGUMENTS);
 % endfor
-    cell_t w[UP + ROWS][WIDE];
+    value_t w[UP + ROWS][WIDE];
     for (int strip = tile_row * strips; strip < (tile_row + 1) * strips && top + strip * STRIP < bottom; ++strip) {
         const int begin = top + strip * STRIP, row = begin;
         global cell_t *mine = state + (size_t)strip * STATE;

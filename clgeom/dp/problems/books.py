@@ -1,0 +1,181 @@
+"""Problems in the terms of textbooks, beside those of the catalogue that take costs or yields as they are.
+
+Production with reject allowances: Hillier and Lieberman, "Introduction to Operations Research", 10.3. Investment in
+projects: Lew and Mauch, "Dynamic Programming: A Computational Tool". Replacement of equipment: Winston, "Operations
+Research: Applications and Algorithms", 18.5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import minimum, where
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.allocation import Allocation, follow_choices
+from clgeom.dp.problems.over import least, most
+from clgeom.dp.problems.tables import fill
+from clgeom.dp.problems.ways import replacement
+from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
+
+#: Most years of a machine: its costs are a table.
+MOST_YEARS = 1 << 12
+
+
+def _rejects(M, i, j, setup, unit, miss, largest, penalty, n):
+    def make(x):
+        return miss[x] * M[i + 1, j] + (where(x > 0, setup, 0.0) + unit * x)
+
+    last, (value, count) = i == n - 1, least(0, largest + 1, make)
+    return where(last, penalty, value), where(last, -1, count)
+
+
+#: Row i: runs from i on, none in the last; one column. Choice: pieces to make in run i. miss[x]: the chance that none
+#: of x pieces is good.
+REJECTS = Equation(
+    _rejects,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="reject_allowances",
+    parameters={"setup": "float64", "unit": "float64", "miss": "float64[]", "largest": "int32", "penalty": "float64"},
+)
+
+
+def reject_allowances(
+    setup: FloatLike,
+    unit: FloatLike,
+    success: FloatLike,
+    penalty: FloatLike,
+    runs: IntLike,
+    *,
+    largest: IntLike = 100,
+    device: DeviceLike = None,
+) -> Allocation:
+    """Choose the lot of each production run for the least expected cost, until one piece passes inspection.
+
+    Parameters
+    ----------
+    setup, unit : float
+        The cost of a run, and of each piece made in it.
+    success : float
+        The probability that a piece is good, from 0 to 1.
+    penalty : float
+        The cost if no piece is good after the last run.
+    runs : int
+        The most runs.
+    largest : int
+        The most pieces of a run.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `value`: the expected cost. `choice`: the pieces of each run, if none was good before; ties go to fewer.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import reject_allowances
+    >>> found = reject_allowances(300, 100, 0.5, 1600, 3)
+    >>> found.value, found.choice.tolist()
+    (675.0, [2, 2, 3])
+    """
+    caller = "reject_allowances"
+    costs = {"setup": setup, "unit": unit, "penalty": penalty}
+    given = {name: float(arguments.numbers([cost], name, caller=caller, least=0)[0]) for name, cost in costs.items()}
+    success = arguments.fraction(success, "success", caller=caller)
+    runs = arguments.whole(runs, "runs", caller=caller, least=1, most=1 << 20)
+    largest = arguments.whole(largest, "largest", caller=caller, most=1 << 20)
+    miss = (1 - success) ** np.arange(largest + 1, dtype=float)
+    table = fill(REJECTS, (runs + 1, 1), **given, miss=miss, largest=largest, keep="decisions", device=device)
+    return follow_choices(table, table.corner, (0, 0), runs, lambda i, j, x: (i + 1, j))
+
+
+def _projects(M, i, j, r, upto, n):
+    def put(x):
+        return M[i + 1, j - x] + r[i, x]
+
+    last, (value, amount) = i == n - 1, most(0, minimum(j, upto) + 1, put)
+    return where(last, 0.0, value), where(last, -1, amount)
+
+
+#: Row i: projects from i on, none in the last; column j: the money left. Choice: how much of it to put in project i.
+PROJECTS = Equation(
+    _projects,
+    dtype="float64",
+    pattern="RDU",
+    decisions="index",
+    name="project_investment",
+    parameters={"r": "float64[,]", "upto": "int32"},
+)
+
+
+def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
+    """Divide an amount of money among projects for the largest sum of their returns.
+
+    Parameters
+    ----------
+    returns : array_like of float, shape (projects, amounts)
+        ``returns[k, x]`` of putting x units of money in project k.
+    money : int
+        The units there are; some may be left over.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: units for each project. Ties go to fewer units for the first project, then for the next.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import project_investment
+    >>> found = project_investment([[0, 5, 6], [0, 4, 9], [0, 3, 7]], 4)
+    >>> found.value, found.choice.tolist()
+    (17.0, [1, 2, 1])
+    """
+    caller = "project_investment"
+    returns = arguments.numbers(returns, "returns", caller=caller, ndim=2, empty=False).astype(float)
+    money = arguments.whole(money, "money", caller=caller, most=arguments.INT32 - 1)
+    projects, upto = len(returns), returns.shape[1] - 1
+    table = fill(PROJECTS, (projects + 1, money + 1), r=returns, upto=upto, keep="decisions", device=device)
+    return follow_choices(table, table.corner, (0, money), projects, lambda i, j, x: (i + 1, j - x))
+
+
+def equipment_replacement(
+    price: FloatLike, maintenance: ArrayLike, trade_in: ArrayLike, years: IntLike, *, device: DeviceLike = None
+) -> Allocation:
+    """Choose the years in which a machine is replaced by a new one, at the least cost over all years.
+
+    Parameters
+    ----------
+    price : float
+        Of a new machine.
+    maintenance : array_like of float, shape (ages,)
+        ``maintenance[k]`` is the cost of the year after k years of use. A machine is used for so many years at most.
+    trade_in : array_like of float, shape (ages,)
+        ``trade_in[k]`` is paid for a machine after k + 1 years of use; the last one is sold, too.
+    years : int
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    Allocation
+        `choice`: the years after which a machine is sold; the last is `years`. Ties go to the earlier year.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import equipment_replacement
+    >>> found = equipment_replacement(1000, [60, 80, 120], [800, 600, 500], 5)
+    >>> found.value, found.choice.tolist()
+    (1280.0, [1, 2, 5])
+    """
+    caller = "equipment_replacement"
+    price = float(arguments.numbers([price], "price", caller=caller)[0])
+    maintenance = arguments.numbers(maintenance, "maintenance", caller=caller, empty=False).astype(float)
+    ages = len(maintenance)
+    trade_in = arguments.numbers(trade_in, "trade_in", caller=caller, size=(ages, "as many as 'maintenance'"))
+    years = arguments.whole(years, "years", caller=caller, least=1, most=MOST_YEARS)
+    of_age = np.append(np.inf, price + np.cumsum(maintenance) - trade_in)
+    age = np.arange(years + 1) - np.arange(years + 1)[:, None]
+    costs = np.where((age > 0) & (age <= ages), of_age[np.clip(age, 0, ages)], np.inf)
+    return replacement(costs, device=device)
