@@ -158,7 +158,7 @@ def test_what_is_kept(any_session, pattern):
 
 def test_few_lines_are_held_when_the_table_is_not_kept(session):
     job = type("Job", (), {})()
-    job.keep, job.check, job.stages, job.shape = "last", False, 100, (100, 100)
+    job.keep, job.check, job.stages, job.shape, job.initial = "last", False, 100, (100, 100), None
     job.session = imposed_session(session.device, kind="gpu")
     for pattern, depth in (("RUD", 2), ("CLR", 2), ("NOSE", 3), ("SONE", 3)):
         job.equation, job.pattern = mixed(pattern, "int32"), dp.PATTERNS[pattern]
