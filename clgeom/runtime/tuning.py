@@ -343,6 +343,11 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    # Alignments: items_per_thread is the rows of a strip.
+    "alignment/align_tiles": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4, groups_per_unit=4),
+        "any": Policy("group", wg_size=64, items_per_thread=8, groups_per_unit=16),
+    },
     "dp/study/graph_cells": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
