@@ -1,19 +1,19 @@
 """Alignments of pairs of sequences: arguments, parts that fit in memory, both strands.
 
 The kernel is alignment/align_tiles and not an equation of `clgeom.dp`: three values a cell (Gotoh), ends that are found
-while the table is filled, four bits of choices a cell and rows of registers are what makes many short pairs quick, and the
-same kernel fills the tiles of long pairs. A framework's table would hold one value a cell and one table a call.
+while the table is filled, four bits of choices a cell and rows of registers are what makes many short pairs quick,
+and the same kernel fills the tiles of long pairs. A framework's table would hold one value a cell and one table a call.
 
 Source: O. Gotoh, An improved algorithm for matching biological sequences, J. Mol. Biol. 162 (1982) 705. T. F. Smith and
 M. S. Waterman, Identification of common molecular subsequences, J. Mol. Biol. 147 (1981) 195. Pairs side by side in
-vectors: T. Rognes, Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation, BMC Bioinformatics 12
-(2011) 221.
+vectors: T. Rognes, Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation, BMC
+Bioinformatics 12 (2011) 221.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -34,6 +34,10 @@ FREE_ENDS = {"a_begin": A_BEGIN, "b_begin": B_BEGIN, "a_end": A_END, "b_end": B_
 MOST_SUM = 1 << 29
 
 
+@overload
+def align(a: str | bytes, b: str | bytes, *, a_offsets: None = None, **options: Any) -> Alignment: ...
+@overload
+def align(a: Any, b: Any, **options: Any) -> Any: ...
 def align(
     a: Any,
     b: Any,
@@ -60,10 +64,11 @@ def align(
     a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes
         One sequence or several each. Several and one: each of the several with the one; several and several: first with
         first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters. The
-        case of letters is ignored. U is T among nucleotides: with "NUC.4.4", an own matrix of nucleotides, or no matrix.
+        case of letters is ignored. U is T among nucleotides: with "NUC.4.4", an own matrix of nucleotides, or no
+        matrix.
     mode : {"global", "local", "semiglobal"}
-        "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as global,
-        but what is left over at the ends in `free_ends` costs nothing.
+        "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as
+        global, but what is left over at the ends in `free_ends` costs nothing.
     match, mismatch : int, optional
         Scores of equal and of different letters: 2 and -3. N is then a letter as any other.
     matrix : str, SubstitutionMatrix, (str, array_like) or array with an alphabet, optional
@@ -73,12 +78,12 @@ def align(
         Penalties, 0 or more: a gap of k letters costs ``gap_open + k * gap_extend``; ``gap_open=0`` makes the cost
         linear. By default 5 and 2, or for a matrix by name those of BLAST, such as 11 and 1 for BLOSUM62.
     free_ends : iterable of {"a_begin", "a_end", "b_begin", "b_end"}, optional
-        For "semiglobal": at which ends letters may be left over. By default all four. ``("b_begin", "b_end")`` finds all
-        of `a` within `b`.
+        For "semiglobal": the ends at which letters may be left over, by default all four.
+        ``("b_begin", "b_end")`` finds all of `a` within `b`.
     strand : {"forward", "reverse", "both"}
         "reverse" aligns the reverse complement of `b`; "both" takes what scores better, forward of equal ones.
     band : int, optional
-        Only cells within this distance of the diagonal: where i letters of a and j of b are behind, ``abs(i - j) <= band``.
+        Use only cells near the diagonal: after i letters of a and j of b, ``abs(i - j) <= band``.
     path : bool
         Find the alignment too. Otherwise only scores and ends, in less time.
     a_offsets, b_offsets : array_like of int, shape (count + 1,), optional
@@ -90,10 +95,10 @@ def align(
     Returns
     -------
     Alignment or AlignmentBatch
-        An `Alignment` of two single sequences, otherwise an `AlignmentBatch`. Of ends with the best score it has the one
-        that is least in a, then in b. From that end the path goes back from cell to cell: a pair of letters, if that
-        gives the score, else a letter of a against a gap, else a letter of b. A gap ends as soon as that gives the score.
-        A local alignment begins where the score is first 0.
+        An `Alignment` of two single sequences, otherwise an `AlignmentBatch`. Of ends with the best score it has the
+        one that is least in a, then in b. From that end the path goes back from cell to cell: by a pair of letters
+        if that gives the score, else by a letter of a against a gap, else by a letter of b. A gap ends as soon as that
+        gives the score. The path of a local alignment ends at the first cell with score 0.
 
     Raises
     ------
@@ -112,13 +117,13 @@ def align(
     >>> import clgeom
     >>> found = clgeom.align("ACGTTCA", "ACTTCAG")
     >>> found.score, found.cigar
-    (-3, '2=1D4=1I')
+    (-2, '2=1D4=1I')
     >>> print(clgeom.align("HEAGAWGHEE", "PAWHEAE", matrix="BLOSUM62", mode="local"))
-    AWGHE
-    || ||
-    AW-HE
+    HEA
+    |||
+    HEA
     >>> clgeom.align(["ACGT", "AACC"], "ACGA", path=False).scores.tolist()
-    [3, -4]
+    [3, -7]
     """
     one_of(mode, MODES, "mode", caller="align")
     one_of(strand, STRANDS, "strand", caller="align")
@@ -197,8 +202,9 @@ def _check_sizes(rules, mode, n, m, *, single):
         index = int(np.argmin(reached))
         where = "" if single else f" of pair {index}"
         raise InvalidInput(
-            f"The 'band' parameter of align must reach the end of the table: at least {abs(int(n[index] - m[index])):,} "
-            f"for sequences{where} with {n[index]:,} and {m[index]:,} letters. Got {rules.band:,} instead."
+            f"The 'band' parameter of align must reach the end of the table: at least "
+            f"{abs(int(n[index] - m[index])):,} for sequences{where} with {n[index]:,} and {m[index]:,} letters. "
+            f"Got {rules.band:,} instead."
         )
 
 
@@ -217,7 +223,9 @@ class _Call:
         limits, begin, parts = np.array([most, PART_CELLS, most]), 0, []
         while begin < count:
             before = sums[:, begin - 1] if begin else np.zeros(3, np.int64)
-            ends = [int(np.searchsorted(row, start + limit, "right")) for row, start, limit in zip(sums, before, limits)]
+            ends = [
+                int(np.searchsorted(row, start + limit, "right")) for row, start, limit in zip(sums, before, limits)
+            ]
             end = max(min(ends), begin + 1)
             parts.append(slice(begin, end))
             begin = end

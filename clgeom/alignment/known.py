@@ -20,4 +20,3 @@ def pairs(session, dtype) -> bool:
     y = np.delete(x, [100, 101, 350])
     other = align(x, y, device=session)
     return (found.score, found.cigar) == LOCAL and (other.score, other.cigar) == GLOBAL
-

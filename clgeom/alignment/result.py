@@ -38,9 +38,8 @@ class Alignment:
     a, b : str
         The sequences as given.
     operations : ndarray of uint8, or None
-        A column of the alignment each: 0 equal letters, 1 different ones, 2 a letter of a against a gap, 3 a letter of b
-        against a gap. Letters are equal if they are apart from case, and from U for T among nucleotides. None without a
-        path.
+        A column of the alignment each: 0 equal letters, 1 different ones, 2 a letter of a against a gap, 3 a letter
+        of b against a gap. Letters are equal apart from case, and from U for T among nucleotides. None without a path.
 
     Examples
     --------

@@ -173,11 +173,15 @@ def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
     """The checked scoring of a call of `align`; None stands for defaults."""
     if matrix is not None:
         if match is not None or mismatch is not None:
-            raise InvalidInput("The 'matrix' parameter of align replaces 'match' and 'mismatch': give one or the other.")
+            raise InvalidInput(
+                "The 'matrix' parameter of align replaces 'match' and 'mismatch': give one or the other."
+            )
         matrix = _as_matrix(matrix)
         usual = (0, 0, *(MATRICES[matrix.name][1] if matrix.name in MATRICES else (None, None)))
         if usual[2] is None and (gap_open is None or gap_extend is None):
-            raise InvalidInput("The 'gap_open' and 'gap_extend' parameters of align are needed with a matrix of your own.")
+            raise InvalidInput(
+                "The 'gap_open' and 'gap_extend' parameters of align are needed with a matrix of your own."
+            )
     else:
         usual = DEFAULTS
     given = (match, mismatch, gap_open, gap_extend)

@@ -150,4 +150,6 @@ def refuse_letters(sequences, codes, unknown, alphabet, name, *, caller="align",
     letter = chr(sequences.letters[at])
     expected = f"letters of the alphabet {alphabet}" + (" that have a complement" if reverse else "")
     hint = " Leave out the gaps of earlier alignments." if letter in "-." else ""
-    raise InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. Got {letter!a} at {place} instead.{hint}")
+    raise InvalidInput(
+        f"The '{name}' parameter of {caller} must be {expected}. Got {letter!a} at {place} instead.{hint}"
+    )

@@ -1,4 +1,4 @@
-<%page args="value='int', lanes=1, local=False, best=False, matrix=False, banded=False, tiled=False, path=False, variant='group', wg_size=1, items_per_thread=4"/>\
+<%page args="value='int', lanes=1, local=False, best=False, matrix=False, narrow=True, banded=False, tiled=False, path=False, variant='group', wg_size=1, items_per_thread=4"/>\
 // align_tiles: tiles of the tables of pairwise alignments with affine gaps. A work-item fills LANES tiles side by side, one
 // in each element of its vectors; the tiles of a launch depend on none of the same launch.
 //
@@ -18,6 +18,7 @@
 #define LOCAL ${int(local)}
 #define BEST ${int(best)}          // the end may be any cell, else a cell in the last row or column
 #define MATRIX ${int(matrix)}
+#define PROFILE ${int(matrix and narrow and lanes > 1)}   // scores have 8 bits: one look-up gives those of two rows
 #define BANDED ${int(banded)}
 #define TILED ${int(tiled)}
 #define PATH ${int(path)}
@@ -35,6 +36,7 @@ typedef uchar${lanes} letters_t;
 #define ANY(mask) any(mask)
 #define IF(mask, bits) ((mask) & (cells_t)(bits))
 #define SCORES(row, b) (cells_t)(${", ".join(f"table[row.s{l:x} + b.s{l:x}]" for l in range(lanes))})
+#define PAIRS_OF_SCORES(profile, b) (cells_t)(${", ".join(f"profile[{l}][(b)[{l}]]" for l in range(lanes))})
 % else:
 typedef ${value} cells_t;
 typedef uchar letters_t;
@@ -111,7 +113,6 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
         // the row above the tile, and the letters of b
         uint wrong = 0;
         for (int j = 0; j <= columns_of_all; ++j) {
-            cell_t h[LANES], e[LANES];
             uchar letter[LANES];
             for (int l = 0; l < LANES; ++l) {
                 letter[l] = PAD;
@@ -120,18 +121,25 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
                     wrong |= letter[l] == UNKNOWN;
                 }
                 letter[l] = min(letter[l], (uchar)PAD);
-                h[l] = border(rules, LOCAL || (free_ends & B_BEGIN), job[l].j0 + j, NEVER);
-                e[l] = h[l] == NEVER ? NEVER : h[l] - gap_open - gap_extend;
+            }
 #if TILED
+            cell_t h[LANES], e[LANES];
+            for (int l = 0; l < LANES; ++l) {
+                h[l] = border(rules, LOCAL || (free_ends & B_BEGIN), job[l].j0 + j, NEVER);
+                e[l] = h[l] - gap_open - gap_extend;
                 if (job[l].i0 > 0 && j <= job[l].columns) {
                     global const cell_t *edge = row_edge(edges, job[l], job[l].tile_row - 1, row_slots);
                     h[l] = edge[2 * (size_t)(job[l].j0 + j)];
                     e[l] = edge[2 * (size_t)(job[l].j0 + j) + 1];
                 }
-#endif
             }
             STORE(LOAD(h), top_h + AT(j));
             STORE(LOAD(e), top_e + AT(j));
+#else
+            const cell_t h = border(rules, LOCAL || (free_ends & B_BEGIN), j, NEVER);
+            STORE((cells_t)h, top_h + AT(j));
+            STORE((cells_t)(cell_t)(h == NEVER ? NEVER : h - gap_open - gap_extend), top_e + AT(j));
+#endif
             STORE(LOAD(letter), letters + AT(j));
         }
 #if BEST
@@ -143,9 +151,9 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
             cells_t row_letters[ROWS], h[ROWS], f[ROWS];
             #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
-                cell_t letter[LANES], left[LANES], gap[LANES];
+                cell_t letter[LANES];
+                const int i = above + r + 1;
                 for (int l = 0; l < LANES; ++l) {
-                    const int i = above + r + 1;
                     uchar code = PAD;
                     if (i <= job[l].rows) {
                         code = codes[a[job[l].a_begin + job[l].i0 + i - 1]];
@@ -153,20 +161,36 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
                         code = min(code, (uchar)PAD);
                     }
                     letter[l] = MATRIX ? code * CODES : code == PAD ? PAD + 1 : code;
-                    left[l] = border(rules, LOCAL || (free_ends & A_BEGIN), job[l].i0 + i, NEVER);
-                    gap[l] = left[l] == NEVER ? NEVER : left[l] - gap_open - gap_extend;
+                }
+                row_letters[r] = LOAD(letter);
 #if TILED
+                cell_t left[LANES], gap[LANES];
+                for (int l = 0; l < LANES; ++l) {
+                    left[l] = border(rules, LOCAL || (free_ends & A_BEGIN), job[l].i0 + i, NEVER);
+                    gap[l] = left[l] - gap_open - gap_extend;
                     if (job[l].j0 > 0 && i <= job[l].rows) {
                         global const cell_t *edge = column_edge(edges, job[l], job[l].tile_column - 1, row_slots, column_slots);
                         left[l] = edge[2 * (size_t)(job[l].i0 + i)];
                         gap[l] = edge[2 * (size_t)(job[l].i0 + i) + 1];
                     }
-#endif
                 }
-                row_letters[r] = LOAD(letter);
                 h[r] = LOAD(left);
                 f[r] = LOAD(gap);
+#else
+                const cell_t left = border(rules, LOCAL || (free_ends & A_BEGIN), i, NEVER);
+                h[r] = (cells_t)left;
+                f[r] = (cells_t)(cell_t)(left == NEVER ? NEVER : left - gap_open - gap_extend);
+#endif
             }
+#if PROFILE
+            ushort profile[ROWS / 2][LANES][CODES];   // of two rows: the first in the low 8 bits
+            for (int r = 0; r < ROWS; r += 2)
+                for (int l = 0; l < LANES; ++l) {
+                    const int x = ((const cell_t *)&row_letters[r])[l], y = ((const cell_t *)&row_letters[r + 1])[l];
+                    for (int c = 0; c < CODES; ++c)
+                        profile[r / 2][l][c] = (ushort)(table[x + c] & 255) | (ushort)(table[y + c] << 8);
+                }
+#endif
             int begin = 1, end = columns_of_all;
 #if BANDED
             begin = max(1, above + 1 - band);
@@ -193,12 +217,19 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
                 cells_t column_best = (cells_t)0;
 #endif
                 diagonal = up;
+#if PROFILE
+                cells_t two;
+#endif
 #if PATH
                 ushort${lanes if lanes > 1 else ''} packed[ROWS / 4];
 #endif
                 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
-#if MATRIX
+#if PROFILE
+                    if (r % 2 == 0)
+                        two = PAIRS_OF_SCORES(profile[r / 2], letters + AT(j));
+                    const cells_t score = (r % 2 ? two : two << (cells_t)(8 * sizeof(cell_t) - 8)) >> (cells_t)(r % 2 ? 8 : 8 * sizeof(cell_t) - 8);
+#elif MATRIX
                     const cells_t score = SCORES(row_letters[r], letter);
 #else
                     const cells_t score = row_letters[r] == letter ? (cells_t)match : (cells_t)mismatch;

@@ -5,9 +5,7 @@ from __future__ import annotations
 NEVER = float("-inf")
 
 
-def align(
-    a, b, score, *, gap_open, gap_extend, local=False, free=(), band=None
-):
+def align(a, b, score, *, gap_open, gap_extend, local=False, free=(), band=None):
     """(score, (a_start, a_end), (b_start, b_end), operations) of two sequences; `score` is a function of two letters.
 
     `free` has the names of the ends that are free. Operations are of "=XDI".
