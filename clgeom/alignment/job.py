@@ -1,8 +1,8 @@
 """The launches of alignments: which tiles, in which type, in how much memory.
 
 A pair of moderate size is one tile, and a work-item fills several pairs side by side. A long pair, or one of a few,
-is cut into square tiles. Those of an antidiagonal of tiles are independent of each other and are one launch. The edges between
-them stay in memory where a traceback needs them: it fills the tiles on its way again, this time with choices.
+is cut into square tiles. Those of an antidiagonal of tiles are independent of each other and are one launch. The edges
+between them stay in memory where a traceback needs them: it fills the tiles on its way again, this time with choices.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ SATURATED = 32_767
 #: Greatest rows or columns of a tile in 16 bits; half of the least number stands for minus infinity.
 MOST_SIDE, NEVER = 32_000, 16_384
 #: Rows and columns of tiles: least for scores, least for paths, most, and most of a pair that is one tile. PoCL, 2
-#: cores of an EPYC, a pair of 3,000, 8,000 and 20,000 letters, GCUPS: scores with tiles of 64 1.8 2.8 2.4, 128 2.3 3.6 3.3,
-#: 256 1.7 4.1 3.3, 512 0.9 3.5 3.4; paths 0.4 0.8 1.3, 0.6 1.2 1.3, 0.6 1.7 1.5, 0.3 1.7 1.7.
+#: cores of an EPYC, a pair of 3,000, 8,000 and 20,000 letters, GCUPS: scores with tiles of 64 1.8 2.8 2.4, 128 2.3 3.6
+#: 3.3, 256 1.7 4.1 3.3, 512 0.9 3.5 3.4; paths 0.4 0.8 1.3, 0.6 1.2 1.3, 0.6 1.7 1.5, 0.3 1.7 1.7.
 LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
 #: Jobs that a compute unit should have at least, in vectors of the widest type.
 VECTORS_PER_UNIT = 2

@@ -1,8 +1,8 @@
 """Substitution matrices of common use: lower triangles, row by row.
 
 The numbers are those of NCBI's files (ftp.ncbi.nlm.nih.gov/blast/matrices), as Biopython 1.88 ships them. BLOSUM:
-Henikoff and Henikoff, PNAS 89 (1992) 10915. PAM: Dayhoff, Schwartz and Orcutt, Atlas of Protein Sequence and Structure 5
-(1978) 345. NUC.4.4: IUPAC's ambiguity codes of nucleotides, by Todd Lowe.
+Henikoff and Henikoff, PNAS 89 (1992) 10915. PAM: Dayhoff, Schwartz and Orcutt, Atlas of Protein Sequence and
+Structure 5 (1978) 345. NUC.4.4: IUPAC's ambiguity codes of nucleotides, by Todd Lowe.
 """
 
 PROTEIN, NUCLEOTIDES = "ARNDCQEGHILKMFPSTWYVBZX*", "ATGCSWRYKMBVHDN"

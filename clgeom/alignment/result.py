@@ -46,9 +46,9 @@ class Alignment:
     >>> import clgeom
     >>> found = clgeom.align("TTACGTACC", "ACGGTA", mode="semiglobal")
     >>> found
-    Alignment(score=5, cigar='3=1I2=', a 2:7, b 0:6, strand +)
+    Alignment(score=3, cigar='2=1I3=', a 2:7, b 0:6, strand +)
     >>> found.identities, found.gaps, found.aligned
-    (5, 1, ('ACG-TA', 'ACGGTA'))
+    (5, 1, ('AC-GTA', 'ACGGTA'))
     """
 
     score: int
@@ -187,7 +187,7 @@ class AlignmentBatch:
     >>> import clgeom
     >>> batch = clgeom.align("ACGTACGT", ["ACGT", "GTTC", "TTTT"], mode="local")
     >>> batch
-    AlignmentBatch(3 alignments, local, 8 columns)
+    AlignmentBatch(3 alignments, local, 7 columns)
     >>> batch.scores.tolist(), batch.cigars, batch[1].aligned
     ([8, 4, 2], ['4=', '2=', '1='], ('GT', 'GT'))
     """
