@@ -10,6 +10,9 @@ __version__ = "0.2.0"
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
+    "alignment.align": "align",
+    "alignment.result": "Alignment AlignmentBatch",
+    "alignment.scoring": "SubstitutionMatrix",
     "conformance": "conformance",
     "dp": "dp",
     "errors": "ClgeomError errors",
@@ -45,6 +48,9 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from clgeom import conformance as conformance, dp as dp, errors as errors, radio as radio
+    from clgeom.alignment.align import align as align
+    from clgeom.alignment.result import Alignment as Alignment, AlignmentBatch as AlignmentBatch
+    from clgeom.alignment.scoring import SubstitutionMatrix as SubstitutionMatrix
     from clgeom.errors import ClgeomError as ClgeomError
     from clgeom.hull.batch.hulls import convex_hulls as convex_hulls, convex_hulls_by_label as convex_hulls_by_label
     from clgeom.hull.batch.result import HullBatch as HullBatch

@@ -17,7 +17,7 @@ LAYERS = (
     ("runtime",),
     ("geodesy", "labels", "primitives"),
     ("exchange",),
-    ("hull", "sorting", "region", "radio", "dp"),
+    ("alignment", "hull", "sorting", "region", "radio", "dp"),
     ("conformance", "data", "io", "pandas", "plotting"),
     ("selftest",),
     ("commands",),
@@ -26,6 +26,7 @@ LAYERS = (
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 #: Methods that reach up on purpose, and only when called.
 LAZY_REACH = {
+    ("alignment.result", "plotting"),
     ("exchange", "io"),
     ("hull.batch.result", "plotting"),
     ("hull.result", "plotting"),

@@ -51,6 +51,7 @@ TRIALS = {
     ("clgeom.region.known", "points"): ("region/arc",),
     ("clgeom.region.known", "raster"): ("region/coverage",),
     ("clgeom.radio.known", "free_space_loss"): ("radio",),
+    ("clgeom.alignment.known", "pairs"): ("alignment",),
     ("clgeom.dp.known", "stages"): ("dp",),
     ("clgeom.dp.known", "tiles"): ("dp/paths/tile_sweep",),
     ("clgeom.dp.known", "rows"): ("dp/paths/rows_direct", "dp/paths/rows_fused"),

@@ -375,6 +375,28 @@ def _coverage(session):
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
 
 
+@checks("alignment: align_tiles")
+def _alignments(session):
+    from clgeom.alignment.align import align
+
+    rng = np.random.default_rng(4)
+    a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 900)
+    b = np.where(rng.random(900) < 0.1, rng.choice(np.frombuffer(b"ACGT", np.uint8), 900), a)[:850]
+    values = np.zeros(len(b) + 1, np.int64)  # local scores with linear gaps, row after row
+    best, k = 0, np.arange(len(b) + 1)
+    for letter in a:
+        near = np.maximum(values - 2, 0)
+        near[1:] = np.maximum(near[1:], values[:-1] + np.where(b == letter, 2, -3))
+        values = np.maximum.accumulate(near + 2 * k) - 2 * k
+        best = max(best, int(values.max()))
+    for pairs in (1, 70):  # a pair cut into tiles, and pairs side by side
+        found = align([a] * pairs, [b] * pairs, mode="local", gap_open=0, gap_extend=2, device=session)
+        same(found.scores, [best] * pairs, f"local scores of {pairs} pairs")
+        one = found[pairs - 1]
+        same(2 * one.identities - 3 * one.mismatches - 2 * one.gaps, best, "the score of the path")
+    return "local alignments of 900 and 850 letters, alone and 70 at once"
+
+
 @checks("dp/paths: bits_masks bits_tiles bits_traceback")
 def _bits(session):
     from clgeom.dp.paths.bits import Pair

@@ -1,0 +1,1 @@
+"""Pairwise alignment of sequences with affine gaps: scores, ends, and whole alignments."""

@@ -1,0 +1,307 @@
+"""Alignments of pairs of sequences: arguments, parts that fit in memory, both strands.
+
+The kernel is alignment/align_tiles and not an equation of `clgeom.dp`: three values a cell (Gotoh), ends that are found
+while the table is filled, four bits of choices a cell and rows of registers are what makes many short pairs quick,
+and the same kernel fills the tiles of long pairs. A framework's table would hold one value a cell and one table a call.
+
+Source: O. Gotoh, An improved algorithm for matching biological sequences, J. Mol. Biol. 162 (1982) 705. T. F. Smith and
+M. S. Waterman, Identification of common molecular subsequences, J. Mol. Biol. 147 (1981) 195. Pairs side by side in
+vectors: T. Rognes, Faster Smith-Waterman database searches with inter-sequence SIMD parallelisation, BMC
+Bioinformatics 12 (2011) 221.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from clgeom.alignment.job import A_BEGIN, A_END, B_BEGIN, B_END, PART_CELLS, Job, Pairs, Rules
+from clgeom.alignment.result import Alignment, AlignmentBatch
+from clgeom.alignment.scoring import UNKNOWN, as_scoring
+from clgeom.alignment.sequences import as_sequences, refuse_letters
+from clgeom.errors import InvalidInput, short
+from clgeom.runtime.arguments import boolean, integer, one_of, wrong
+from clgeom.runtime.call import each, recording
+from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import allocate, read
+from clgeom.runtime.typing import DeviceLike
+
+MODES, STRANDS = ("global", "local", "semiglobal"), ("forward", "reverse", "both")
+FREE_ENDS = {"a_begin": A_BEGIN, "b_begin": B_BEGIN, "a_end": A_END, "b_end": B_END}
+#: Greatest sum of scores and penalties: half of the least int32 stands for minus infinity.
+MOST_SUM = 1 << 29
+
+
+@overload
+def align(a: str | bytes, b: str | bytes, *, a_offsets: None = None, **options: Any) -> Alignment: ...
+@overload
+def align(a: Any, b: Any, **options: Any) -> Any: ...
+def align(
+    a: Any,
+    b: Any,
+    *,
+    mode: Literal["global", "local", "semiglobal"] = "global",
+    match: int | None = None,
+    mismatch: int | None = None,
+    matrix: Any = None,
+    gap_open: int | None = None,
+    gap_extend: int | None = None,
+    free_ends: Iterable[str] | None = None,
+    strand: Literal["forward", "reverse", "both"] = "forward",
+    band: int | None = None,
+    path: bool = True,
+    a_offsets: Any = None,
+    b_offsets: Any = None,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> Any:
+    """Align sequences in pairs: the best score, where it ends, and the alignment itself.
+
+    Parameters
+    ----------
+    a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes
+        One sequence or several each. Several and one: each of the several with the one; several and several: first with
+        first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters. The
+        case of letters is ignored. U is T among nucleotides: with "NUC.4.4", an own matrix of nucleotides, or no
+        matrix.
+    mode : {"global", "local", "semiglobal"}
+        "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as
+        global, but what is left over at the ends in `free_ends` costs nothing.
+    match, mismatch : int, optional
+        Scores of equal and of different letters: 2 and -3. N is then a letter as any other.
+    matrix : str, SubstitutionMatrix, (str, array_like) or array with an alphabet, optional
+        Instead of `match` and `mismatch`: "BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "BLOSUM90", "PAM30", "PAM70",
+        "PAM250", "NUC.4.4" (nucleotides with IUPAC's ambiguity codes), or an own one with its alphabet.
+    gap_open, gap_extend : int, optional
+        Penalties, 0 or more: a gap of k letters costs ``gap_open + k * gap_extend``; ``gap_open=0`` makes the cost
+        linear. By default 5 and 2, or for a matrix by name those of BLAST, such as 11 and 1 for BLOSUM62.
+    free_ends : iterable of {"a_begin", "a_end", "b_begin", "b_end"}, optional
+        For "semiglobal": the ends at which letters may be left over, by default all four.
+        ``("b_begin", "b_end")`` finds all of `a` within `b`.
+    strand : {"forward", "reverse", "both"}
+        "reverse" aligns the reverse complement of `b`; "both" takes what scores better, forward of equal ones.
+    band : int, optional
+        Use only cells near the diagonal: after i letters of a and j of b, ``abs(i - j) <= band``.
+    path : bool
+        Find the alignment too. Otherwise only scores and ends, in less time.
+    a_offsets, b_offsets : array_like of int, shape (count + 1,), optional
+        Sequence i of `a` is ``a[a_offsets[i]:a_offsets[i + 1]]``.
+    device : str, pyopencl.Device or Session, optional
+    profile : bool
+        Measure each launch with the device's clock.
+
+    Returns
+    -------
+    Alignment or AlignmentBatch
+        An `Alignment` of two single sequences, otherwise an `AlignmentBatch`. Of ends with the best score it has the
+        one that is least in a, then in b. From that end the path goes back from cell to cell: by a pair of letters
+        if that gives the score, else by a letter of a against a gap, else by a letter of b. A gap ends as soon as that
+        gives the score. The path of a local alignment ends at the first cell with score 0.
+
+    Raises
+    ------
+    InvalidInput
+        A letter is outside the alphabet, a sequence is empty, a penalty is negative, a matrix is not square, the band
+        reaches no end, or the numbers of sequences differ.
+    DeviceLimit
+        An alignment does not fit in the device's memory.
+
+    Notes
+    -----
+    Scores are exact: they are computed in 16 bits where all sums fit, and again in 32 bits where a local score did not.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> found = clgeom.align("ACGTTCA", "ACTTCAG")
+    >>> found.score, found.cigar
+    (-2, '2=1D4=1I')
+    >>> print(clgeom.align("HEAGAWGHEE", "PAWHEAE", matrix="BLOSUM62", mode="local"))
+    HEA
+    |||
+    HEA
+    >>> clgeom.align(["ACGT", "AACC"], "ACGA", path=False).scores.tolist()
+    [3, -7]
+    """
+    one_of(mode, MODES, "mode", caller="align")
+    one_of(strand, STRANDS, "strand", caller="align")
+    path = boolean(path, "path", caller="align")
+    scoring = as_scoring(match, mismatch, matrix, gap_open, gap_extend)
+    if strand != "forward" and not scoring.has_complements:
+        raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
+    if band is not None:
+        band = integer(band, "band", caller="align", least=0, most=1 << 29)
+    rules = Rules(scoring, mode == "local", _free(free_ends, mode), band)
+    first, second = as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b")
+    count = len(second) if first.single else len(first)
+    if not first.single and not second.single and len(first) != len(second):
+        raise InvalidInput(
+            f"The 'a' and 'b' parameters of align must have as many sequences as each other, or one of them a single "
+            f"sequence. Got {len(first):,} and {len(second):,} instead."
+        )
+    indices = [np.zeros(count, np.int64) if one.single else np.arange(count) for one in (first, second)]
+    lengths = [one.lengths[index] for one, index in zip((first, second), indices)]
+    _check_sizes(rules, mode, *lengths, single=first.single and second.single)
+    session = as_session(device)
+    call = _Call(session, rules, mode, strand, path, (first, second), indices, lengths)
+    with recording(profile) as phases:
+        parts = [call.part(part) for part in each(session, call.parts())]
+    fields = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else _nothing()
+    offsets = np.concatenate([[0], np.cumsum(fields.pop("counts"))])
+    if not path:
+        offsets = fields["operations"] = None
+    batch = AlignmentBatch(
+        **fields, offsets=offsets, a=first, b=second, scoring=scoring, mode=mode, phases=tuple(phases)
+    )
+    return batch[0] if first.single and second.single else batch
+
+
+def _nothing():
+    """The fields of no pairs."""
+    whole = ("scores", "a_starts", "a_ends", "b_starts", "b_ends", "counts")
+    fields = {name: np.empty(0, np.int64) for name in whole}
+    return fields | {"strands": np.empty(0, np.int8), "operations": np.empty(0, np.uint8)}
+
+
+def _free(free_ends, mode) -> int:
+    """The bits of ends that are free."""
+    if mode != "semiglobal":
+        if free_ends is not None:
+            raise wrong("free_ends", "align", "left out unless mode is 'semiglobal'", short(free_ends))
+        return 0
+    if free_ends is None:
+        return sum(FREE_ENDS.values())
+    if isinstance(free_ends, str) or not np.iterable(free_ends):
+        raise wrong("free_ends", "align", f"several of {', '.join(map(repr, FREE_ENDS))}", short(free_ends))
+    bits = 0
+    for end in free_ends:
+        bits |= FREE_ENDS[one_of(end, tuple(FREE_ENDS), "free_ends", caller="align")]
+    return bits
+
+
+def _check_sizes(rules, mode, n, m, *, single):
+    """Refuse scores beyond int32, and bands that no alignment can end in."""
+    scoring = rules.scoring
+    largest = max(scoring.greatest, -scoring.least, 1) + scoring.gap_extend
+    sums = (n + m) * largest + 4 * (scoring.gap_open + scoring.gap_extend)
+    if len(sums) and sums.max() > MOST_SUM:
+        raise InvalidInput(
+            f"The scores of align must stay within {MOST_SUM:,}. With these scores and penalties, sequences may have "
+            f"{MOST_SUM // largest:,} letters together; got {int((n + m).max()):,}."
+        )
+    if rules.band is None or rules.local:
+        return
+    reached = np.abs(n - m) <= rules.band
+    if rules.free & A_END:
+        reached |= m - n <= rules.band
+    if rules.free & B_END:
+        reached |= n - m <= rules.band
+    if not reached.all():
+        index = int(np.argmin(reached))
+        where = "" if single else f" of pair {index}"
+        raise InvalidInput(
+            f"The 'band' parameter of align must reach the end of the table: at least "
+            f"{abs(int(n[index] - m[index])):,} for sequences{where} with {n[index]:,} and {m[index]:,} letters. "
+            f"Got {rules.band:,} instead."
+        )
+
+
+class _Call:
+    """A call of `align`: its checked arguments, and its parts, each small enough for one allocation and one second."""
+
+    def __init__(self, session, rules, mode, strand, path, sequences, indices, lengths):
+        self.session, self.rules, self.mode, self.strand, self.path = session, rules, mode, strand, path
+        self.sequences, self.indices, (self.n, self.m) = sequences, indices, lengths
+
+    def parts(self):
+        """Slices of the pairs."""
+        count, profile = len(self.n), self.session.profile
+        most = min(profile.max_alloc_bytes, 1 << 30)
+        sums = np.stack([np.cumsum(self.n + self.m), np.cumsum(self.n * self.m), np.arange(1, count + 1) * 64])
+        limits, begin, parts = np.array([most, PART_CELLS, most]), 0, []
+        while begin < count:
+            before = sums[:, begin - 1] if begin else np.zeros(3, np.int64)
+            ends = [
+                int(np.searchsorted(row, start + limit, "right")) for row, start, limit in zip(sums, before, limits)
+            ]
+            end = max(min(ends), begin + 1)
+            parts.append(slice(begin, end))
+            begin = end
+        return parts
+
+    def part(self, part) -> dict:
+        """The results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
+        (a_letters, a_begin), (b_letters, b_begin) = (self._letters(k, part) for k in (0, 1))
+        n, m = self.n[part], self.m[part]
+        job = Job(self.session, a_letters, b_letters, self.rules)
+        side = job.tile_side(n, m, self.path)
+        strands = {"forward": (1,), "reverse": (-1,), "both": (1, -1)}[self.strand]
+        pairs = [Pairs(a_begin, n, b_begin if k > 0 else b_begin + m - 1, np.full(len(n), k), m) for k in strands]
+        ends = walks = None
+        if len(strands) == 2 or not self.path or (self.mode != "global" and not side):
+            found = [job.in_tiles(one, side)[0] if side else job.ends(one) for one in pairs]
+            ends, best = found[0], pairs[0]
+            for one, other in zip(found[1:], pairs[1:]):
+                better = one[:, 0] > ends[:, 0]
+                ends = np.where(better[:, None], one, ends)
+                best = Pairs(*(np.where(better, x, y) for x, y in zip(vars(other).values(), vars(best).values())))
+            pairs = [best]
+        pairs = pairs[0]
+        operations = np.empty(0, np.uint8)
+        if self.path:
+            regions = np.cumsum(n + m)
+            buffer = allocate(self.session, int(regions[-1]))
+            if side:
+                ends, walks = job.in_tiles(pairs, side, (regions, buffer))
+            else:
+                if ends is None:
+                    ends = np.stack([np.zeros_like(n), n, m], axis=1)
+                    ends[:, 0], walks = job.paths(pairs, ends, regions, buffer)
+                else:
+                    walks = job.paths(pairs, ends, regions, buffer)[1]
+            operations = _compacted(read(self.session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
+        if job.met_unknown_letters():
+            self._refuse(part)
+        return self._fields(pairs, ends, walks) | {"operations": operations}
+
+    def _letters(self, k, part):
+        """The letters of a range of pairs, and where each sequence begins among them."""
+        sequences, index = self.sequences[k], self.indices[k][part]
+        offsets = sequences.offsets
+        low, high = int(offsets[index[0]]), int(offsets[index[-1] + 1])
+        return sequences.letters[low:high], offsets[index] - low
+
+    def _fields(self, pairs, ends, walks):
+        """Results as arrays; starts that are not known are -1."""
+        scores, a_ends, columns = ends.T
+        reverse, unknown = pairs.b_step < 0, np.full(len(pairs), 0 if self.mode == "global" else -1)
+        a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
+        opposite = np.where(begins < 0, begins, pairs.m - begins)
+        return {
+            "scores": scores,
+            "a_starts": a_starts,
+            "a_ends": a_ends,
+            "b_starts": np.where(reverse, pairs.m - columns, begins),
+            "b_ends": np.where(reverse, opposite, columns),
+            "strands": pairs.b_step.astype(np.int8),
+            "counts": np.zeros(len(pairs), np.int64) if walks is None else walks[:, 3],
+        }
+
+    def _refuse(self, part):
+        """Raise the error that names the first letter outside the alphabet."""
+        scoring = self.rules.scoring
+        first, second, complement = scoring.codes()
+        alphabet = scoring.alphabet
+        refuse_letters(self.sequences[0], first, UNKNOWN, alphabet, "a")
+        refuse_letters(self.sequences[1], second, UNKNOWN, alphabet, "b")
+        if self.strand != "forward":
+            refuse_letters(self.sequences[1], complement, UNKNOWN, alphabet, "b", reverse=True)
+        raise AssertionError("the device met a letter outside the alphabet that the host does not find")
+
+
+def _compacted(operations, room, counts):
+    """The operations of all pairs, which are at the end of each pair's room."""
+    is_operation = np.repeat(np.tile([False, True], len(room)), np.stack([room - counts, counts], axis=1).ravel())
+    return operations[is_operation]

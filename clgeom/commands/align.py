@@ -1,0 +1,118 @@
+"""The command ``clgeom align``: the sequences of two FASTA files, aligned in pairs."""
+
+from __future__ import annotations
+
+import click
+
+from clgeom.commands import terminal
+
+COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", "identities", "columns", "cigar")
+FORMATS = (".tsv", ".txt")
+#: Most pairs that the terminal shows.
+SHOWN = 10
+OUTPUT_HELP = "Write the result: .tsv with a line for each pair, or .txt with all alignments in full."
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@terminal.with_default("--mode", "global", "What is aligned.", type=click.Choice(("global", "local", "semiglobal")))
+@click.option("--match", type=int, help="Score of equal letters.  [default: 2]")
+@click.option("--mismatch", type=int, help="Score of different letters.  [default: -3]")
+@click.option("--matrix", metavar="NAME", help="Instead of both: BLOSUM62, PAM250, NUC.4.4 ...")
+@click.option("--gap-open", type=int, metavar="N", help="A gap of k letters costs N + k * M.  [default: 5]")
+@click.option("--gap-extend", type=int, metavar="M", help="See --gap-open.  [default: 2]")
+@click.option(
+    "--free",
+    "free_ends",
+    multiple=True,
+    type=click.Choice(("a_begin", "a_end", "b_begin", "b_end")),
+    help="An end that is free in mode semiglobal; may be repeated.  [default: all]",
+)
+@terminal.with_default(
+    "--strand", "forward", "Of the second sequence.", type=click.Choice(("forward", "reverse", "both"))
+)
+@click.option("--band", type=int, metavar="N", help="Most letters that one sequence may be ahead of the other.")
+@click.option("--score", "only", is_flag=True, help="Compute only scores and ends, which is quicker.")
+@click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP)
+@terminal.device_option
+@terminal.json_option
+@terminal.named_options(a="first file", b="second file")
+def align(first, second, only, output, free_ends, device, as_json, **options):
+    """Align the sequences of two FASTA files in pairs.
+
+    The first of one with the first of the other, and so on; the sequence of a file that has only one with all of the
+    other. Case does not matter, and U is T. Files may be compressed by gzip; - reads standard input.
+    """
+    from clgeom.alignment.align import align as solve
+    from clgeom.errors import InvalidInput
+    from clgeom.io.atomic import check_outputs
+    from clgeom.io.fasta import read_fasta
+    from clgeom.runtime.device import as_session
+
+    check_outputs((first, second), (output, FORMATS))
+    if only and output and output.lower().endswith(".txt"):
+        raise InvalidInput("The option --score leaves no alignments for a .txt file; write a .tsv file.")
+    records = [read_fasta(path) for path in (first, second)]
+    counts = [len(found) for found in records]
+    if 1 not in counts and counts[0] != counts[1]:
+        raise InvalidInput(
+            f"The files must have as many sequences as each other, or one of them a single one. "
+            f"'{first}' has {counts[0]:,} and '{second}' {counts[1]:,}."
+        )
+    given = [found[0].sequence if len(found) == 1 else [one.sequence for one in found] for found in records]
+    session = as_session(device)
+    options["free_ends"] = free_ends or None
+    if isinstance(given[0], bytes) and isinstance(given[1], bytes):
+        given = [[sequence] for sequence in given]
+    batch, work = terminal.worked(solve, *given, path=not only, device=session, **options)
+    names = [[one.name for one in found] * (len(batch) if len(found) == 1 else 1) for found in records]
+    if output:
+        _write(output, batch, *names)
+    if as_json:
+        rows = [dict(zip(COLUMNS, row)) for row in _rows(batch, *names)]
+        terminal.print_json({"alignments": rows, "device": session.profile.name, **work.facts()})
+        return
+    terminal.print_facts(
+        ("pairs", f"{len(batch):,}"),
+        ("device", terminal.device_words(session)),
+        ("time", work.words()),
+        *((("wrote", output),) if output else ()),
+    )
+    if not output:
+        for text in _texts(batch[:SHOWN], *names):
+            click.echo("\n" + text, nl=False)
+        if len(batch) > SHOWN:
+            click.echo(f"\n{len(batch) - SHOWN:,} more; -o writes all.")
+
+
+def _rows(batch, first, second):
+    """Yield the values of a line for each pair; None for what is not known without a path."""
+    for one, a, b in zip(batch, first, second):
+        ends = (None if end < 0 else end for end in (one.a_start, one.a_end, one.b_start, one.b_end))
+        path = (None,) * 3 if one.operations is None else (one.identities, one.columns, one.cigar)
+        yield a, b, one.score, *ends, one.strand, *path
+
+
+def _texts(batch, first, second):
+    """Yield each alignment as text: its names and facts, and the two sequences one above the other."""
+    for one, a, b in zip(batch, first, second):
+        facts = (
+            f"score {one.score:,}, {a} {one.a_start}:{one.a_end}, {b} {one.b_start}:{one.b_end}, strand {one.strand}"
+        )
+        if one.operations is None:
+            yield facts.replace("-1:", "?:").replace(":-1", ":?") + "\n"
+        else:
+            yield f"{facts}, {one.identities:,} of {one.columns:,} equal\n{one}\n"
+
+
+def _write(output, batch, first, second):
+    from clgeom.io.atomic import replacing
+
+    with replacing(output) as file:
+        if output.lower().endswith(".txt"):
+            file.write("\n".join(_texts(batch, first, second)).encode())
+            return
+        file.write(("\t".join(COLUMNS) + "\n").encode())
+        for row in _rows(batch, first, second):
+            file.write(("\t".join("" if value is None else str(value) for value in row) + "\n").encode())

@@ -1,0 +1,241 @@
+"""Scores, ends and paths of clgeom.align against a plain reference."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.alignment import align as reference
+
+import clgeom
+from clgeom.alignment import job
+from clgeom.alignment.result import cigar_of
+
+ENDS = ("a_begin", "a_end", "b_begin", "b_end")
+BLOSUM = clgeom.SubstitutionMatrix.named("BLOSUM62")
+NUCLEOTIDES = clgeom.SubstitutionMatrix.named("NUC.4.4")
+COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+
+#: Names of options of align for the cases below: a few, since each set is a kernel of its own.
+CASES = {
+    "global": {},
+    "local": {"mode": "local", "matrix": BLOSUM},
+    "one end free": {"mode": "semiglobal", "free_ends": ("a_end",)},
+    "three ends free": {"mode": "semiglobal", "free_ends": ENDS[1:]},
+    "all ends free": {"mode": "semiglobal", "matrix": NUCLEOTIDES, "gap_open": 3, "gap_extend": 0},
+    "linear": {"match": 1, "mismatch": -1, "gap_open": 0, "gap_extend": 1},
+    "free gaps": {"match": 1, "mismatch": 0, "gap_open": 0, "gap_extend": 0},
+    "32 bits": {"match": 4_000, "mismatch": -3_000, "gap_open": 2_000, "gap_extend": 100, "mode": "local"},
+}
+
+
+def random_pairs(rng, count, most, letters="ACGT"):
+    """Pairs of which half are related."""
+    a, b = [], []
+    for _ in range(count):
+        first = rng.choice(list(letters), rng.integers(1, most + 1))
+        second = rng.choice(list(letters), rng.integers(1, most + 1))
+        if rng.random() < 0.5:
+            second = first[rng.random(len(first)) > 0.15]
+            second = np.where(rng.random(len(second)) < 0.1, rng.choice(list(letters)), second)
+        a.append("".join(first))
+        b.append("".join(second) or letters[0])
+    return a, b
+
+
+def reference_of(a, b, *, mode="global", matrix=None, match=2, mismatch=-3, gap_open=None, gap_extend=None, band=None,
+                 free_ends=None):  # fmt: skip
+    usual = {None: (5, 2), BLOSUM: (11, 1)}.get(matrix, (10, 1))
+    free = () if mode != "semiglobal" else ENDS if free_ends is None else free_ends
+    return reference(
+        a,
+        b,
+        (lambda x, y: match if x == y else mismatch) if matrix is None else matrix.score,
+        gap_open=usual[0] if gap_open is None else gap_open,
+        gap_extend=usual[1] if gap_extend is None else gap_extend,
+        local=mode == "local",
+        free=free,
+        band=band,
+    )
+
+
+def check(a, b, session, **options):
+    """Compare all results of two lists with the reference, with and without the path."""
+    batch = clgeom.align(a, b, device=session, **options)
+    ends = clgeom.align(a, b, device=session, path=False, **options)
+    for i, (x, y) in enumerate(zip(a, b)):
+        score, (a_start, a_end), (b_start, b_end), operations = reference_of(x, y, **options)
+        found = batch[i]
+        assert (found.score, found.a_start, found.a_end, found.b_start, found.b_end) == (
+            score,
+            a_start,
+            a_end,
+            b_start,
+            b_end,
+        ), (x, y, options)
+        assert "".join("=XDI"[k] for k in found.operations) == operations, (x, y, options)
+        assert (ends.scores[i], ends.a_ends[i], ends.b_ends[i]) == (score, a_end, b_end), (x, y, options)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_align_random_pairs(session, case):
+    rng = np.random.default_rng(list(CASES).index(case))
+    letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
+    check(*random_pairs(rng, 120, 30, letters), session, **CASES[case])
+
+
+@pytest.mark.settings("as_gpu", "small_allocations")
+@pytest.mark.parametrize("case", ("global", "local", "all ends free"))
+def test_align_in_all_shapes(any_session, case):
+    letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
+    check(*random_pairs(np.random.default_rng(5), 150, 24, letters), any_session, **CASES[case])
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("case", ("local", "three ends free"))
+def test_align_in_tiles(any_session, case, monkeypatch):
+    """Long pairs, by tiles that are small enough for the reference."""
+    monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
+    letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
+    check(*random_pairs(np.random.default_rng(6), 40, 70, letters), any_session, **CASES[case])
+
+
+@pytest.mark.parametrize("mode", ("global", "local", "semiglobal"))
+def test_align_band(session, mode):
+    a, b = random_pairs(np.random.default_rng(7), 60, 20)
+    band = max(abs(len(x) - len(y)) for x, y in zip(a, b))
+    check(a, b, session, mode=mode, band=band)
+    near = [(x, y) for x, y in zip(a, b) if abs(len(x) - len(y)) <= 2]
+    check(*zip(*near), session, mode=mode, band=2)
+    assert clgeom.align("AC", "AC", band=0, device=session).cigar == "2="
+
+
+@given(st.lists(st.tuples(st.text("ACGT", min_size=1, max_size=12), st.text("ACGT", min_size=1, max_size=12))),
+       st.sampled_from(("global", "local", "semiglobal")), st.integers(0, 4), st.integers(0, 2))  # fmt: skip
+def test_align_any_pairs(pairs, mode, gap_open, gap_extend):
+    a, b = [x for x, _ in pairs], [y for _, y in pairs]
+    check(a, b, None, mode=mode, match=1, mismatch=-1, gap_open=gap_open, gap_extend=gap_extend)
+
+
+def test_align_long_pair_in_tiles(session):
+    """The path of a pair of several real tiles has the score, and shorter penalties never score less."""
+    rng = np.random.default_rng(8)
+    a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 3_000)
+    b = np.delete(a, rng.integers(0, 3_000, 40))
+    b[rng.integers(0, len(b), 200)] = ord("A")
+    for mode in ("global", "local"):
+        found = clgeom.align(a, b, mode=mode, device=session)
+        assert score_of(found) == found.score == clgeom.align(a, b, mode=mode, path=False, device=session).score
+    back = clgeom.align(a[::-1].copy(), b[::-1].copy(), path=False, device=session)
+    assert back.score == clgeom.align(a, b, path=False, device=session).score
+
+
+def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
+    """The score of a path by its operations."""
+    path = found.operations
+    begins = np.concatenate([[True], path[1:] != path[:-1]]) & (path >= 2)
+    counts = np.bincount(path, minlength=4)
+    return counts[0] * match + counts[1] * mismatch - gap_open * begins.sum() - gap_extend * counts[2:].sum()
+
+
+def test_align_saturated_scores_again(session):
+    """A local score beyond 16 bits, of one tile and of several, is exact."""
+    for n in (600, 2_500):
+        text = "ACGT" * (n // 4)
+        for path in (True, False):
+            found = clgeom.align([text, text[:8]], [text, text[:8]], mode="local", match=100, path=path, device=session)
+            assert found.scores.tolist() == [100 * n, 800]
+
+
+def test_align_scores_just_within_16_bits(session):
+    """Penalties and matches for which the sums are next to the bounds of 16 bits."""
+    for match, gap in ((1_000, 0), (2, 110)):
+        a, b = random_pairs(np.random.default_rng(9), 40, 32)
+        check(a, b, session, match=match, mismatch=-1, gap_open=gap, gap_extend=gap)
+
+
+def test_align_strands(session):
+    rng = np.random.default_rng(10)
+    a, b = random_pairs(rng, 40, 25, "ACGTN")
+    turned = [y[::-1].translate(COMPLEMENT) for y in b]
+    for mode in ("local", "semiglobal"):
+        forward, reverse = (clgeom.align(a, side, mode=mode, device=session) for side in (b, turned))
+        asked = clgeom.align(a, b, mode=mode, strand="reverse", device=session)
+        both = clgeom.align(a, b, mode=mode, strand="both", device=session)
+        scores = clgeom.align(a, b, mode=mode, strand="both", path=False, device=session)
+        for i, y in enumerate(b):
+            assert asked[i].aligned == reverse[i].aligned and asked[i].score == reverse[i].score
+            assert (asked[i].b_start, asked[i].b_end) == (len(y) - reverse[i].b_end, len(y) - reverse[i].b_start)
+            best = forward[i] if forward[i].score >= reverse[i].score else asked[i]
+            assert (both[i].score, both[i].aligned, both[i].strand) == (best.score, best.aligned, best.strand)
+            assert scores[i].score == best.score and scores[i].strand == best.strand
+            ends = (scores[i].a_end, scores[i].b_end if best.strand == "+" else scores[i].b_start)
+            assert ends == (best.a_end, best.b_end if best.strand == "+" else best.b_start)
+
+
+def test_align_takes_all_forms(session):
+    texts, others = ["ACGT", "AAC", "G"], ["ACT", "AC", "GG"]
+    expected = [reference_of(x, y)[0] for x, y in zip(texts, others)]
+    joined, offsets = "".join(texts), [0, 4, 7, 8]
+    forms = (
+        texts,
+        tuple(texts),
+        [text.encode() for text in texts],
+        [np.frombuffer(text.encode(), np.uint8) for text in texts],
+        np.array(texts),
+        np.array(texts, "S"),
+        np.array(texts, object),
+        [text.lower() for text in texts],
+        [text.replace("T", "U") for text in texts],
+    )
+    for form in forms:
+        assert clgeom.align(form, others, device=session).scores.tolist() == expected
+    for letters in (joined, joined.encode(), np.frombuffer(joined.encode(), np.uint8), np.array(list(joined))):
+        found = clgeom.align(letters, others, a_offsets=offsets, device=session)
+        assert found.scores.tolist() == expected
+    one = clgeom.align("ACGT", others, device=session)
+    assert one.scores.tolist() == [reference_of("ACGT", y)[0] for y in others]
+    assert clgeom.align(others, np.frombuffer(b"ACGT", np.uint8), device=session).scores.tolist() == [
+        reference_of(y, "ACGT")[0] for y in others
+    ]
+    assert len(clgeom.align([], [], device=session)) == 0 and clgeom.align([], "A", device=session).cigars == []
+
+
+def test_align_columns_of_frames(session):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": ["ACGT", "AC"], "b": ["ACG", "AC"]})
+    assert clgeom.align(frame.a, frame.b, device=session).cigars == ["3=1D", "2="]
+
+
+def test_align_equal_letters(session):
+    """U is T and case is ignored in a column of equal letters, too; an ambiguous letter is equal to itself alone."""
+    assert clgeom.align("acgu", "ACGT", device=session).cigar == "4="
+    assert clgeom.align("ACGNR", "ACGAN", matrix="nuc.4.4", device=session).cigar == "3=2X"
+
+
+def test_alignment_as_text_and_picture(session):
+    found = clgeom.align("ACGTTCA" * 20, "ACTTCAG" * 20, device=session)
+    first, second = found.aligned
+    assert first.replace("-", "") == "ACGTTCA" * 20 and second.replace("-", "") == "ACTTCAG" * 20
+    assert found.identities + found.mismatches + found.gaps == found.columns == len(found.middle)
+    lines = str(found).split("\n")
+    assert lines[0] == first[:80] and lines[2] == second[:80] and lines[4] == first[80:160]
+    assert "<pre>" in found._repr_html_() and "of 1" in found._repr_html_()
+    assert found.cigar_m == cigar_of(np.array([ord("MMDI"[k]) for k in found.operations], np.uint8))
+    pytest.importorskip("matplotlib").use("Agg")
+    (line,) = found.plot().get_lines()[:1]
+    assert line.get_xdata()[-1] == 140 and line.get_ydata()[-1] == 140
+
+
+def test_results_pickle(session):
+    batch = clgeom.align(["ACGT", "AC"], "ACG", device=session)
+    again = pickle.loads(pickle.dumps(batch))
+    assert again.cigars == batch.cigars and str(again[1]) == str(batch[1])
+    assert repr(pickle.loads(pickle.dumps(batch[0]))) == repr(batch[0])
+    assert "AlignmentBatch" in batch._repr_html_() and batch.columns.tolist() == [4, 3]
+    assert batch.identities.tolist() == [one.identities for one in batch] and [len(batch[:1]), batch[-1].score] == [
+        1,
+        -3,
+    ]
+    assert batch.gaps.tolist() == [one.gaps for one in batch]

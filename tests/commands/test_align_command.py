@@ -1,0 +1,63 @@
+"""The command ``clgeom align``: what it prints and writes, and one line for every mistake."""
+
+import json
+
+import pytest
+from command_line import done, here, refused
+
+__all__ = ["here"]
+
+
+@pytest.fixture
+def files(here):
+    (here / "a.fa").write_text(">r1 first\nACGTTCAGG\n>r2\nggttcca\n")
+    (here / "b.fa").write_text(">q1\nACTTCAGG\n>q2\nTGGAACC\n")
+    (here / "one.fa").write_text(">only\nACGU\n")
+    (here / "three.fa").write_text(">x\nA\n>y\nC\n>z\nG\n")
+
+
+def test_align_prints_three_lines(files):
+    text = done("align", "a.fa", "b.fa")
+    assert "score 9, r1 0:9, q1 0:8, strand +, 8 of 9 equal\nACGTTCAGG\n|| ||||||\nAC-TTCAGG\n" in text
+    assert "score 6, only 0:4, only 0:4" not in text
+    assert "8 of 9 equal" not in done("align", "a.fa", "b.fa", "--score")
+
+
+def test_align_one_with_all(files):
+    found = json.loads(done("align", "three.fa", "one.fa", "--mode", "local", "--json"))["alignments"]
+    assert [(one["a"], one["b"], one["score"], one["cigar"]) for one in found] == [
+        ("x", "only", 2, "1="),
+        ("y", "only", 2, "1="),
+        ("z", "only", 2, "1="),
+    ]
+    assert json.loads(done("align", "one.fa", "one.fa", "--json"))["alignments"][0]["cigar"] == "4="
+
+
+def test_align_writes(files):
+    done("align", "a.fa", "b.fa", "--mode", "local", "--strand", "both", "-o", "out.tsv")
+    header, *lines = open("out.tsv").read().splitlines()
+    assert header.split("\t")[:3] == ["a", "b", "score"]
+    assert lines == ["r1\tq1\t12\t3\t9\t2\t8\t+\t6\t6\t6=", "r2\tq2\t14\t0\t7\t0\t7\t-\t7\t7\t7="]
+    done("align", "a.fa", "b.fa", "--mode", "local", "--score", "-o", "out.tsv")
+    assert open("out.tsv").read().splitlines()[1] == "r1\tq1\t12\t\t9\t\t8\t+\t\t\t"
+    done("align", "a.fa", "b.fa", "--mode", "semiglobal", "--free", "a_end", "-o", "out.txt")
+    assert "\n|| ||||||\n" in open("out.txt").read()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("a.fa", "three.fa"), "as many sequences as each other.*'a.fa' has 2 and 'three.fa' 3"),
+        (("a.fa", "b.fa", "--matrix", "BLOSUM61"), "option --matrix must be one of BLOSUM45"),
+        (("a.fa", "b.fa", "--gap-open", "-1"), "option --gap-open is a penalty"),
+        (("a.fa", "b.fa", "--band", "0"), "option --band must reach the end of the table: at least 1"),
+        (("a.fa", "b.fa", "--free", "a_end"), "option --free must be left out"),
+        (("a.fa", "b.fa", "-o", "out.csv"), "must end in one of .tsv, .txt"),
+        (("a.fa", "b.fa", "--score", "-o", "out.txt"), "leaves no alignments"),
+        (("one.fa", "one.fa", "--matrix", "BLOSUM62"), "first file must be letters of the alphabet.*Got 'U'"),
+    ],
+)
+def test_align_refuses(files, options, message):
+    import re
+
+    assert re.search(message, refused("align", *options))
