@@ -121,6 +121,8 @@ def test_weights_that_are_refused(session):
         for arrays in ((there, there), (there, [1, 2, 3]), ([1, 2, 3], there)):
             with pytest.raises(InvalidInput, match=f"'weights' .* of {name} must be None for arrays on the device"):
                 function(arrays[0], weights=arrays[1], device=session)
+    with pytest.raises(InvalidInput, match="'bins' .* must be a number or edges for values with weights. Got 'auto'"):
+        histogram([1, 2, 3], "auto", weights=[1, 2, 3], device=session)
     if np.dtype(np.longdouble).itemsize > 8:
         with pytest.raises(InvalidInput, match="'weights' .* of bincount must be of a type that float64 holds. Got"):
             bincount([1], weights=np.ones(1, np.longdouble), device=session)
