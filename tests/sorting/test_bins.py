@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
 
-from clgeom import bincount, histogram
+from clgeom import bincount, histogram, unique
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sorting import bins
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
@@ -109,6 +109,14 @@ def test_weights_are_summed_as_by_numpy(session, kind):
         for one, theirs in zip(ours, np.histogram(values, **options, weights=plain)):
             assert one.dtype == theirs.dtype
             np.testing.assert_array_equal(bits_of(one), bits_of(theirs))
+
+
+def test_masks_of_other_bytes_than_one(session):
+    mask = np.tile(np.array([255, 1, 0, 255, 2], np.uint8), 500).view(bool)
+    assert bincount(mask, device=session).tolist() == np.bincount(mask).tolist() == [500, 2000]
+    assert histogram(mask, 2, device=session)[0].tolist() == [500, 2000]
+    values, counts = unique(mask, return_counts=True, device=session)
+    assert values.tolist() == [False, True] and counts.tolist() == [500, 2000]
 
 
 def test_weights_that_are_refused(session):
