@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
@@ -93,6 +94,7 @@ PAGES = {
     "wagener-h200": ("Wagener's merges alone on a GPU", MERGES, None),
     "sort-pocl": ("Radix sort on a CPU", "Milliseconds of whole calls.", None),
     "sort-h200": ("Radix sort on a GPU", SORTS, None),
+    "family-pocl": ("Distinct values, first keys, search and counts on a CPU", "Milliseconds.", None),
     "link-h200": ("Copies between a host and a GPU", LINK, None),
     "start-pocl": ("The first call of a process, on a CPU", START, None),
     "shellsort-pocl": ("Shellsort on a CPU", SERIAL, None),
@@ -214,8 +216,9 @@ ROOFS = {
 
 def moved_in(row):
     """Bytes that the plain read, or the plain copy, of a row's input moves."""
-    itemsize = int(row.get("dtype", row.get("type"))[-2:]) // 8
-    return 2 * itemsize * row["n"]  # two coordinates are read; a key is read and written
+    return (
+        2 * np.dtype(row.get("dtype", row.get("type"))).itemsize * row["n"]
+    )  # two coordinates are read; a key is read and written
 
 
 def roofline(name, rows):

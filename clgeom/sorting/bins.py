@@ -131,8 +131,8 @@ def histogram(
     values : array_like or pyopencl.array.Array
         Numbers of a type that `sort` takes, of any shape.
     bins : int, str, or array_like of ascending edges
-        As in ``numpy.histogram``; names of rules such as "auto" for values on the host. Each bin has its lower edge,
-        and the last one its upper edge, too.
+        As in ``numpy.histogram``; names of rules such as "auto" for values on the host without weights. Each bin has
+        its lower edge, and the last one its upper edge, too.
     range : (float, float), optional
         The lower end of the first bin and the upper end of the last one; by default the least and the greatest value.
     weights : array_like of numbers, of the values' shape, optional
@@ -182,7 +182,9 @@ def histogram(
     edges = _edges(session, keys, bins, range)
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
-        bins = bins if is_integer(bins) or isinstance(bins, str) else edges
+        if isinstance(bins, str):
+            raise wrong("bins", caller, "a number or edges for values with weights", repr(bins))
+        bins = bins if is_integer(bins) else edges
         return np.histogram(keys, bins, range, weights=weights.ravel(), density=density)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     first, last = _thresholds(order, edges)

@@ -25,6 +25,8 @@ def flat_keys(keys, device, *, caller: str, name: str = "keys"):
     """(keys in one dimension, the shape they came in, session)."""
     keys = array_of_keys(keys, caller=caller, name=name)
     session, shape = session_of(keys, device), keys.shape
+    if keys.dtype.kind == "b" and not is_device_array(keys):
+        keys = keys.view(np.uint8) != 0  # a mask of other bytes, such as 255, that was viewed as bool
     return flat(session, keys, caller=caller, name=name), shape, session
 
 

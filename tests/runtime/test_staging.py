@@ -301,7 +301,10 @@ def interrupting(monkeypatch, at):
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="the interrupt is sent by pthread_kill")
 @pytest.mark.parametrize("way", ("in", "out", "beside"))
-def test_an_interrupt_ends_a_copy(gpu, monkeypatch, way):
+def test_an_interrupt_ends_a_copy(gpu, monkeypatch, way, request):
+    # a shell starts what runs in the background with interrupts ignored
+    request.addfinalizer(functools.partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     values = np.random.default_rng(6).random(1000 * SLOT // 8)
     buffer = launch.allocate(gpu, values.nbytes)
     launch.read(gpu, buffer, values.dtype, values.size)

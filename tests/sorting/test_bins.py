@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
 
-from clgeom import bincount, histogram
+from clgeom import bincount, histogram, unique
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.sorting import bins
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
@@ -111,6 +111,14 @@ def test_weights_are_summed_as_by_numpy(session, kind):
             np.testing.assert_array_equal(bits_of(one), bits_of(theirs))
 
 
+def test_masks_of_other_bytes_than_one(session):
+    mask = np.tile(np.array([255, 1, 0, 255, 2], np.uint8), 500).view(bool)
+    assert bincount(mask, device=session).tolist() == np.bincount(mask).tolist() == [500, 2000]
+    assert histogram(mask, 2, device=session)[0].tolist() == [500, 2000]
+    values, counts = unique(mask, return_counts=True, device=session)
+    assert values.tolist() == [False, True] and counts.tolist() == [500, 2000]
+
+
 def test_weights_that_are_refused(session):
     there = device_array(session, np.arange(3))
     for function in (bincount, histogram):
@@ -121,6 +129,8 @@ def test_weights_that_are_refused(session):
         for arrays in ((there, there), (there, [1, 2, 3]), ([1, 2, 3], there)):
             with pytest.raises(InvalidInput, match=f"'weights' .* of {name} must be None for arrays on the device"):
                 function(arrays[0], weights=arrays[1], device=session)
+    with pytest.raises(InvalidInput, match="'bins' .* must be a number or edges for values with weights. Got 'auto'"):
+        histogram([1, 2, 3], "auto", weights=[1, 2, 3], device=session)
     if np.dtype(np.longdouble).itemsize > 8:
         with pytest.raises(InvalidInput, match="'weights' .* of bincount must be of a type that float64 holds. Got"):
             bincount([1], weights=np.ones(1, np.longdouble), device=session)
