@@ -60,3 +60,44 @@ def _batches(session):
     same(batch.corners, [_values(x, y)[1] for x, y in zip(a, b)], "distances")
     same([batch.decisions_of(k)[1:, 1:].max(initial=0) <= 3 for k in range(50)], [True] * 50, "choices")
     return "50 tables of up to 90 x 90 cells"
+
+
+@checks("dp/paths: tile_sweep fill_stage", "dp/batch: batch_fill", "dp/table: reduce_cells")
+def _cells(session):
+    """Cells with two fields, also in a band; narrow ones beyond their type."""
+    from clgeom.dp import equation, fill, fill_batch, maximum, where
+    from clgeom.errors import IntegerOverflow
+
+    @equation(pattern="NOSE", dtype={"M": "int16", "X": "int32"})
+    def both(M, i, j):
+        first = (i == 0) | (j == 0)
+        one = where(first, i - j, (M.M[i - 1, j - 1] + M.X[i, j - 1]) % 1009)
+        return {"M": one, "X": where(first, j, M.X[i - 1, j] + M.M[i, j - 1] % 3)}
+
+    @equation(pattern="NOSE", dtype="int8")
+    def steps(M, i, j):
+        return where((i == 0) | (j == 0), i + j, maximum(M[i - 1, j], M[i, j - 1]) + 1)
+
+    n, m = 90, 70
+    for band in ((1 - n, m - 1), (-25, 9)):  # the first holds all cells
+        expected = np.full((n, m), 5, both.dtype)
+        one, other = expected["M"], expected["X"]
+        for i in range(n):
+            for j in range(max(i + band[0], 0), min(i + band[1] + 1, m)):
+                first = i == 0 or j == 0
+                one[i, j] = i - j if first else (one[i - 1, j - 1] + other[i, j - 1]) % 1009
+                other[i, j] = j if first else other[i - 1, j] + one[i, j - 1] % 3
+        held = {"band": band, "outside": 5, "device": session}
+        for path in ("stages", "tiles"):
+            table = fill(both, (n, m), path=path, **held)
+            same(table["M"], one, f"fields by {path}, band {band}")
+            same(table.argmax(field="X"), other.argmax(), f"largest field by {path}, band {band}")
+        same(fill_batch(both, [(n, m)], **held)[0], expected, f"fields of a batch, band {band}")
+    for call, shape in ((fill, (99, 60)), (fill_batch, [(5, 5), (99, 60)])):
+        try:
+            call(steps, shape, check=False, device=session)
+        except IntegerOverflow as error:
+            same(error.cell, (69, 59), "the first cell beyond its type")
+        else:
+            raise AssertionError("a cell beyond its type was not seen")
+    return "6 tables of 90 x 70 records, 2 of bytes"

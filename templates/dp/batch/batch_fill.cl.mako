@@ -12,6 +12,7 @@
 % endif
 // Work: one call of the equation for each cell.
 #include "portable.h"
+${record}
 #define WG_SIZE ${wg_size}
 % if rounded:
 #define DP_ROUNDED_DIVIDE
@@ -19,7 +20,6 @@
 #define DP_KIND DP_${dict(rows="ROWS", columns="COLUMNS", nose="DIAGS_NOSE", sone="DIAGS_SONE")[kind]}
 #include "dp/dp_math.h"
 #include "dp/dp_pattern.h"
-${record}
 #define DP_CONTEXT , global ${cell} *dp_table
 #define M(a, b) dp_table[(long)(a) * m + (b)]
 % if equation:

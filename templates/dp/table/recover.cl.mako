@@ -8,12 +8,12 @@
 // A launch after the last one does nothing.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-#include "dp/dp_math.h"
-#include "dp/dp_pattern.h"
 #include "dp/dp_pointers.h"
-typedef ${out} out_t;
 ${define_m}
 ${define_d}
+#include "dp/dp_math.h"
+#include "dp/dp_pattern.h"
+typedef ${out} out_t;
 <%
     stores = [(name, parameters, names, access) for name, parameters, names, access in (
         ("M", parameters_m, names_m, access_m), ("D", parameters_d, names_d, access_d)) if parameters]
