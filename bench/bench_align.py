@@ -3,9 +3,9 @@
 
     python bench/bench_align.py --pairs 10000 --length 150 --long 20000 --json bench/results/align-pocl.json
 
-All results are compared first: every score must be the same in all. The rivals run on as many threads as the device has
-compute units, up to the number of cores; parasail and edlib release Python's lock while they compute. Times are medians
-of interleaved calls from two lists of ``str``, everything included. GCUPS are cells of all tables a nanosecond.
+All results are compared first: every score must be the same in all. The rivals run on as many threads as the device
+has compute units, up to the number of cores. Times are medians of interleaved calls from two lists of ``str``,
+everything included. GCUPS are cells of all tables a nanosecond.
 """
 
 from __future__ import annotations
