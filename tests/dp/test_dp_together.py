@@ -109,6 +109,25 @@ def test_a_field_of_a_table(any_session, layout, name, ops, axis, region):
         np.testing.assert_array_equal(table.array(np.s_[2:]).get(), cells[2:])
 
 
+def test_splits_of_fields(session):
+    """A reduction over a row and a column of a field, which its path for numbers does not take."""
+
+    @dp.equation(pattern="SONE", dtype={"cost": "int32", "kind": "int8"}, parameters={"w": "int32[]"})
+    def chain(M, i, j, w):
+        least = dp.min_over("k", i, j, lambda k: M.cost[i, k] + M.cost[k + 1, j])
+        return {"cost": dp.where(i >= j, 0, least + w[i] * w[j]), "kind": i - j}
+
+    n = 20
+    w, cost = np.arange(n) * 7 % 5 + 1, np.zeros((n, n), np.int64)
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            cost[i, j] = min(cost[i, k] + cost[k + 1, j] for k in range(i, j)) + w[i] * w[j]
+    table = dp.fill(chain, (n, n), w=w, device=session)
+    np.testing.assert_array_equal(table["cost"], cost)
+    np.testing.assert_array_equal(table["kind"], np.subtract.outer(np.arange(n), np.arange(n)))
+    assert dp.fill_batch(chain, [(n, n)], w=w, device=session).corners[0] == table.corner
+
+
 def test_fields_that_are_not_there(session):
     table = dp.fill(EQUATIONS["fields", "RUD"], SHAPE, device=session)
     for call in (table.max, table.argmax, table.sum, functools.partial(table.where, ">", 1)):

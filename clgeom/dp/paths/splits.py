@@ -120,7 +120,7 @@ def applies(job: Job) -> bool:
     frame, reach = Frame.of(job), job.equation.reach
     if frame is None or reach.outer or not job.whole or job.layout not in (None, frame.layout):
         return False
-    if reach.node.type != job.equation.cell.type:
+    if job.equation.cell.fields or reach.node.type != job.equation.cell.type:
         return False
     if frame.first + frame.right < 1 or frame.last + frame.left > 0:
         return False  # a split reads its own row or column, or beyond
