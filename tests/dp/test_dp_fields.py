@@ -281,24 +281,3 @@ def test_over_a_table(session):
     for call in (lambda: table.max(), lambda: table.count("<", 3), lambda: table.where("<", 3), lambda: table.sum(0)):
         with pytest.raises(InvalidInput, match="needs cells of numbers, and these have the fields M, X, Y"):
             call()
-
-
-@pytest.mark.settings("as_is", "as_gpu")
-def test_continued(any_session):
-    """A fill from the cells of another, of records and of narrow numbers; its traps."""
-
-    @dp.equation(pattern="RUD", dtype={"a": "int16", "b": "float32"})
-    def pairs(M, i, j):
-        return dp.where(i == 0, j, M.a[i - 1, j] + 2), dp.where(i == 0, 0.5, M.b[i - 1, j] * 2)
-
-    whole = dp.fill(pairs, (9, 6), device=any_session)
-    first = dp.fill(pairs, (9, 6), stop=4, device=any_session)
-    rest = dp.fill(pairs, (9, 6), start=4, initial=first, device=any_session)
-    for name in ("a", "b"):
-        np.testing.assert_array_equal(rest[name][3:], whole[name][3:])
-    more = dp.Equation("i == 0 ? j : M(i - 1, j) + 30", pattern="RUD", dtype="int8")
-    with pytest.raises(IntegerOverflow) as caught:
-        dp.fill(more, (9, 6), start=2, initial=[0, 1, 2, 3, 90, 5], check=False, device=any_session)
-    assert caught.value.cell == (3, 4)
-    narrow = dp.fill(more, (4, 6), device=any_session)
-    assert narrow.max() == 95 and narrow.sum() == narrow.numpy().sum() and narrow.argmax() == 23

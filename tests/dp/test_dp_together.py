@@ -154,23 +154,14 @@ def test_narrow_cells_and_bands_of_a_table(session):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize(
-    "form, pattern, options",
-    [("fields", "RUD", {}), ("fields", "NOSE", {"band": (-3, 3), "outside": 2}), ("saturated", "NOSE", {})],
-)
-def test_batches(any_session, form, pattern, options):
-    """Batches of cells of other types, in a band and without."""
-    equation, options = EQUATIONS[form, pattern], {**options, "device": any_session}
+def test_bands_of_batches(any_session):
+    equation, options = EQUATIONS["fields", "NOSE"], {"band": (-3, 3), "outside": 2, "device": any_session}
     shapes = [(1, 1), SHAPE, (4, 7), (12, 12)]
-    keep = "last" if pattern == "RUD" else "table"
-    batch = pickle.loads(pickle.dumps(dp.fill_batch(equation, shapes, keep=keep, **options)))
+    batch = pickle.loads(pickle.dumps(dp.fill_batch(equation, shapes, **options)))
     for k, shape in enumerate(shapes):
         table = dp.fill(equation, shape, path="stages", **options)
         assert batch.corners[k] == table.corner
-        if keep == "table":
-            np.testing.assert_array_equal(batch[k], table.numpy())
-        else:
-            np.testing.assert_array_equal(batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]], table.last)
+        np.testing.assert_array_equal(batch[k], table.numpy())
 
 
 @given(st.lists(st.tuples(st.integers(1, 90), st.integers(1, 90)), min_size=1, max_size=6), st.sampled_from((1, 4)))
