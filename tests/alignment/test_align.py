@@ -201,6 +201,7 @@ def test_align_takes_all_forms(session):
         texts,
         tuple(texts),
         [text.encode() for text in texts],
+        [memoryview(text.encode()[::-1])[::-1] for text in texts],
         [np.frombuffer(text.encode(), np.uint8) for text in texts],
         np.array(texts),
         np.array(texts, "S"),
