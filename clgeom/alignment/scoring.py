@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.alignment.matrices import MATRICES
 from clgeom.errors import InvalidInput, is_integer, short
-from clgeom.runtime.arguments import integer, wrong
+from clgeom.runtime.arguments import integer, unmasked, wrong
 from clgeom.runtime.typing import NDArray
 
 #: As in alignment/align_jobs.h.
@@ -62,6 +62,7 @@ class SubstitutionMatrix:
         fine = isinstance(letters, str) and 1 <= len(letters) < CODES and letters.isascii() and letters.isprintable()
         if not fine or len(set(letters.upper())) < len(letters) or set(letters) & set("- "):
             raise _wrong("alphabet", "1 to 31 different ASCII letters without '-'", short(letters))
+        unmasked(self.values, "values", caller="SubstitutionMatrix")
         try:
             values = np.asarray(self.values)
         except ValueError:
@@ -69,7 +70,8 @@ class SubstitutionMatrix:
         k = len(letters)
         if values.shape != (k, k):
             raise _wrong("values", f"a square matrix of shape {k, k}, as its alphabet has {k} letters", values.shape)
-        if values.dtype.kind not in "iuf" or not (values == np.rint(values)).all() or (np.abs(values) > MOST).any():
+        fine = values.dtype.kind in "iuf" and ((values >= -MOST) & (values <= MOST) & (values == np.rint(values))).all()
+        if not fine:
             raise _wrong("values", f"whole numbers from -{MOST:,} to {MOST:,}", f"{values.dtype}, others among them")
         values = values.astype(np.int16)
         values.setflags(write=False)
@@ -100,8 +102,18 @@ class SubstitutionMatrix:
         return cls(alphabet, values + np.tril(values, -1).T, known)
 
     def score(self, first: str, second: str) -> int:
-        """Return the score of two letters."""
-        return int(self.values[self.alphabet.index(first.upper()), self.alphabet.index(second.upper())])
+        """Return the score of two letters.
+
+        Raises
+        ------
+        InvalidInput
+            One is no letter of the alphabet.
+        """
+        letters = tuple(self.alphabet)
+        for letter, name in ((first, "first"), (second, "second")):
+            if not isinstance(letter, str) or letter.upper() not in letters:
+                raise wrong(name, "score", f"a letter of the alphabet {self.alphabet}", short(letter))
+        return int(self.values[letters.index(first.upper()), letters.index(second.upper())])
 
 
 def _wrong(name, expected, got):

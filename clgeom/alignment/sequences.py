@@ -66,7 +66,11 @@ def _one(value, name, caller):
     """The letters of one sequence; None for what is a collection."""
     if isinstance(value, str):
         return _encoded(value, name, caller)
-    if isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, memoryview):
+        if value.ndim != 1 or value.format not in ("B", "b", "c"):
+            raise wrong(name, caller, FORMS, f"a memoryview of format {value.format!r}, shape {value.shape}")
+        return np.frombuffer(value.tobytes(), np.uint8)
+    if isinstance(value, (bytes, bytearray)):
         return np.frombuffer(value, np.uint8)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         unmasked(value, name, caller=caller)

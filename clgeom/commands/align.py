@@ -1,4 +1,4 @@
-"""The command ``clgeom align``: the sequences of two FASTA files, aligned in pairs."""
+"""The command ``clgeom align``: the sequences of two FASTA or FASTQ files, aligned in pairs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OUTPUT_HELP = "Write the result: .tsv with a line for each pair, or .txt with al
 @terminal.json_option
 @terminal.named_options(a="first file", b="second file")
 def align(first, second, only, output, free_ends, device, as_json, **options):
-    """Align the sequences of two FASTA files in pairs.
+    """Align the sequences of two FASTA or FASTQ files in pairs.
 
     The first of one with the first of the other, and so on; the sequence of a file that has only one with all of the
     other. Case does not matter, and U is T. Files may be compressed by gzip; - reads standard input.
@@ -47,13 +47,13 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     from clgeom.alignment.align import align as solve
     from clgeom.errors import InvalidInput
     from clgeom.io.atomic import check_outputs
-    from clgeom.io.fasta import read_fasta
+    from clgeom.io.fasta import read_sequences
     from clgeom.runtime.device import as_session
 
     check_outputs((first, second), (output, FORMATS))
     if only and output and output.lower().endswith(".txt"):
         raise InvalidInput("The option --score leaves no alignments for a .txt file; write a .tsv file.")
-    records = [read_fasta(path) for path in (first, second)]
+    records = [read_sequences(path) for path in (first, second)]
     counts = [len(found) for found in records]
     if 1 not in counts and counts[0] != counts[1]:
         raise InvalidInput(

@@ -183,12 +183,12 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
 #endif
             }
 #if PROFILE
-            ushort profile[ROWS / 2][LANES][CODES];   // of two rows: the first in the low 8 bits
+            short profile[ROWS / 2][LANES][CODES];   // of two rows: the first in the low 8 bits; signed for both
             for (int r = 0; r < ROWS; r += 2)
                 for (int l = 0; l < LANES; ++l) {
                     const int x = ((const cell_t *)&row_letters[r])[l], y = ((const cell_t *)&row_letters[r + 1])[l];
                     for (int c = 0; c < CODES; ++c)
-                        profile[r / 2][l][c] = (ushort)(table[x + c] & 255) | (ushort)(table[y + c] << 8);
+                        profile[r / 2][l][c] = (short)((table[x + c] & 255) | table[y + c] * 256);
                 }
 #endif
             int begin = 1, end = columns_of_all;

@@ -148,6 +148,25 @@ def test_align_saturated_scores_again(session):
             assert found.scores.tolist() == [100 * n, 800]
 
 
+@pytest.mark.parametrize("mode", ("global", "local"))
+def test_align_named_matrix_in_32_bits(session, mode, monkeypatch):
+    """Scores of 8 bits in cells of 32: negative ones of every row stay negative."""
+    monkeypatch.setattr(job.Job, "fits_short", lambda self, n, m: np.zeros(len(n), bool))
+    check(*random_pairs(np.random.default_rng(14), 40, 24, "ARNDCQEGX"), session, mode=mode, matrix=BLOSUM)
+
+
+def test_align_proteins_beyond_16_bits(session):
+    """Local scores of proteins of 7,000 letters, equal but for one in four, fall short of those of equal ones."""
+    rng = np.random.default_rng(15)
+    a = rng.choice(np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", np.uint8), 7_000)
+    b = a.copy()
+    b[::4] = ord("P")
+    own = sum(BLOSUM.score(chr(x), chr(x)) for x in a)
+    across = sum(BLOSUM.score(chr(x), chr(y)) for x, y in zip(a, b))
+    found = clgeom.align([a, a], [a, b], mode="local", matrix=BLOSUM, path=False, device=session)
+    assert own > 32_767 and found.scores[0] == own and across <= found.scores[1] < own
+
+
 def test_align_scores_just_within_16_bits(session):
     """Penalties and matches for which the sums are next to the bounds of 16 bits."""
     for match, gap in ((1_000, 0), (2, 110)):
@@ -182,6 +201,7 @@ def test_align_takes_all_forms(session):
         texts,
         tuple(texts),
         [text.encode() for text in texts],
+        [memoryview(text.encode()[::-1])[::-1] for text in texts],
         [np.frombuffer(text.encode(), np.uint8) for text in texts],
         np.array(texts),
         np.array(texts, "S"),

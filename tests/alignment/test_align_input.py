@@ -30,6 +30,11 @@ WRONG = [
     (("AC", "AC"), {"matrix": ("AC", [[1, 2], [3]])}, "must be a square matrix. Got rows of several lengths"),
     (("AC", "AC"), {"matrix": ("AC", [[1, 2], [3, 0.5]])}, "must be whole numbers"),
     (("AC", "AC"), {"matrix": ("AC", [[1, 2], [3, 9_000]])}, "must be whole numbers"),
+    (("AC", "AC"), {"matrix": ("AC", np.array([[-32_768, 0], [0, 1]], np.int16))}, "must be whole numbers"),
+    (("AC", "AC"), {"matrix": ("AC", np.array([[-(2**63), 0], [0, 1]]))}, "must be whole numbers"),
+    (("AC", "AC"), {"matrix": ("AC", np.ma.array(np.eye(2), mask=np.eye(2)))}, "'values' .* must have no masked"),
+    ((memoryview(np.array([[65, 66]], np.uint16)), "AC"), {}, "'a' parameter of align must be .* bytes"),
+    (("AC", memoryview(np.array([65.0, 66.0]))), {}, "'b' parameter of align must be .* bytes"),
     (("AC", "AC"), {"matrix": ("Aa", np.eye(2))}, "'alphabet' parameter of SubstitutionMatrix must be 1 to 31"),
     (("AC", "AC"), {"matrix": ("AC", np.eye(2))}, "'gap_open' and 'gap_extend' parameters of align are needed"),
     (("AC", "AC"), {"matrix": "BLOSUM62", "match": 1}, "'matrix' parameter of align replaces"),
@@ -97,6 +102,12 @@ def test_matrices_of_biopython():
             continue
         given = clgeom.align("HEAGAWGHEE", "PAWHEAE", matrix=theirs, gap_open=1, gap_extend=1)
         assert given.score == clgeom.align("HEAGAWGHEE", "PAWHEAE", matrix=name, gap_open=1, gap_extend=1).score
+
+
+@pytest.mark.parametrize("letters", [("J", "A"), ("A", "é"), ("", "A"), ("A", "RN"), ("A", 65)])
+def test_score_of_no_letter(letters):
+    with pytest.raises(InvalidInput, match="parameter of score must be a letter of the alphabet ARND"):
+        clgeom.SubstitutionMatrix.named("BLOSUM62").score(*letters)
 
 
 def test_own_matrix_may_be_asymmetric():

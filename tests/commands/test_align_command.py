@@ -1,5 +1,6 @@
 """The command ``clgeom align``: what it prints and writes, and one line for every mistake."""
 
+import gzip
 import json
 
 import pytest
@@ -31,6 +32,14 @@ def test_align_one_with_all(files):
         ("z", "only", 2, "1="),
     ]
     assert json.loads(done("align", "one.fa", "one.fa", "--json"))["alignments"][0]["cigar"] == "4="
+
+
+def test_align_reads_fastq(files):
+    with gzip.open("reads.fq.gz", "wb") as file:
+        file.write(b"@r1 first\nACGTTCAGG\n+\n@@@@@@@@@\n@r2\nggttcca\n+\nIIIIIII\n")
+    options = ("b.fa", "--mode", "local", "--json")
+    found, expected = (json.loads(done("align", name, *options))["alignments"] for name in ("reads.fq.gz", "a.fa"))
+    assert found == expected and found[0]["a"] == "r1"
 
 
 def test_align_writes(files):

@@ -250,6 +250,7 @@ def test_all_pairs_of_nothing():
     "options, message",
     [
         ({"most_bytes": 3}, r"has 4 bytes, more than 'most_bytes', 3. Ask for the 'nearest' ones"),
+        ({"most_bytes": None}, "'most_bytes' parameter of cdist must be an integer from 0"),
         ({"sparse": True}, "'sparse' parameter of cdist needs 'score_cutoff'"),
         ({"sparse": True, "score_cutoff": 1, "nearest": 2}, "goes without 'nearest'"),
         ({"nearest": 0}, "'nearest' parameter of cdist must be an integer from 1"),

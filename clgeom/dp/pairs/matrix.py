@@ -124,6 +124,7 @@ def cdist(
     """
     one_of(problem, ("edit", "lcs"), "problem", caller="cdist")
     cutoff = cutoff_of(score_cutoff, caller="cdist")
+    most_bytes = integer(most_bytes, "most_bytes", caller="cdist", least=0)
     symmetric = b is None
     if symmetric:
         (first,) = inputs.alike(inputs.batch(a, "a", caller="cdist"))
