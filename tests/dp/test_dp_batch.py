@@ -298,3 +298,42 @@ def test_cells_with_fields(any_session):
                 assert (batch[k] == expected).all()
             elif keep == "last":
                 assert (batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]] == expected[-1]).all()
+
+
+@pytest.mark.parametrize("wrong, b", [("c", "cart"), ("cat", "c")])
+def test_a_short_array_between_others(wrong, b):
+    """The check before a batch finds the one table whose array is too short for its rows or columns."""
+    a, others = ["cat"] * 5, ["cart"] * 5
+    a[2], others[2] = wrong, b
+    with pytest.raises(InvalidInput, match=r"its size there is 1\. \(table 2 of the batch\)"):
+        dp.fill_batch(distance, [(4, 5)] * 5, a=a, b=others)
+    with pytest.raises(InvalidInput, match=r"\(table 1 of the batch\)"):
+        dp.fill_batch(costs, [(3, 2)] * 3, c=[np.ones((3, 2), int), np.ones((2, 2), int), np.ones((3, 2), int)])
+
+
+@dp.equation(pattern="RUD", parameters={"c": "int32[,]"})
+def costs(M, i, j, c):
+    return c[i, j] + dp.where(i == 0, 0, M[i - 1, j])
+
+
+def test_a_band_that_holds_all_tables():
+    batch = dp.fill_batch(distance, [(4, 5), (3, 2)], a=["cat", "on"], b=["cart", "n"], band=(-(2**40), 2**40))
+    assert batch.corners.tolist() == [1, 1]
+    with pytest.raises(InvalidInput, match="'outside' parameter of fill_batch must be a number. Got"):
+        dp.fill_batch(distance, (4, 5), a=["cat"], b="cart", band=(-9, 9), outside={})
+
+
+def test_the_first_overflow_is_named_beside_large_tables(monkeypatch):
+    """Large tables, which are filled alone, take their turn."""
+    monkeypatch.setattr(fills, "LARGE", 20_000)
+    steps = dp.Equation("i == 0 ? j : M(i - 1, j) + 1", pattern="RUD", dtype="int8")
+    with pytest.raises(IntegerOverflow, match=r"\(table 1 of the batch\)"):
+        dp.fill_batch(steps, [(5, 5), (140, 3), (300, 100)], check=False)
+    shapes = [(150, 150), (5, 5), (3, 9), (150, 140), (150, 141), (2, 2)]
+    wraps = dp.Equation("i == 0 ? j : M(i - 1, j) + 1", pattern="RUD")
+    assert dp.fill_batch(wraps, shapes).corners.tolist() == [n + m - 2 for n, m in shapes]
+
+
+def test_offsets_that_are_no_dictionary():
+    with pytest.raises(InvalidInput, match="'offsets' parameter of fill_batch must be a dictionary .* Got list"):
+        dp.fill_batch(distance, [(4, 5)], a="cat", offsets=[0, 3], b="cart")

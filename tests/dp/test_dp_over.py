@@ -242,3 +242,18 @@ def test_wrong_arguments(session):
             wrong()
     with pytest.raises(IndexError):
         table.max(region=3)
+
+
+def test_lines_without_cells(session):
+    """As in NumPy, lines without cells have no extreme, and no line needs none."""
+    table = dp.fill(dp.Equation("i * 7 + j", pattern="RUD"), (3, 4), device=session)
+    for region in (np.s_[:0, :0], np.s_[:0], np.s_[:, 4:]):
+        part = table.numpy()[region]
+        for axis in (0, 1):
+            for op in ("max", "argmin"):
+                if part.shape[axis]:
+                    found = getattr(table, op)(axis, region=region)
+                    assert found.shape == getattr(part, op)(axis).shape
+                else:
+                    with pytest.raises(InvalidInput, match="at least one cell"):
+                        getattr(table, op)(axis, region=region)

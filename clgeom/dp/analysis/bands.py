@@ -62,9 +62,9 @@ def with_band(equation, band, outside, *, caller):
     cells = equation.cell.fields or {"": equation.cell}
     given = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
     if set(given) != set(cells):
+        fields = f", or one for each of the fields {', '.join(cells)}" if equation.cell.fields else ""
         raise InvalidInput(
-            f"The 'outside' parameter of {caller} must be a number, or one for each of the fields {', '.join(cells)}. "
-            f"Got {short(outside)} instead."
+            f"The 'outside' parameter of {caller} must be a number{fields}. Got {short(outside)} instead."
         )
     values = {LOW: np.int32(band[0]), HIGH: np.int32(band[1])}
     for name, cell in cells.items():

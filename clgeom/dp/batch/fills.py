@@ -74,8 +74,8 @@ def fill_batch(
     outside : number, or dict of numbers by field
         What cells outside the band are.
     check : {"auto", True, False}
-        As in `fill`. "auto" tries the first table, the smallest and the largest. True fills each table alone, with all
-        traps on, before the batch.
+        As in `fill`. "auto" tries the first table, the smallest and the largest, and those whose arrays are the
+        shortest for their rows or columns. True fills each table alone, with all traps on, before the batch.
     offsets : dict of str to array_like of int, optional
         For names of one-dimensional parameters that hold the elements of all tables, one after another: those of table
         t are ``value[offsets[t]:offsets[t + 1]]``.
@@ -126,10 +126,15 @@ def fill_batch(
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given, plain = given_values(values, parameters, caller="fill_batch"), equation
+    band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
     if band is not None:
-        band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
         equation, more = bands.with_band(equation, band, outside, caller="fill_batch")
         given |= more
+    if offsets is not None and not isinstance(offsets, Mapping):
+        raise InvalidInput(
+            f"The 'offsets' parameter of fill_batch must be a dictionary by the names of parameters. "
+            f"Got {type(offsets).__name__} instead."
+        )
     held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
     shapes = _shapes(shapes, count)
     session = as_session(device)
@@ -230,7 +235,7 @@ class _Batch:
         """Raise the error for a fault of a table that is proven or tried."""
         cells = np.diff(self.offsets)
         if check == "auto" or not check:
-            numbers = dict.fromkeys([0, int(np.argmin(cells)), int(np.argmax(cells))])
+            numbers = self._tried([0, int(np.argmin(cells)), int(np.argmax(cells))])
         else:
             numbers = range(len(cells))
         for k in numbers:
@@ -246,6 +251,17 @@ class _Batch:
                     with unrecorded():
                         trial.check(job)
 
+    def _tried(self, numbers) -> dict:
+        """These tables, and those whose arrays are the shortest for their rows and for their columns."""
+        for one in self.held.values():
+            if isinstance(one, Shared) or one.at is None:
+                continue
+            for sizes in [np.diff(one.at)] if one.shapes is None else one.shapes.T:
+                for slack in sizes - self.shapes.T:
+                    if slack.min() < slack[numbers].min():
+                        numbers.append(int(np.argmin(slack)))
+        return dict.fromkeys(numbers)
+
     def _job(self, shape, values):
         arguments, buffers = bind(self.session, self.equation, values, caller="fill_batch")
         job = Job(
@@ -260,16 +276,20 @@ class _Batch:
         """Fill all tables, part by part."""
         cells = np.diff(self.offsets)
         large = cells > LARGE
-        for k in np.flatnonzero(large).tolist():
-            with _named(k):
-                self._fill_alone(k)
         work = cells * (self.shapes.max(axis=1) if self.equation.loops else 1)
         profile = self.session.profile
         most_bytes = profile.max_alloc_bytes // 2
         item = max(self.equation.dtype.itemsize, self.choice.itemsize if self.choice is not None else 0)
         begins = np.flatnonzero(np.diff(np.concatenate([[1], large.astype(int), [1]])))
-        for begin, end in zip(begins[::2].tolist(), begins[1::2].tolist()):  # runs of tables that are not large
-            first = begin
+        runs = dict(zip(begins[::2].tolist(), begins[1::2].tolist()))  # of tables that are not large
+        first = 0
+        while first < len(cells):  # in their order, so that an error names the first one
+            if large[first]:
+                with _named(first):
+                    self._fill_alone(first)
+                first += 1
+                continue
+            end = runs[first]
             while first < end:
                 done = np.cumsum(work[first:end])
                 fits = int(np.searchsorted(done, MOST_CELLS, side="right"))

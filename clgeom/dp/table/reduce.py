@@ -36,7 +36,8 @@ def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bou
     """
     shape = () if axis is None else (region.sides[1 - axis],)
     empty = region.cells == 0
-    if empty and op in ("min", "max", "argmin", "argmax") and math.prod(shape):
+    none = empty if axis is None else region.sides[axis] == 0
+    if none and op in ("min", "max", "argmin", "argmax"):
         raise InvalidInput(f"{op} needs at least one cell. Got a region of {region.rows} x {region.columns} cells.")
     if empty:
         return np.zeros(shape, result_type(store.dtype, op))
