@@ -185,7 +185,9 @@ def test_choices_are_single_words(session, name, wrong):
 @pytest.mark.parametrize("bad", (np.nan, np.inf, -np.inf))
 @pytest.mark.parametrize("n", (30, 5000, 200_000))
 @pytest.mark.parametrize("filter", ("octagon", "none"))
-def test_convex_hull_nonfinite(any_session, bad, n, filter):
+def test_convex_hull_nonfinite(any_session, setting, bad, n, filter):
+    if setting == "small_allocations" and n < 200_000:
+        return  # one allocation holds them, so that nothing is other than as it is
     points = cloud("normal", n, np.float32)
     points[[n - 1, n // 3, n // 2], [0, 1, 0]] = bad
     with pytest.raises(InvalidInput) as caught:

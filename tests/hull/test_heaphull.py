@@ -38,6 +38,7 @@ def assert_filter(found, octagon, labels):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.settings("as_is", "as_gpu", "cpu_shapes", "small_groups")  # no allocation is too small for these
 def test_heaphull_filter_clouds(any_session, refused, name, dtype):
     for n in SIZES if not refused(any_session, dtype, heaphull_filter, cloud(name, 5, dtype)) else ():
         points, octagon, labels = expected(name, n, dtype)
@@ -46,6 +47,7 @@ def test_heaphull_filter_clouds(any_session, refused, name, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("square", "circle", "grid", "octagon_edges", "near_line", "one_point", "huge"))
+@pytest.mark.settings("as_is", "as_gpu", "cpu_shapes", "small_groups")  # no allocation is too small for these
 def test_heaphull_filter_tile_edges(any_session, refused, name, dtype):
     for n in LARGE if not refused(any_session, dtype, heaphull_filter, cloud(name, 5, dtype)) else ():
         points, octagon, labels = expected(name, n, dtype)

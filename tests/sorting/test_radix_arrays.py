@@ -100,9 +100,11 @@ def test_out_may_be_the_keys(session, n, dtype):
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("dtype", (">f8", ">i2", ">u4"))
 @pytest.mark.parametrize("n", (0, 50, 17_000))
-def test_out_may_have_the_other_byte_order(any_session, n, dtype):
+def test_out_may_have_the_other_byte_order(any_session, setting, n, dtype):
     if any_session.profile.kind == "gpu" and not LONG:
         n = min(n, 3000)  # more than one launch sorts there
+        if setting == "as_gpu" and dtype != ">i2":
+            return  # the host swaps bytes of all types alike
     native = keys_of("random", n, np.dtype(dtype).newbyteorder("="))
     expected, order = np.sort(native), expected_order(native)
     swapped = native.astype(dtype)

@@ -102,7 +102,7 @@ def test_full_variants_sort(session, variant, n):
         check_sorted(shellsort(keys, variant=variant, device=session).keys, keys)
 
 
-@pytest.mark.parametrize("n", [4095, 8191, 8192, 8193, 12345, 100_000])
+@pytest.mark.parametrize("n", [4095, 8192, 8193, 100_000])
 @pytest.mark.parametrize("dtype", [np.float32, np.int64], ids=["float32", "int64"])
 def test_auto_sorts_in_every_setting(any_session, n, dtype):
     rng = np.random.default_rng(n)
