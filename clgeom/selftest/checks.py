@@ -447,15 +447,16 @@ def _cubes(session):
     from clgeom.dp import CubeEquation, fill_cube, where
 
     shape = 9, 21, 37
-    counts = np.ones(shape, np.int64)  # ways from a border to each cell
+    counts = np.ones(shape, np.int64)  # ways from a border to each cell, less multiples of 1009
     for i in range(1, shape[0]):
         for j in range(1, shape[1]):
             for k in range(1, shape[2]):
-                counts[i, j, k] = counts[i - 1, j, k] + counts[i, j - 1, k] + counts[i, j, k - 1]
+                before = counts[i - 1, j, k] + counts[i, j - 1, k] + counts[i, j, k - 1]
+                counts[i, j, k] = before % 1009
 
     def ways(M, i, j, k):
         inside = (i > 0) & (j > 0) & (k > 0)
-        return where(inside, M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1], 1)
+        return where(inside, (M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1]) % 1009, 1)
 
     def rolled(M, i, j, k, w, m):
         return where(k == 0, w[i, j], M[i, where(j == 0, m - 1, j - 1), k - 1] * 3 % 1009)
