@@ -17,6 +17,8 @@ _HOMES = {
     "analysis.dependences": "Far Near Row Split",
     "batch.fills": "fill_batch",
     "batch.result": "TableBatch",
+    "cubes.equation": "CubeEquation cube_equation",
+    "cubes.fills": "Cube fill_cube",
     "filling": "fill",
     "language.equation": "Equation equation",
     "language.functions": (
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from clgeom.dp.analysis.dependences import Far as Far, Near as Near, Row as Row, Split as Split
     from clgeom.dp.batch.fills import fill_batch as fill_batch
     from clgeom.dp.batch.result import TableBatch as TableBatch
+    from clgeom.dp.cubes.equation import CubeEquation as CubeEquation, cube_equation as cube_equation
+    from clgeom.dp.cubes.fills import Cube as Cube, fill_cube as fill_cube
     from clgeom.dp.filling import fill as fill
     from clgeom.dp.language.equation import Equation as Equation, equation as equation
     from clgeom.dp.language.functions import (

@@ -188,7 +188,7 @@ def fill(
     hold_to_pattern(equation, chosen, held, shape)
     given_cells = initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
-    with _watching(progress) as watch, recording(profile) as phases:
+    with watching(progress) as watch, recording(profile) as phases:
         job = Job(
             equation,
             shape,
@@ -339,7 +339,7 @@ def _path(job, forced):
 
 
 @contextlib.contextmanager
-def _watching(progress):
+def watching(progress):
     """A function that takes the fraction done, from the `progress` parameter."""
     if progress is None or progress is False:
         yield lambda share: None

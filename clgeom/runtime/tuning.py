@@ -402,6 +402,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1, layout="ROWS"),
         "any": StagePolicy("group", wg_size=256, items_per_thread=4),
     },
+    "dp/cubes/fill_plane": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
+        "any": Policy("group", wg_size=256),
+    },
     # Groups that reduce together fill stages of up to groups_per_unit cells a compute unit. H200: matrix chain of 1024
     # in 15.6 ms, 183 ms without; 1 x 4000 cells with a minimum over all before in 6.3 and 67 ms.
     "dp/paths/wide_stage": {

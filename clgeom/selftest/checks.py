@@ -442,6 +442,37 @@ def _graph(session):
     return "a table of 9 x 11"
 
 
+@checks("dp/cubes: fill_plane")
+def _cubes(session):
+    from clgeom.dp import CubeEquation, fill_cube, where
+
+    shape = 9, 21, 37
+    counts = np.ones(shape, np.int64)  # ways from a border to each cell, less multiples of 1009
+    for i in range(1, shape[0]):
+        for j in range(1, shape[1]):
+            for k in range(1, shape[2]):
+                before = counts[i - 1, j, k] + counts[i, j - 1, k] + counts[i, j, k - 1]
+                counts[i, j, k] = before % 1009
+
+    def ways(M, i, j, k):
+        inside = (i > 0) & (j > 0) & (k > 0)
+        return where(inside, (M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1]) % 1009, 1)
+
+    def rolled(M, i, j, k, w, m):
+        return where(k == 0, w[i, j], M[i, where(j == 0, m - 1, j - 1), k - 1] * 3 % 1009)
+
+    for keep in ("table", "last"):
+        cube = fill_cube(CubeEquation(ways, dtype="int64"), shape, keep=keep, device=session)
+        same(cube.numpy() if keep == "table" else cube.last, counts if keep == "table" else counts[-1], f"ways, {keep}")
+        w = np.arange(9 * 21).reshape(9, 21)
+        equation = CubeEquation(rolled, parameters={"w": "int32[,]"}, pattern="K")
+        found = fill_cube(equation, shape, keep=keep, w=w, device=session).last
+        for _ in range(1, shape[2]):
+            w = np.roll(w, 1, axis=1) * 3 % 1009
+        same(found, w, f"planes of k, {keep}")
+    return f"planes and diagonal planes of {' x '.join(map(str, shape))} cells"
+
+
 @checks(
     "dp/paths: fill_stage",
     "dp/table: read_cells",

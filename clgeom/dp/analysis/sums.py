@@ -53,7 +53,7 @@ def indices_of(*roots) -> frozenset:
 
 
 INDEXED = frozenset(("cell", "load", "reduce", "argreduce", "lt", "le", "gt", "ge", "eq", "ne"))
-LEAVES = frozenset(("i", "j", "n", "m", "index", "parameter", "const"))
+LEAVES = frozenset(("i", "j", "k", "n", "m", "p", "index", "parameter", "const"))
 
 
 def _affine(expr):

@@ -40,7 +40,7 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps, trap
         f"#define DP_STORED_DECISION(d) {'((d) + 1)' if index else '(d)'}",
         f"#define DP_BAD_DECISION(d) {'(d) + 1u > max(n, m) + 1u' if index else f'(d) >= {equation.decisions}u'}",
         *_overflow_of(equation, bool(checked), traps),
-        *_what_kernels_pass(equation),
+        *what_kernels_pass(equation),
     ]
     given, context = {}, ""
     if split:
@@ -63,7 +63,7 @@ def recovery_text(equation, body: str, resumed: bool) -> str:
     head += f"{declarations(equation.parameters)})"
     body = _with_tables(equation, text.marked("equation", body), users=True)
     none = ["#define DP_NOTES_DECLARED", "#define DP_NOTES"]
-    return "\n".join([*none, *_what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
+    return "\n".join([*none, *what_kernels_pass(equation), head, "{", body, "}"]) + "\n"
 
 
 def shown_text(equation) -> str:
@@ -77,7 +77,7 @@ def shown_text(equation) -> str:
     return f"{head}{declarations(equation.parameters)})\n{{\n{inside}\n}}\n"
 
 
-def _what_kernels_pass(equation):
+def what_kernels_pass(equation):
     """Macros for parameters, and the user's helper functions."""
     return [
         f"#define DP_KERNEL_PARAMETERS {declarations(equation.parameters, 'dp_')} DP_NOTES_DECLARED",

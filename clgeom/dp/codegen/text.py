@@ -26,7 +26,7 @@ SYMBOLS = {
 #: Operators that are always written in brackets.
 BITS = {"bitand": "&", "bitor": "|", "bitxor": "^"}
 ATOM, UNARY, TERNARY = 9, 8, 1
-LEAVES = ("const", "i", "j", "n", "m", "index", "parameter")
+LEAVES = ("const", "i", "j", "k", "n", "m", "p", "index", "parameter")
 CHECKED = {"add", "sub", "mul", "neg", "abs"}
 #: Integer operators that are written as functions that wrap around.
 WRAPPED = frozenset(("add", "sub", "mul", "neg"))
@@ -138,7 +138,7 @@ class Writer:
         if op == "const":
             return literal(part)
         if op in LEAVES:
-            return (op if op in ("i", "j", "n", "m") else part.data), ATOM
+            return part.data or op, ATOM
         if op == "cell":
             return read_in_c(part, ", ".join(self.write(a, block)[0] for a in args))
         if op == "load":

@@ -64,7 +64,7 @@ class Expr:
     Attributes
     ----------
     op : str
-        const i j n m index parameter load cell · add sub mul div floordiv mod neg abs sqrt · lt le gt ge eq ne ·
+        const i j k n m p index parameter load cell · add sub mul div floordiv mod neg abs sqrt · lt le gt ge eq ne ·
         and or not · bitand bitor bitxor bitnot shl shr · where min max which_min which_max cast · reduce argreduce ·
         record
     args : tuple of Expr
@@ -72,7 +72,8 @@ class Expr:
         One of TYPES, or "record".
     data : object
         The value of a constant, the name of a parameter or index, the kind of a reduction ("min", "max", "sum"); "" of
-        a cell whose own type is narrower, or its field; the fields of a record, and whether they are narrower.
+        a cell whose own type is narrower, or its field; the fields of a record, and whether they are narrower; the name
+        of a third index or length in C.
     """
 
     __slots__ = ("op", "args", "type", "data")
@@ -209,15 +210,16 @@ Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 class Cells:
     """`M` in a traced function: ``M[a, b]`` reads a cell, and ``M.X[a, b]`` the field X of a cell that has fields."""
 
-    def __init__(self, cell=None):
-        self._cell = cell  # the type of the cells; None for int
+    def __init__(self, cell=None, ndim=2):
+        self._cell, self._ndim = cell, ndim  # the type of the cells, None for int; the number of their indices
 
     def __getitem__(self, where):
         if self._cell is not None and self._cell.fields:
             raise mistake(
                 f"Cells have the fields {', '.join(self._cell.fields)}: read M.{next(iter(self._cell.fields))}[i, j]."
             )
-        return read(where, "M", cell_type(), "" if self._cell is not None and self._cell.fitted else None)
+        data = "" if self._cell is not None and self._cell.fitted else None
+        return read(where, "M", cell_type(), data, self._ndim)
 
     def __getattr__(self, name):
         fields = self._cell.fields if self._cell is not None else {}
@@ -238,10 +240,11 @@ class FieldCells:
         return read(where, f"M.{self.name}", self.type, self.name)
 
 
-def read(where, what, type, data) -> Expr:
+def read(where, what, type, data, ndim=2) -> Expr:
     """The node that reads a cell, or a field of it."""
-    if not isinstance(where, tuple) or len(where) != 2:
-        raise mistake(f"{what} takes a row and a column: {what}[i - 1, j].")
+    if not isinstance(where, tuple) or len(where) != ndim:
+        wanted = f"a row and a column: {what}[i - 1, j]" if ndim == 2 else f"three indices: {what}[i - 1, j, k]"
+        raise mistake(f"{what} takes {wanted}.")
     return node("cell", *(as_index(w, what) for w in where), type=type, data=data)
 
 
@@ -504,7 +507,7 @@ def arithmetic(op, a, b) -> Expr:
         step = b.data if op == "add" else -b.data
         if step == 0:
             return a
-        if a.op in ("add", "sub") and a.args[1].op == "const" and a.args[0].op in ("i", "j", "index"):
+        if a.op in ("add", "sub") and a.args[1].op == "const" and a.args[0].op in ("i", "j", "k", "index"):
             both = step + (a.args[1].data if a.op == "add" else -a.args[1].data)  # i - 1 + 1 is i
             if LIMITS[type][0] < both <= LIMITS[type][1]:
                 return arithmetic("add", convert(a.args[0], type), constant(both, type))

@@ -355,11 +355,11 @@ def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
     return Launches(first[which], last[which], low, np.where(parts[which] == 1, ALL_CELLS, high), groups)
 
 
-def _of_size(job: Job, size) -> str:
+def of_size(equation, values, size) -> str:
     """The parameter of this size in words, or the parameters, of which a read out of range was one."""
     names = []
-    for p in job.equation.parameters.values():
-        sizes = np.shape(job.values[p.name])
+    for p in equation.parameters.values():
+        sizes = np.shape(values[p.name])
         if size in sizes or (len(sizes) == 2 and size == sizes[0] * sizes[1]):  # in C a table is one array, too
             names.append(repr(p.name))
     return f"the parameter {' or '.join(names)}" if names else "a parameter"
@@ -380,7 +380,9 @@ def fault(job: Job, cell, kind, a, b):
     elif kind == OVERFLOW:
         error = overflow_of(job, cell)
     elif kind == INDEX:
-        error = InvalidInput(f"{where} reads {_of_size(job, b)} at index {a}, and its size there is {b}.")
+        error = InvalidInput(
+            f"{where} reads {of_size(job.equation, job.values, b)} at index {a}, and its size there is {b}."
+        )
     elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
     elif kind == QUOTIENT:

@@ -11,6 +11,7 @@ _HOMES = {
     "books": "equipment_replacement project_investment reject_allowances",
     "catalogue": "CATALOGUE VARIANTS",
     "chains": "AlphabeticTree MatrixChain SearchTree alphabetic_tree matrix_chain search_tree",
+    "cubes": "CommonOfThree all_pairs_shortest_paths lcs_of_three",
     "knapsacks": "Knapsack integer_knapsack knapsack",
     "pascal": "Binomial binomial pascal_triangle",
     "plans": "discounted_profits distribution investment production transportation",
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
         alphabetic_tree as alphabetic_tree,
         matrix_chain as matrix_chain,
         search_tree as search_tree,
+    )
+    from clgeom.dp.problems.cubes import (
+        CommonOfThree as CommonOfThree,
+        all_pairs_shortest_paths as all_pairs_shortest_paths,
+        lcs_of_three as lcs_of_three,
     )
     from clgeom.dp.problems.knapsacks import (
         Knapsack as Knapsack,

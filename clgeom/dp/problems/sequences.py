@@ -249,7 +249,7 @@ def lcs(
     matched = way == MATCH
     rows = np.cumsum(way != INSERT)[matched] - 1
     columns = np.cumsum(way != DELETE)[matched] - 1
-    return CommonSubsequence(length, rows, columns, _taken(a, rows))
+    return CommonSubsequence(length, rows, columns, taken(a, rows))
 
 
 @overload
@@ -378,7 +378,7 @@ def _way(session, problem, equation, a, b, *, wanted, method):
     return int(path.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
 
 
-def _taken(a, indices):
+def taken(a, indices):
     """The symbols of a sequence at these indices, in its own type."""
     if isinstance(a, str):
         return "".join(a[k] for k in indices)

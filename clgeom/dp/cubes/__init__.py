@@ -1,0 +1,1 @@
+"""Tables with three indices, filled plane after plane."""

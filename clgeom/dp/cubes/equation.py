@@ -1,0 +1,258 @@
+"""Functional equations of tables with three indices, and the order of their planes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, overload
+
+from clgeom.dp.analysis.sums import affine, indices_of
+from clgeom.dp.codegen import cell, text
+from clgeom.dp.language import trace
+from clgeom.dp.language.cells import cell_type_of, fits_in_c
+from clgeom.dp.language.nodes import depth, walk, with_own_indices
+from clgeom.dp.language.parameters import annotated, parameters_of, taken
+from clgeom.dp.language.returned import parts_of
+from clgeom.errors import DependencyError, InvalidInput
+from clgeom.runtime.arguments import one_of
+from clgeom.runtime.typing import DTypeLike
+
+#: Orders of planes: by one index, or by the sum of the three.
+PATTERNS = ("I", "J", "K", "IJK")
+#: Names in C of the third index and the third length, which no parameter has.
+THIRD, LENGTH = "dp_k", "dp_p"
+LONGEST = 2**31 - 1
+
+
+class CubeEquation:
+    """The functional equation of a table with three indices: the value of cell (i, j, k) from cells of planes before.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(M, i, j, k, *parameters)``, traced as that of `Equation`; a cell is ``M[a, b, c]``. The three lengths are
+        ``n``, ``m`` and ``p``, where the function takes arguments of these names.
+    dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32"}
+        Type of the cells.
+    overflow : {"wrap", "trap", "saturate"}, optional
+        As in `Equation`.
+    parameters : dict, optional
+        Types by name, as in `Equation`; annotations of the function do as well.
+    pattern : {"I", "J", "K", "IJK"}, optional
+        The planes that are filled one after the other: those of equal i (or j, or k), where each cell reads planes
+        before its own; or those of equal i + j + k. By default the first of these that the indices of all reads prove.
+    name : str, optional
+
+    Attributes
+    ----------
+    offsets : tuple of tuple
+        Of each read, the steps from the cell along i, j and k; None where the index is no such sum.
+
+    Raises
+    ------
+    InvalidInput
+        The function is no equation, or no pattern is proven and none is given.
+    DependencyError
+        A read is proven to go against the pattern.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.cube_equation
+    ... def paths(M, i, j, k):
+    ...     inside = (i > 0) & (j > 0) & (k > 0)
+    ...     return dp.where(inside, M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1], 1)
+    >>> paths
+    <CubeEquation paths() -> int32, IJK>
+    >>> dp.fill_cube(paths, (2, 2, 3)).numpy().tolist()
+    [[[1, 1, 1], [1, 1, 1]], [[1, 1, 1], [1, 3, 5]]]
+    """
+
+    traced, helpers = True, ""  # as an Equation
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        dtype: DTypeLike = "int32",
+        overflow: Literal["wrap", "trap", "saturate"] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        pattern: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not callable(function):
+            raise InvalidInput(
+                f"The first parameter of CubeEquation must be a Python function. Got {type(function).__name__} instead."
+            )
+        self.name = name or getattr(function, "__name__", "equation")
+        self.cell = cell_type_of(dtype, overflow)
+        self.dtype = self.cell.dtype
+        if self.cell.fields:
+            raise InvalidInput("Tables with three indices hold one number in a cell: dtype must be a type of numbers.")
+        self.parameters = parameters_of(annotated(function, parameters))
+        with trace.deep_enough(self.name):
+            self._trace(function)
+        self.offsets = tuple(tuple(map(_step, at.args, "ijk")) for at in walk(self.value) if at.op == "cell")
+        self.loops = any(part.op in ("reduce", "argreduce") for part in walk(self.value))
+        self.pattern = self._pattern(pattern)
+        self._texts: dict[Any, str] = {}
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
+        return f"<CubeEquation {self.name}({inside}) -> {self.cell.name}, {self.pattern}>"
+
+    @property
+    def roots(self) -> tuple[trace.Expr, ...]:
+        """The roots of its graph, as of an `Equation`."""
+        return (self.value,)
+
+    @property
+    def depth(self) -> int | None:
+        """How many planes back the reads go; None if their indices do not tell."""
+        steps = self._steps(self.pattern)
+        return None if None in steps else max((-step for step in steps), default=0)
+
+    def text(self, shape: tuple[int, int, int], *, checked: bool | Literal["loads"]) -> str:
+        """The text that the kernel includes: the function `dp_cell` of a cell.
+
+        `checked`: trap overflow of every operation, indices of parameters and divisions; "loads": the indices only.
+        """
+        wraps = "values" if self.indices_fit(shape) else "all"
+        key = checked, wraps
+        if key not in self._texts:
+            with trace.deep_enough(self.name):
+                self._texts[key] = self._text(checked, wraps)
+        return self._texts[key]
+
+    def _text(self, checked, wraps):
+        made = Writer if checked == "loads" else text.Writer
+        writer = made((self.value,), taken=taken(self.parameters), checked=checked is True, wraps=wraps)
+        value = writer.write(self.value, writer.top)[0]
+        head = (
+            f"inline value_t dp_cell(const int i, const int j, const int {THIRD}, const int n, const int m, "
+            f"const int {LENGTH} DP_CONTEXT"
+        )
+        lines = [
+            "#define DP_NOTES_DECLARED",
+            "#define DP_NOTES",
+            *cell.what_kernels_pass(self),
+            *fits_in_c(self, checked=True, traps=False),
+            cell.function(self, head, writer.top.lines, text.fit(value, "", self.cell.fitted)),
+        ]
+        return "\n".join(lines) + "\n"
+
+    def indices_fit(self, shape: tuple[int, int, int]) -> bool:
+        """Whether sums in indices and conditions have indices and lengths only, and stay within their type."""
+        longest = max(shape)
+        for part in indices_of(self.value):
+            total = affine(part) or {part: 1}
+            if not all(atom is None or atom.op in ("i", "j", "k", "n", "m", "p") for atom in total):
+                return False
+            if sum(abs(by) * (1 if atom is None else longest) for atom, by in total.items()) > LONGEST:
+                return False
+        return True
+
+    def _trace(self, function):
+        given = list(inspect.signature(function).parameters)
+        if len(given) < 4:
+            raise InvalidInput(f"The function {self.name} must take the cells and three indices: f(M, i, j, k, ...).")
+        extra = [n for n in given[4:] if n not in self.parameters and n not in ("n", "m", "p")]
+        if extra:
+            names = ", ".join(extra)
+            raise InvalidInput(
+                f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name."
+            )
+        with trace.Trace(self.cell.type).active(), trace.refused_by_python():
+            indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
+            result = function(trace.Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
+            if isinstance(result, tuple):
+                raise InvalidInput(f"{self.name} must return one number: tables with three indices have no choices.")
+            value = parts_of(result, self, None)[0]
+        if depth(value) > trace.MOST_DEEP:
+            raise InvalidInput(
+                f"{self.name} has {depth(value):,} operators inside each other, and {trace.MOST_DEEP} is the most that "
+                "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
+            )
+        (self.value,) = with_own_indices(value)
+
+    def _argument(self, name):
+        if name in self.parameters:
+            p = self.parameters[name]
+            return trace.Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
+        return trace.node(name, type="int", data=LENGTH if name == "p" else None)
+
+    def _steps(self, pattern):
+        """Of each read, how many planes it goes on; None where that is not known."""
+        if pattern == "IJK":
+            return [None if None in steps else sum(steps) for steps in self.offsets]
+        return [steps["IJK".index(pattern)] for steps in self.offsets]
+
+    def _pattern(self, pattern):
+        if pattern is None:
+            for name in PATTERNS:
+                if all(step is not None and step < 0 for step in self._steps(name)):
+                    return name
+            raise InvalidInput(f"No order of planes is proven for {self.name}: give the 'pattern' parameter.")
+        name = one_of(
+            pattern.upper() if isinstance(pattern, str) else pattern, PATTERNS, "pattern", caller="CubeEquation"
+        )
+        for steps, on in zip(self.offsets, self._steps(name)):
+            if on is not None and on >= 0:
+                read = ", ".join("..." if by is None else f"{x}{f' {by:+}' * (by != 0)}" for x, by in zip("ijk", steps))
+                raise DependencyError(f"{self.name} reads M[{read}], and the pattern {name} allows planes before only.")
+        return name
+
+
+class Writer(text.Writer):
+    """Writes indices of parameters as calls of functions that trap, and other nodes as they are."""
+
+    def load(self, part, block):
+        was, self.checked = self.checked, True
+        found = super().load(part, block)
+        self.checked = was
+        return found
+
+
+def _step(index, name) -> int | None:
+    """How far an index of a read is from that of the cell; None if it is another expression."""
+    total = dict(affine(index) or {})
+    by = total.pop(None, 0)
+    if len(total) != 1:
+        return None
+    ((atom, factor),) = total.items()
+    return by if factor == 1 and atom.op == name else None
+
+
+@overload
+def cube_equation(function: Callable[..., Any]) -> CubeEquation: ...
+@overload
+def cube_equation(
+    *,
+    dtype: DTypeLike = ...,
+    overflow: Literal["wrap", "trap", "saturate"] | None = ...,
+    parameters: Mapping[str, Any] | None = ...,
+    pattern: str | None = ...,
+    name: str | None = ...,
+) -> Callable[[Callable[..., Any]], CubeEquation]: ...
+def cube_equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """`CubeEquation` as a decorator: ``@dp.cube_equation(pattern="K", parameters={...})``.
+
+    Parameters
+    ----------
+    function : callable, optional
+        The traced function, where the decorator has no parentheses.
+    **options
+        The keyword parameters of `CubeEquation`.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.cube_equation(dtype="int64")
+    ... def ways(M, i, j, k):
+    ...     return dp.where(i == 0, 1, M[i - 1, j, k] * 2)
+    >>> dp.fill_cube(ways, (41, 1, 1)).corner
+    np.int64(1099511627776)
+    """
+    if function is not None:
+        return CubeEquation(function, **options)
+    return lambda function: CubeEquation(function, **options)

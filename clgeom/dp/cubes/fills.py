@@ -1,0 +1,381 @@
+"""`fill_cube`: fill a table with three indices on a device, one plane after the other."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from clgeom.dp.analysis.work import OPERATIONS, work_of
+from clgeom.dp.cubes.equation import CubeEquation
+from clgeom.dp.cubes.proof import reads_inside
+from clgeom.dp.filling import watching
+from clgeom.dp.job import ROUNDED_DIVIDE, bind, build_options, check_values, given_values
+from clgeom.dp.language.users_c import users_errors
+from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, of_size
+from clgeom.errors import DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short
+from clgeom.runtime import launch
+from clgeom.runtime.arguments import one_of
+from clgeom.runtime.arrays import is_device_array
+from clgeom.runtime.arrays import session_of as session_of_array
+from clgeom.runtime.call import recording
+from clgeom.runtime.device import Session, as_session
+from clgeom.runtime.launch import finish
+from clgeom.runtime.plan import Phase, Plan, Scratch, Series, Step
+from clgeom.runtime.tuning import select
+from clgeom.runtime.typing import DeviceLike, DTypeLike, NDArray
+
+KERNEL = "dp/cubes/fill_plane"
+KEEPS = ("table", "last", "corner")
+#: Length of what the kernel notes: number of a stage + 1, kind of the fault, the cell, and what it read.
+FAULTS = 8
+LONGEST = 2**31 - 1
+
+
+@dataclass(eq=False)
+class Cube:
+    """A filled table with three indices. Its cells stay on the device until they are read.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    pattern : {"I", "J", "K", "IJK"}
+        The order of its planes.
+    keep : {"table", "last", "corner"}
+    phases : tuple of Phase
+        The launches, with times where the call was profiled.
+
+    Examples
+    --------
+    >>> from clgeom import dp
+    >>> @dp.cube_equation
+    ... def sums(M, i, j, k):
+    ...     return dp.where(i == 0, j + k, M[i - 1, j, k] + 1)
+    >>> cube = dp.fill_cube(sums, (4, 2, 3))
+    >>> cube.corner, cube.last.tolist()
+    (np.int32(6), [[3, 4, 5], [4, 5, 6]])
+    >>> cube[1].tolist()
+    [[1, 2, 3], [2, 3, 4]]
+    """
+
+    equation: CubeEquation
+    shape: tuple[int, int, int]
+    pattern: str
+    keep: str
+    session: Session
+    phases: tuple[Phase, ...] = field(repr=False, default=())
+    _buffer: Any = field(repr=False, default=None)
+    _last: NDArray[Any] | None = field(repr=False, default=None)
+    _corner: Any = field(repr=False, default=None)
+
+    def __repr__(self) -> str:
+        n, m, p = self.shape
+        return f"<Cube {self.equation.name}: {n} x {m} x {p} {self.equation.dtype.name}, {self.pattern}, {self.keep}>"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of a cell."""
+        return self.equation.dtype
+
+    @property
+    def corner(self) -> np.generic:
+        """The last cell (n - 1, m - 1, p - 1)."""
+        return self._corner
+
+    @property
+    def last(self) -> NDArray[Any]:
+        """The last plane of i; for the pattern J or K that of j or k."""
+        if self._last is not None:
+            return self._last.copy()
+        if self.keep == "corner":
+            raise InvalidInput("keep='corner' keeps one cell, see Cube.corner: fill with keep='last' or 'table'.")
+        axis = "IJK".find(self.pattern) % 3 if self.pattern != "IJK" else 0
+        if axis == 0:
+            size = self.shape[1] * self.shape[2]
+            found = launch.read(self.session, self._buffer, self.dtype, size, (self.shape[0] - 1) * size)
+            return found.reshape(self.shape[1:])
+        return self.numpy().take(-1, axis=axis)
+
+    def numpy(self) -> NDArray[Any]:
+        """All cells.
+
+        Returns
+        -------
+        ndarray of the equation's dtype, shape (n, m, p)
+
+        Raises
+        ------
+        InvalidInput
+            The table was not kept.
+        """
+        if self._buffer is None:
+            raise InvalidInput(f"keep={self.keep!r} does not keep the table: fill with keep='table'.")
+        return launch.read(self.session, self._buffer, self.dtype, math.prod(self.shape)).reshape(self.shape)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("The cells are on a device: they cannot be read without a copy.")
+        cells = self.numpy()
+        return cells if dtype is None else cells.astype(dtype)
+
+    def __getitem__(self, at: Any) -> Any:
+        if self._buffer is not None and isinstance(at, tuple) and len(at) == 3:
+            at = tuple(self._inside(x, size) for x, size in zip(at, self.shape))
+            if None not in at:  # one cell
+                start = (at[0] * self.shape[1] + at[1]) * self.shape[2] + at[2]
+                return launch.read(self.session, self._buffer, self.dtype, 1, start)[0]
+        return self.numpy()[at]
+
+    @staticmethod
+    def _inside(x, size):
+        return x % size if isinstance(x, numbers.Integral) and not isinstance(x, bool) and -size <= x < size else None
+
+
+def fill_cube(
+    equation: CubeEquation,
+    shape: tuple[int, int, int],
+    *,
+    keep: Literal["table", "last", "corner"] = "table",
+    check: bool | Literal["auto"] = "auto",
+    values: Mapping[str, Any] | None = None,
+    device: DeviceLike = None,
+    progress: bool | Callable[[float], object] | None = None,
+    profile: bool = False,
+    **parameters: Any,
+) -> Cube:
+    """Fill a table with three indices on a device, plane after plane.
+
+    Parameters
+    ----------
+    equation : CubeEquation
+    shape : tuple of int
+        The lengths (n, m, p).
+    keep : {"table", "last", "corner"}
+        What is kept: all cells; the last plane, see `Cube.last`; or one cell, `Cube.corner`. For the last two only a
+        few planes are in memory, if the equation reads cells a constant number of planes before.
+    check : {"auto", True, False}
+        "auto": each read outside the table or a parameter, or of a plane that is not filled, is trapped, unless the
+        conditions before the reads prove that there is none, which costs nothing. True: besides, overflow of every
+        operation with integers, divisions by zero and negative shifts. False: nothing but values of cells that trap.
+    values : dict, optional
+        Parameters of the equation, for names that this function uses itself.
+    device : str, pyopencl.Device or Session, optional
+    progress : bool or function of a float, optional
+        True shows a bar on the terminal; a function is called with the fraction done.
+    profile : bool
+        Time the launches, for ``Cube.phases``.
+    **parameters
+        The parameters of the equation, by name, as `fill` takes them.
+
+    Returns
+    -------
+    Cube
+
+    Raises
+    ------
+    InvalidInput
+        A parameter is missing or does not fit, the shape is empty, or a cell reads outside a parameter.
+    DependencyError
+        A cell reads outside the table, or a plane that is not filled before its own.
+    IntegerOverflow
+        The value of a cell goes beyond a type that traps; with ``check=True``, any operation with integers does.
+    DeviceLimit
+        What is kept does not fit one buffer of the device.
+
+    Notes
+    -----
+    Bands, `initial`, `start` and `stop`, choices, fields, batches and equations in C go with two indices only.
+
+    Examples
+    --------
+    Floyd and Warshall: plane k has the shortest paths through nodes below k.
+
+    >>> import numpy as np
+    >>> from clgeom import dp
+    >>> @dp.cube_equation(dtype="float32", parameters={"w": "float32[,]"})
+    ... def shortest(M, k, i, j, w):
+    ...     through = M[k - 1, i, k - 1] + M[k - 1, k - 1, j]
+    ...     return dp.where(k == 0, w[i, j], dp.minimum(M[k - 1, i, j], through))
+    >>> w = np.array([[0, 1, 9], [9, 0, 2], [9, 9, 0]], np.float32)
+    >>> dp.fill_cube(shortest, (4, 3, 3), keep="last", w=w).last.tolist()
+    [[0.0, 1.0, 3.0], [9.0, 0.0, 2.0], [9.0, 9.0, 0.0]]
+    """
+    if not isinstance(equation, CubeEquation):
+        raise InvalidInput(
+            f"The first parameter of fill_cube must be a dp.CubeEquation. Got {type(equation).__name__} instead."
+        )
+    shape = _checked_shape(shape)
+    one_of(keep, KEEPS, "keep", caller="fill_cube")
+    if not isinstance(check, (bool, np.bool_)) and check != "auto":
+        raise InvalidInput(f"The 'check' parameter of fill_cube must be 'auto', True or False. Got {check!r} instead.")
+    given = given_values(values, parameters, caller="fill_cube")
+    held = check_values(equation, given, caller="fill_cube")
+    session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
+    session = session or as_session(device)
+    if equation.dtype == np.float64:
+        session.profile.require_fp64("fill_cube")
+    arguments, buffers = bind(session, equation, held, caller="fill_cube")
+    planes = Planes(equation.pattern, shape)
+    depth = equation.depth
+    ring = 0 if keep == "table" or depth is None or depth + 1 >= planes.count else depth + 1
+    cells = ring * math.prod(planes.sides) if ring else math.prod(shape)
+    table = _allocated(session, cells * equation.dtype.itemsize, keep, ring)
+    kept = launch.allocate(session, math.prod(planes.sides) * equation.dtype.itemsize if keep == "last" else 8)
+    faults = Scratch("faults", np.dtype(np.int32), FAULTS)
+    noted = launch.allocate(session, faults.nbytes)
+    launch.write(session, noted, np.zeros(FAULTS, np.int32))
+    checked = "loads" if isinstance(check, str) else bool(check)
+    if checked == "loads" and depth is not None and equation.indices_fit(shape):
+        checked = False if reads_inside(equation, shape, held) else checked
+    series = _series(session, equation, planes, held, arguments, ring, keep, checked, faults)
+    with watching(progress) as watch, recording(profile) as phases:
+        with users_errors("", name=equation.name):
+            result = launch.run(session, Plan(series), watch=watch, table=table, kept=kept, faults=noted, **buffers)
+        fault = result.read(faults).tolist()
+        if progress:
+            finish(session)
+            watch(1.0)
+    if fault[0]:
+        raise _error(equation, shape, held, fault[1], tuple(fault[2:5]), tuple(fault[5:]))
+    dtype = equation.dtype
+    corner = launch.read(session, table, dtype, 1, planes.corner(ring))[0]
+    last = launch.read(session, kept, dtype, math.prod(planes.sides)).reshape(planes.sides) if keep == "last" else None
+    kept_cells = table if keep == "table" else None
+    return Cube(equation, shape, equation.pattern, keep, session, tuple(phases), kept_cells, last, corner)
+
+
+# Planes -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Planes:
+    """The planes of a table in their order: of equal i, j or k, or of equal i + j + k."""
+
+    pattern: str
+    shape: tuple[int, int, int]
+
+    @property
+    def count(self) -> int:
+        return sum(self.shape) - 2 if self.pattern == "IJK" else self.shape["IJK".index(self.pattern)]
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Rows and columns of a plane in memory."""
+        n, m, p = self.shape
+        return {"J": (n, p), "K": (n, m)}.get(self.pattern, (m, p))
+
+    def boxes(self) -> np.ndarray:
+        """The box of each plane that holds its cells: first row, first column, rows and columns."""
+        rows, columns = self.sides
+        stages = np.arange(self.count, dtype=np.int64)
+        if self.pattern != "IJK":
+            return np.stack(np.broadcast_arrays(0 * stages, 0, rows, columns), axis=1)
+        n = self.shape[0]
+        first = [np.maximum(stages - (n - 1) - (other - 1), 0) for other in (columns, rows)]
+        ends = [np.minimum(stages + 1, own) for own in (rows, columns)]
+        return np.stack([*first, ends[0] - first[0], ends[1] - first[1]], axis=1)
+
+    def corner(self, ring: int) -> int:
+        """The number of the last cell in memory."""
+        if not ring:
+            return math.prod(self.shape) - 1
+        slot = (self.count - 1) % ring + 1
+        return slot * math.prod(self.sides) - 1
+
+
+def _series(session, equation, planes, held, arguments, ring, keep, checked, faults) -> Series:
+    """The launches of a fill: one for each plane, or several for one that takes long."""
+    u0, v0, rows, width = planes.boxes().T
+    counts = rows * width
+    policy = select(session.profile, KERNEL, equation.dtype, int(counts.max()))
+    units = session.profile.compute_units
+    # a loop runs over a side of the table at most, or to a number that is a parameter
+    given = [int(v) for v in held.values() if v.ndim == 0 and v.dtype.kind in "iu"]
+    work = work_of(equation).most(max(*planes.shape, *(max(v.shape, default=0) for v in held.values()), *given, 1))
+    tile = policy.wg_size if equation.loops else policy.tile
+    most = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
+    busy = np.clip(-(-counts // tile), 1, units)
+    parts = np.ceil(counts / np.maximum(OPERATIONS * busy / work, 1)).astype(np.int64)
+    which = np.repeat(np.arange(planes.count), parts)
+    part = np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)
+    low, high = (counts[which] * at // parts[which] for at in (part, part + 1))
+    numbers_ = np.stack([which, low, high, u0[which], v0[which], width[which]], axis=1)
+    groups = np.clip(-(-(high - low) // tile), 1, most)
+    params = {
+        "equation": equation.text(planes.shape, checked=checked),
+        "cell": equation.cell.in_c,
+        "value": equation.cell.value_in_c,
+        "pattern": planes.pattern,
+        "ring": ring,
+        "keep": int(keep == "last"),
+        "reads": int(bool(checked)),
+        "rounded": bool(session.device.single_fp_config & ROUNDED_DIVIDE),
+    }
+    args = ["table", "kept", faults, *map(np.int32, planes.shape)]
+    indices = tuple(range(len(args), len(args) + 6))
+    args += [np.int32(0), np.uint32(0), np.uint32(0), np.int32(0), np.int32(0), np.uint32(0)]
+    moved = 2 * math.prod(planes.shape) * equation.dtype.itemsize
+    step = Step(KERNEL, policy, (*args, *arguments), 1, params, moved, build_options(session))
+    return Series(step, indices, numbers_, groups)
+
+
+# Arguments and errors ---------------------------------------------------------------------------------------------
+
+
+def _checked_shape(shape) -> tuple[int, int, int]:
+    try:
+        lengths = tuple(shape)
+    except TypeError:
+        lengths = ()
+    if len(lengths) != 3 or not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in lengths):
+        raise InvalidInput(
+            f"The 'shape' parameter of fill_cube must be three integers (n, m, p). Got {short(shape)} instead."
+        )
+    if min(lengths) < 1:
+        raise InvalidInput(
+            f"The 'shape' parameter of fill_cube must have at least one cell. Got {short(shape)} instead."
+        )
+    n, m, p = map(int, lengths)
+    if n + m + p - 2 > LONGEST or max(n * m, n * p, m * p) >= 2**32:
+        raise InvalidInput(
+            "The 'shape' parameter of fill_cube must have below 2**32 cells in each plane, and lengths of below 2**31 "
+            f"together. Got {short(shape)} instead."
+        )
+    return n, m, p
+
+
+def _allocated(session, nbytes, keep, ring):
+    limit = session.profile.max_alloc_bytes
+    if nbytes > limit:
+        what = "The planes in memory" if ring else "The table"
+        less = "" if keep != "table" else ": keep='last' or 'corner' needs less"
+        raise DeviceLimit(f"{what} takes {nbytes:,} bytes, and {session.profile.name} allows {limit:,}{less}.")
+    return launch.allocate(session, nbytes)
+
+
+def _error(equation, shape, values, kind, cell, read):
+    """The error for the fault of a cell: `read` is the cell that it read, or an index and the size."""
+    where = f"Cell {cell} of {equation.name}"
+    if kind in (RANGE, PATTERN):
+        n, m, p = shape
+        reason = {
+            RANGE: f"which is outside the table of {n} x {m} x {p}",
+            PATTERN: f"which is not filled then: the pattern {equation.pattern} allows planes before only",
+        }[kind]
+        error = DependencyError(f"{where} reads cell {read}, {reason}.")
+        error.cell, error.read = cell, read
+        return error
+    error = {
+        OVERFLOW: lambda: IntegerOverflow(f"{where} goes beyond {equation.cell.name}, or a step of its computation."),
+        INDEX: lambda: InvalidInput(
+            f"{where} reads {of_size(equation, values, read[1])} at index {read[0]}, and its size there is {read[1]}."
+        ),
+        DIVISION: lambda: InvalidInput(f"{where} divides by zero."),
+        SHIFT: lambda: InvalidInput(f"{where} shifts by a negative count, {read[0]}."),
+    }[kind]()
+    error.cell = cell
+    return error

@@ -1,0 +1,168 @@
+"""Problems whose tables have three indices: three sequences, and the shortest paths between all pairs of nodes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clgeom.dp.cubes.equation import CubeEquation
+from clgeom.dp.cubes.fills import fill_cube
+from clgeom.dp.language.functions import maximum, minimum, where
+from clgeom.dp.problems import arguments
+from clgeom.dp.problems.sequences import Codes, taken
+from clgeom.errors import InvalidInput
+from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
+
+INF = float("inf")
+#: The check is not needed: tests verify the equations, and the arguments are checked.
+fill = functools.partial(fill_cube, check=False)
+
+
+def _of_three(M, i, j, k, a, b, c):
+    same = (a[i - 1] == b[j - 1]) & (b[j - 1] == c[k - 1])
+    shorter = maximum(M[i - 1, j, k], M[i, j - 1, k], M[i, j, k - 1])
+    inside = (i > 0) & (j > 0) & (k > 0)
+    return where(inside, where(same, M[i - 1, j - 1, k - 1] + 1, shorter), 0)
+
+
+def _through(M, k, i, j, w):
+    longer = M[k - 1, i, k - 1] + M[k - 1, k - 1, j]
+    return where(k == 0, where(i == j, minimum(w[i, j], 0), w[i, j]), minimum(M[k - 1, i, j], longer))
+
+
+#: The functional equations. Three sequences: indices are the symbols of each, after an empty one. Paths: plane k has
+#: the shortest ones from i to j through nodes below k.
+LCS_OF_THREE = CubeEquation(
+    _of_three, parameters={"a": "int32[]", "b": "int32[]", "c": "int32[]"}, pattern="IJK", name="lcs_of_three"
+)
+ALL_PAIRS = CubeEquation(
+    _through, dtype="float64", parameters={"w": "float64[,]"}, pattern="I", name="all_pairs_shortest_paths"
+)
+
+
+@dataclass(frozen=True)
+class CommonOfThree:
+    """The result of `lcs_of_three`.
+
+    Attributes
+    ----------
+    length : int
+    indices : ndarray of int64, shape (3, length), or None
+        Where the symbols of the subsequence are in each sequence; None if it was not asked for.
+    subsequence : str, bytes or ndarray, or None
+        As the first sequence.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> found = problems.lcs_of_three("abcd", "xbd", "bad")
+    >>> found.length, found.indices.tolist()
+    (2, [[1, 3], [1, 2], [0, 2]])
+    """
+
+    length: int
+    indices: NDArray[np.int64] | None = field(default=None, repr=False)
+    subsequence: Any = None
+
+
+def lcs_of_three(
+    a: str | bytes | Codes,
+    b: str | bytes | Codes,
+    c: str | bytes | Codes,
+    *,
+    subsequence: bool = True,
+    device: DeviceLike = None,
+) -> CommonOfThree:
+    """The longest common subsequence of three sequences.
+
+    Parameters
+    ----------
+    a, b, c : str, bytes, or array of integers or letters, one-dimensional
+    subsequence : bool
+        Also find the subsequence, not only its length. The whole table is in memory then, 4 bytes for each of
+        ``(len(a) + 1) * (len(b) + 1) * (len(c) + 1)`` cells, on the device and on the host; else a few planes.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    CommonOfThree
+        Of several longest ones, the one that a traceback from the last cell finds: a match where the symbols are equal,
+        else the first of a, b and c of which a shorter part has as long a subsequence.
+
+    Raises
+    ------
+    InvalidInput
+        Something is no sequence.
+    DeviceLimit
+        The table does not fit one buffer of the device.
+
+    Examples
+    --------
+    >>> from clgeom.dp.problems import lcs_of_three
+    >>> lcs_of_three("abcbdab", "bdcaba", "cbaabd")
+    CommonOfThree(length=3, subsequence='cba')
+    """
+    caller = "lcs_of_three"
+    codes = [arguments.sequence(x, name, caller=caller) for x, name in zip((a, b, c), "abc")]
+    if np.result_type(*codes).kind == "f":  # of int64 and uint64
+        codes = [x.astype(object) for x in codes]
+    numbers = np.unique(np.concatenate(codes), return_inverse=True)[1].astype(np.int32)
+    parts = np.split(numbers, np.cumsum([len(x) for x in codes])[:-1])
+    shape = tuple(len(x) + 1 for x in codes)
+    given = dict(zip("abc", parts))
+    if not subsequence:
+        return CommonOfThree(int(fill(LCS_OF_THREE, shape, keep="corner", device=device, **given).corner))
+    table = fill(LCS_OF_THREE, shape, device=device, **given).numpy()
+    at, found = [len(x) for x in codes], []
+    while min(at):
+        if len({int(part[x - 1]) for part, x in zip(parts, at)}) == 1:
+            at = [x - 1 for x in at]
+            found.append(at)
+        else:
+            value = table[tuple(at)]
+            ways = [[x - (d == axis) for d, x in enumerate(at)] for axis in range(3)]
+            at = next(way for way in ways if table[tuple(way)] == value)
+    indices = np.array(found[::-1], np.int64).reshape(-1, 3).T
+    return CommonOfThree(len(found), indices, taken(a, indices[0]))
+
+
+def all_pairs_shortest_paths(lengths: ArrayLike, *, device: DeviceLike = None) -> NDArray[np.float64]:
+    """The lengths of the shortest paths between all pairs of nodes (Floyd and Warshall).
+
+    Parameters
+    ----------
+    lengths : array_like of float, shape (n, n), n >= 1
+        ``lengths[a, b]`` of the edge from a to b; inf for none. Negative ones are allowed, but no circle of negative
+        length.
+    device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n)
+        inf for what cannot be reached, and 0 from each node to itself; the values of
+        `scipy.sparse.csgraph.floyd_warshall`.
+
+    Raises
+    ------
+    InvalidInput
+        The table is not square, has NaN or -inf, or there is a circle of negative length.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> inf = float("inf")
+    >>> problems.all_pairs_shortest_paths([[0, 1, 9], [inf, 0, -2], [4, inf, 0]]).tolist()
+    [[0.0, 1.0, -1.0], [2.0, 0.0, -2.0], [4.0, 5.0, 0.0]]
+    """
+    caller = "all_pairs_shortest_paths"
+    lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+    n = len(lengths)
+    if lengths.shape != (n, n) or (lengths == -INF).any():
+        raise arguments.wrong(caller, "lengths", "square, without -inf", f"shape {lengths.shape}")
+    found = fill(ALL_PAIRS, (n + 1, n, n), keep="last", w=lengths, device=device).last
+    if (found.diagonal() < 0).any():
+        raise InvalidInput(f"The 'lengths' parameter of {caller} must be free of circles of negative length.")
+    return found
