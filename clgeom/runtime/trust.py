@@ -64,7 +64,12 @@ TRIALS = {
         "dp/table/select_cells",
         "dp/table/take_cells",
     ),
-    ("clgeom.dp.known", "bits"): ("dp/paths/bits_masks", "dp/paths/bits_tiles", "dp/paths/bits_traceback"),
+    ("clgeom.dp.known", "bits"): (
+        "dp/paths/bits_masks",
+        "dp/paths/bits_sweep",
+        "dp/paths/bits_tiles",
+        "dp/paths/bits_traceback",
+    ),
 }
 ALWAYS = next(iter(TRIALS))
 _BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}

@@ -379,7 +379,11 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8),
         "any": Policy("group", wg_size=32, items_per_thread=2),
     },
-    "dp/paths/bits_traceback": {"any": Policy("group", wg_size=1)},
+    "dp/paths/bits_sweep": {"any": Policy("group", wg_size=32)},
+    "dp/paths/bits_traceback": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=128),
+    },
     "dp/batch/batch_fill": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
         "any": Policy("group", wg_size=64),

@@ -397,7 +397,7 @@ def _alignments(session):
     return "local alignments of 900 and 850 letters, alone and 70 at once"
 
 
-@checks("dp/paths: bits_masks bits_tiles bits_traceback")
+@checks("dp/paths: bits_masks bits_sweep bits_tiles bits_traceback")
 def _bits(session):
     from clgeom.dp.paths.bits import Pair
 

@@ -6,9 +6,12 @@ operations on words fill 32 or 64 cells. The results are exact and equal those o
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from clgeom.errors import DeviceLimit
+from clgeom.dp.paths import tickets
+from clgeom.errors import DeviceLimit, DeviceWarning, warn
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import allocate, fill, read, run, write
 from clgeom.runtime.plan import Plan, Series, Step
@@ -17,15 +20,20 @@ from clgeom.runtime.tuning import select
 
 #: Problem -> (words that hold a column, bits carried from row to row). Initially: column 0, and the row above row 0.
 PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}
-#: Columns of a tile, in blocks of 32.
+#: Columns of a tile, in blocks of 32, and steps of a strip of a sweep between two looks at the strip above.
 BLOCKS = {"group": 32, "serial": 64}
-#: Steps of the traceback in a launch: they are sequential, and each takes up to a microsecond on a GPU.
+CHUNK = 16
+#: Most cells of a launch of a sweep: half a second at 4 TCUPS.
+LAUNCH_CELLS = 1 << 41
+#: Steps of the traceback in a launch: they are sequential.
 STEPS = 1 << 17
 #: Most bytes of masks that are held in local memory, where neighbours read different banks.
 LOCAL_BYTES = 16384
-#: Most bytes of kept words of a piece of the table, for the traceback: wide pieces keep GPUs busy, and CPUs are quicker
-#: with memory that they have touched before (PoCL, 150,000 x 170,000: 64 MiB 1.5 s, 1 GiB 1.3 to 10 s).
-MOST_KEPT = {"group": 1 << 30, "serial": 1 << 26}
+#: Most kept words of a piece of the table, for the traceback, as a share of the device's memory: strips of wide pieces
+#: are all at work. CPUs are quicker with memory that they have touched before: a number of bytes (PoCL, 150,000 x
+#: 170,000: 64 MiB 1.5 s, 1 GiB 1.3 to 10 s).
+KEPT_SHARE = 16
+MOST_KEPT = 1 << 26
 
 
 def as_codes(a, b):
@@ -48,6 +56,22 @@ def as_codes(a, b):
     return coded(a, count), coded(b, count + 1), count + 2
 
 
+class Columns(NamedTuple):
+    """What a run over columns leaves on the device.
+
+    state : the words of the last column. lcs: a bit where the length does *not* grow. edit: where the distance grows,
+    then where it falls.
+    columns : the symbols of the columns, as numbers.
+    kept : the words of every column; words of the same rows are contiguous.
+    starts : on the host, the words of the columns before the pieces.
+    """
+
+    state: object
+    columns: object
+    kept: object
+    starts: list
+
+
 class Pair:
     """Two sequences on a device, each of at least one symbol, and the masks of the first one.
 
@@ -64,15 +88,18 @@ class Pair:
         self.n, self.m = len(a), len(b)
         self.a, self.b, self.symbols = as_codes(a, b)
         self.policy = select(session.profile, "dp/paths/bits_tiles")
+        self.sweep = select(session.profile, "dp/paths/bits_sweep")
+        self.sweeps = self.policy.variant == "group" and tickets.are_safe(session)
         self.word = np.dtype(np.uint64 if self.policy.variant == "serial" else np.uint32)
-        self.words = self.policy.tile * ceil_div(self.n, self.word_bits * self.policy.tile)
+        tile = int(np.lcm(self.policy.tile, self.sweep.tile))
+        self.words = tile * ceil_div(self.n, self.word_bits * tile)
         size = self.symbols * self.words * self.word.itemsize
         if size > session.profile.max_alloc_bytes:
             raise DeviceLimit(
                 f"The masks of {self.n:,} symbols, {self.symbols:,} different ones, need a buffer of {size:,} bytes, "
                 f"and {session.profile.name} allows {session.profile.max_alloc_bytes:,}."
             )
-        self.rows, self.masks = self._upload(self.a), allocate(session, size)
+        rows, self.masks = self._upload(self.a), allocate(session, size)
         fill(session, self.masks, self.word.type(0), self.symbols * self.words)
         policy = select(session.profile, "dp/paths/bits_masks")
         if (policy.variant == "serial") != (self.policy.variant == "serial"):
@@ -80,7 +107,7 @@ class Pair:
         args = ("rows", np.uint32(self.n), np.uint32(self.words), "masks")
         groups = policy.groups(ceil_div(self.words, policy.wg_size), session.profile.compute_units)
         step = Step("dp/paths/bits_masks", policy, args, groups, {"symbol": c_name(self.a.dtype)})
-        run(session, Plan(step), rows=self.rows, masks=self.masks)
+        run(session, Plan(step), rows=rows, masks=self.masks)
 
     @property
     def word_bits(self) -> int:
@@ -91,33 +118,81 @@ class Pair:
         """The words of column 0."""
         return np.repeat(np.array(PROBLEMS[self.problem][0]).astype(self.word), self.words)
 
-    def columns(self, first, stop, start, *, rows=None, keep=False):
+    def columns(self, first, stop, start, *, rows=None, keep=False, every=0) -> Columns:
         """Run over the columns first .. stop - 1 from the words of the column before.
 
-        Returns
-        -------
-        ndarray of words
-            Of the last column: lcs: a bit where the length does *not* grow. edit: where the distance grows, then where
-            it falls.
-        pyopencl.Buffer
-            With `keep` the words of every column; words of the same rows are contiguous.
+        With `keep` the words of every column are kept, with `every` those before every so many columns, a multiple
+        of 32.
         """
-        session, m = self.session, stop - first
-        rows = self.n if rows is None else rows
-        strips = ceil_div(rows, self.word_bits * self.policy.tile)
+        if self.sweeps:
+            done = self._swept(first, stop, start, self.n if rows is None else rows, keep, every)
+            if done is not None:
+                return done
+            self.sweeps = False
+            warn(
+                f"The groups of one launch on {self.session.profile.name} waited too long for each other: a table of "
+                f"two sequences was computed by one launch for each diagonal of tiles.",
+                DeviceWarning,
+            )
+        if not every:
+            return self._tiled(first, stop, start, self.n if rows is None else rows, keep)
+        starts = []
+        for at in range(first, stop, every):
+            starts.append(start)
+            found = self._tiled(at, min(at + every, stop), start, self.n, keep)
+            start = self.read_state(found.state)
+        return found._replace(starts=starts)
+
+    def _buffers(self, first, stop, start, keep):
+        m = stop - first
         carries = np.repeat(np.array(PROBLEMS[self.problem][1]).astype(np.uint32), ceil_div(m, 32))
-        buffers = {"masks": self.masks, "columns": self._upload(self.b[first:stop])}
-        buffers["state"], buffers["carries"] = self._upload(start), self._upload(carries)
-        buffers["kept"] = allocate(session, self.kept_bytes(m) if keep else 1)
-        plan = columns_plan(
-            self.policy, self.problem, strips, m, self.words, self.symbols, c_name(self.a.dtype), keep=keep
+        return {
+            "masks": self.masks,
+            "columns": self._upload(self.b[first:stop]),
+            "state": self._upload(start),
+            "carries": self._upload(carries),
+            "kept": allocate(self.session, self.kept_bytes(m) if keep else 1),
+        }
+
+    def _tiled(self, first, stop, start, rows, keep):
+        buffers = self._buffers(first, stop, start, keep)
+        strips = ceil_div(rows, self.word_bits * self.policy.tile)
+        plan = tiles_plan(
+            self.policy, self.problem, strips, stop - first, self.words, self.symbols, c_name(self.a.dtype), keep=keep
         )
-        run(session, plan, **buffers)
-        return buffers["state"], buffers["kept"], buffers["columns"]
+        run(self.session, plan, **buffers)
+        return Columns(buffers["state"], buffers["columns"], buffers["kept"], ())
+
+    def _swept(self, first, stop, start, rows, keep, every):
+        """As `columns`, by one launch for as many columns as one takes; None if its groups gave up."""
+        session, words = self.session, len(start)
+        strips = ceil_div(rows, self.word_bits * self.sweep.tile)
+        most = max(LAUNCH_CELLS // rows, 1) // 32 * 32 or 32
+        if every:
+            most = max(most // every, 1) * every
+        starts = []
+        for at in range(first, stop, stop - first if keep else most):
+            end = stop if keep else min(at + most, stop)
+            buffers = self._buffers(at, end, start, keep)
+            pieces = ceil_div(end - at, every) if every else 0
+            buffers["starts"] = allocate(session, max(pieces * words, 1) * self.word.itemsize)
+            buffers["progress"] = tickets.new_counters(session, 1 + strips + 1)
+            plan = sweep_plan(
+                self.sweep, self.problem, strips, end - at, self.words, self.symbols, c_name(self.a.dtype),
+                tickets.patience(session), keep=keep, every=every,
+            )  # fmt: skip
+            run(session, plan, **buffers)
+            if read(session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
+                return None
+            if every:
+                starts.extend(read(session, buffers["starts"], self.word, pieces * words).reshape(pieces, words))
+            if end < stop:
+                start = self.read_state(buffers["state"])
+        return Columns(buffers["state"], buffers["columns"], buffers["kept"], starts)
 
     def kept_bytes(self, m) -> int:
         """Bytes of memory for keeping so many columns."""
-        return len(PROBLEMS[self.problem][0]) * self.words * m * self.word.itemsize
+        return len(PROBLEMS[self.problem][0]) * self.words * pitch_of(m) * self.word.itemsize
 
     def read_state(self, buffer) -> np.ndarray:
         """The words of a column."""
@@ -137,7 +212,7 @@ class Pair:
 
     def solve(self) -> int:
         """The length, or the distance."""
-        return self.value(self.read_state(self.columns(0, self.m, self.start)[0]))
+        return self.value(self.read_state(self.columns(0, self.m, self.start).state))
 
     def steps(self, most_bytes=None) -> tuple[int, np.ndarray]:
         """The value, and the path through the table from its first cell to its last.
@@ -152,41 +227,30 @@ class Pair:
             0 match, 1 change, 2 down (delete), 3 right (insert). Ties go to the first of these.
         """
         session = self.session
-        most = min(most_bytes or MOST_KEPT[self.policy.variant], session.profile.max_alloc_bytes)
+        kept = MOST_KEPT if self.policy.variant == "serial" else session.profile.global_mem_bytes // KEPT_SHARE
+        most = min(most_bytes or kept, session.profile.max_alloc_bytes)
         piece = max(most // self.kept_bytes(32) * 32, 32)
-        bounds = [*range(0, self.m, piece), self.m]
-        starts = [self.start]
-        for first, stop in zip(bounds, bounds[1:-1]):
-            starts.append(self.read_state(self.columns(first, stop, starts[-1])[0]))
-        steps, value = self._upload(np.zeros(self.n + self.m, np.uint8)), None
+        value, starts = None, [self.start]
+        if piece < self.m:
+            found = self.columns(0, self.m, self.start, every=piece)
+            value, starts = self.value(self.read_state(found.state)), found.starts
+        steps = self._upload(np.zeros(self.n + self.m, np.uint8))
         row, at = self.n, self.n + self.m
-        for first, stop, start in zip(bounds[-2::-1], bounds[:0:-1], starts[::-1]):
+        for first, start in zip(range(0, self.m, piece)[::-1], starts[::-1]):
             if row == 0:
                 break
-            state, kept, columns = self.columns(first, stop, start, rows=row, keep=True)
+            stop = min(first + piece, self.m)
+            found = self.columns(first, stop, start, rows=row, keep=True)
             if value is None:
-                value = self.value(self.read_state(state))
+                value = self.value(self.read_state(found.state))
             cursor = self._upload(np.array([row, stop - first, at], np.uint32))
-            policy = select(session.profile, "dp/paths/bits_traceback")
-            args = (
-                "rows",
-                "columns",
-                np.uint32(stop - first),
-                np.uint32(self.words),
-                "kept",
-                "cursor",
-                "steps",
-                np.uint32(STEPS),
-            )
-            params = {"problem": self.problem, "symbol": c_name(self.a.dtype), "word": c_name(self.word)}
-            step = Step("dp/paths/bits_traceback", policy, args, 1, params)
-            launches = ceil_div(row + stop - first, STEPS)
+            plan = traceback_plan(self, stop - first, row)
             run(
                 session,
-                Plan(*[step] * launches),
-                rows=self.rows,
-                columns=columns,
-                kept=kept,
+                plan,
+                masks=self.masks,
+                columns=found.columns,
+                kept=found.kept,
                 cursor=cursor,
                 steps=steps,
             )
@@ -202,29 +266,45 @@ class Pair:
         return buffer
 
 
-def columns_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=False) -> Plan:
-    """The diagonals of tiles. Pure: needs no device."""
-    tiles = ceil_div(m, 32 * BLOCKS[policy.variant])
-    local = next((s for s in (32, 128) if symbols <= s), 0) if policy.variant == "group" else 0
-    if local * policy.tile * 4 > LOCAL_BYTES:
-        local = 0
-    blocks = BLOCKS[policy.variant]
-    params = {"problem": problem, "symbol": symbol, "local_symbols": local, "keep": keep, "blocks": blocks}
+def pitch_of(m) -> int:
+    """Kept words of a row of words: whole blocks of columns."""
+    return ceil_div(m, 32) * 32
 
-    args = (
-        "masks",
-        np.uint32(words),
-        np.uint32(symbols),
-        "columns",
-        np.uint32(m),
-        "carries",
-        "state",
-        "kept",
-        np.uint32(0),
-        np.uint32(0),
-    )
+
+def local_symbols(policy, symbols) -> int:
+    """Of how many symbols a group holds the masks in local memory."""
+    local = next((s for s in (8, 32, 128) if symbols <= s), 0) if policy.variant == "group" else 0
+    return local if local * policy.tile * 4 <= LOCAL_BYTES else 0
+
+
+def tiles_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=False) -> Plan:
+    """The diagonals of tiles. Pure: needs no device."""
+    blocks = BLOCKS[policy.variant]
+    tiles = ceil_div(m, 32 * blocks)
+    params = {"problem": problem, "symbol": symbol, "local_symbols": local_symbols(policy, symbols), "keep": keep}
+    numbers = np.uint32(m), np.uint64(pitch_of(m))
+    args = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept")
+    args = (*args, np.uint32(0), np.uint32(0))
     diagonals = np.arange(strips + tiles - 1)
     first = np.maximum(diagonals - tiles + 1, 0)
-    step = Step("dp/paths/bits_tiles", policy, args, 1, params)
+    step = Step("dp/paths/bits_tiles", policy, args, 1, {**params, "blocks": blocks})
     groups = np.minimum(diagonals + 1, strips) - first
     return Plan(Series(step, (len(args) - 2, len(args) - 1), np.stack([diagonals, first], axis=1), groups))
+
+
+def sweep_plan(policy, problem, strips, m, words, symbols, symbol, patience, *, keep=False, every=0) -> Plan:
+    """All strips in one launch. Pure: needs no device."""
+    params = {"problem": problem, "symbol": symbol, "local_symbols": local_symbols(policy, symbols), "keep": keep}
+    numbers = np.uint32(m), np.uint64(pitch_of(m))
+    args = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept", "starts")
+    args = (*args, np.uint32(every // 32), "progress", patience)
+    return Plan(Step("dp/paths/bits_sweep", policy, args, strips, {**params, "chunk": CHUNK}))
+
+
+def traceback_plan(pair, m, row) -> Plan:
+    """The traceback through `m` kept columns from a row, in as many launches as it can take."""
+    policy = select(pair.session.profile, "dp/paths/bits_traceback")
+    numbers = np.uint64(pitch_of(m)), "kept", "cursor", "steps", np.uint32(STEPS)
+    args = ("masks", np.uint32(pair.words), "columns", *numbers)
+    params = {"problem": pair.problem, "symbol": c_name(pair.a.dtype), "word": c_name(pair.word)}
+    return Plan(*[Step("dp/paths/bits_traceback", policy, args, 1, params)] * ceil_div(row + m, STEPS))

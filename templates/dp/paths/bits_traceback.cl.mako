@@ -1,41 +1,78 @@
-<%page args="problem='lcs', symbol='uchar', word='uint', variant='group', wg_size=1, items_per_thread=1"/>\
-// bits_traceback: the traceback from a cell to column 0 or row 0, from the kept words of bits_tiles.
+<%page args="problem='lcs', symbol='uchar', word='uint', variant='group', wg_size=128, items_per_thread=1"/>\
+// bits_traceback: the traceback from a cell to column 0 or row 0, from the kept words of bits_sweep or bits_tiles.
 //
 //   steps  [ .. unused .. | last written .. first written ]     0 match, 1 change, 2 up (delete), 3 left (insert)
 //   cursor [ row, column, index of the first step ]             in: the start; out: the end
 //
-// A launch takes at most `limit` steps, and the next one continues. One work-item: each step depends on the one before.
-// Up to n + m steps; each reads a word or two, mostly from a cache.
+//        columns
+//      +---------+     a window of WORDS words of rows and COLUMNS columns that ends at the cursor: all items work out
+//   w  | . . . . |     the steps of its cells, two bits each, one item walks through it to its edge, and all items write
+//      | . . . x |     the steps that it took
+//      +---------+
+//
+// One group. A launch takes windows until it has taken `limit` steps, and the next one continues. Up to n + m steps, each
+// a read of local memory; a window is two reads of global memory for each of its words.
+#define WG_SIZE ${wg_size}
 #define WORD_BITS ${64 if word == "ulong" else 32}
-#define BIT(base, i, j) ((uint)(kept[((ulong)(base) + (i) / WORD_BITS) * m + (j)] >> ((i) % WORD_BITS)) & 1)
+#define WORDS (256 / WORD_BITS)
+#define COLUMNS 128
+#define EDIT ${int(problem == "edit")}
+typedef ${word} word_t;
 
-kernel __attribute__((reqd_work_group_size(${wg_size}, 1, 1)))
-void bits_traceback(global const ${symbol} *rows, global const ${symbol} *columns, const uint m, const uint words,
-                    global const ${word} *kept, global uint *cursor, global uchar *steps, const uint limit)
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void bits_traceback(global const word_t *masks, const uint words, global const ${symbol} *columns, const ulong pitch,
+                    global const word_t *kept, global uint *cursor, global uchar *steps, const uint limit)
 {
-    if (get_global_id(0) > 0)
-        return;
-    uint i = cursor[0], j = cursor[1], at = cursor[2];
-    for (uint taken = 0; taken < limit && i > 0 && j > 0; ++taken) {
-        uchar step;
-% if problem == "lcs":
-        if (rows[i - 1] == columns[j - 1])
-            step = 0;
-        else
-            step = BIT(0, i - 1, j - 1) ? 2 : 3;        // the length above is no smaller: up
-% else:
-        if (rows[i - 1] == columns[j - 1])
-            step = 0;
-        else if (!BIT(0, i - 1, j - 1))
-            step = 1;
-        else
-            step = BIT(words, i - 1, j - 1) ? 2 : 3;
-% endif
-        i -= step != 3;
-        j -= step != 2;
-        steps[--at] = step;
+    local word_t low[WORDS * COLUMNS], high[WORDS * COLUMNS];    // the bits of the steps
+    local uchar taken[WORDS * WORD_BITS + COLUMNS];
+    local uint reached[2], count;
+    const uint lid = get_local_id(0);
+    uint i = cursor[0], j = cursor[1], at = cursor[2], done = 0;
+    barrier(CLK_GLOBAL_MEM_FENCE);                               // all items have the cursor before one writes it
+    while (i > 0 && j > 0 && done < limit) {
+        const uint last = (i - 1) / WORD_BITS, top = last < WORDS ? 0 : last - (WORDS - 1);
+        const uint left = j < COLUMNS ? 0 : j - COLUMNS;
+        for (uint k = lid; k < WORDS * COLUMNS; k += WG_SIZE) {
+            const uint w = top + k / COLUMNS, c = left + k % COLUMNS;
+            if (w <= last && c < j) {
+                const word_t match = masks[(ulong)columns[c] * words + w], word = kept[w * pitch + c];
+#if EDIT
+                const word_t grow = kept[(words + w) * pitch + c];
+                low[k] = ~match & (~word | ~grow);
+                high[k] = ~match & word;
+#else
+                low[k] = ~match & ~word;                         // 2, up: the length above is no smaller
+                high[k] = ~match;
+#endif
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lid == 0) {
+            const uint first = top * WORD_BITS;
+            uint n = 0;
+            while (i > first && j > left) {
+                const uint k = ((i - 1) / WORD_BITS - top) * COLUMNS + j - 1 - left, bit = (i - 1) % WORD_BITS;
+                const uint step = (uint)(low[k] >> bit & 1) | (uint)(high[k] >> bit & 1) << 1;
+                taken[n++] = step;
+                i -= step != 3;
+                j -= step != 2;
+            }
+            reached[0] = i;
+            reached[1] = j;
+            count = n;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        i = reached[0];
+        j = reached[1];
+        for (uint k = lid; k < count; k += WG_SIZE)
+            steps[at - 1 - k] = taken[k];
+        at -= count;
+        done += count;
+        barrier(CLK_LOCAL_MEM_FENCE);                            // before the window is overwritten
     }
-    cursor[0] = i;
-    cursor[1] = j;
-    cursor[2] = at;
+    if (lid == 0) {
+        cursor[0] = i;
+        cursor[1] = j;
+        cursor[2] = at;
+    }
 }
