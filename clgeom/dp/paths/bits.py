@@ -23,8 +23,10 @@ PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}
 #: Columns of a tile, in blocks of 32, and steps of a strip of a sweep between two looks at the strip above.
 BLOCKS = {"group": 32, "serial": 64}
 CHUNK = 16
-#: Most cells of a launch of a sweep: half a second at 4 TCUPS.
-LAUNCH_CELLS = 1 << 41
+#: Most cells of a launch of a sweep for each compute unit: 0.1 to 0.3 s on an H200.
+LAUNCH_CELLS = 1 << 33
+#: How much longer than groups of other launches those of a sweep wait: the last strip begins late.
+PATIENCE = 16
 #: Steps of the traceback in a launch: they are sequential.
 STEPS = 1 << 17
 #: Most bytes of masks that are held in local memory, where neighbours read different banks.
@@ -148,7 +150,7 @@ class Pair:
         carries = np.repeat(np.array(PROBLEMS[self.problem][1]).astype(np.uint32), ceil_div(m, 32))
         return {
             "masks": self.masks,
-            "columns": self._upload(self.b[first:stop]),
+            "columns": self._upload(np.pad(self.b[first:stop], (0, -m % 32))),
             "state": self._upload(start),
             "carries": self._upload(carries),
             "kept": allocate(self.session, self.kept_bytes(m) if keep else 1),
@@ -167,7 +169,7 @@ class Pair:
         """As `columns`, by one launch for as many columns as one takes; None if its groups gave up."""
         session, words = self.session, len(start)
         strips = ceil_div(rows, self.word_bits * self.sweep.tile)
-        most = max(LAUNCH_CELLS // rows, 1) // 32 * 32 or 32
+        most = LAUNCH_CELLS * session.profile.compute_units // rows // 32 * 32 or 32
         if every:
             most = max(most // every, 1) * every
         starts = []
@@ -179,7 +181,7 @@ class Pair:
             buffers["progress"] = tickets.new_counters(session, 1 + strips + 1)
             plan = sweep_plan(
                 self.sweep, self.problem, strips, end - at, self.words, self.symbols, c_name(self.a.dtype),
-                tickets.patience(session), keep=keep, every=every,
+                PATIENCE * tickets.patience(session), keep=keep, every=every,
             )  # fmt: skip
             run(session, plan, **buffers)
             if read(session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
@@ -297,7 +299,7 @@ def sweep_plan(policy, problem, strips, m, words, symbols, symbol, patience, *, 
     params = {"problem": problem, "symbol": symbol, "local_symbols": local_symbols(policy, symbols), "keep": keep}
     numbers = np.uint32(m), np.uint64(pitch_of(m))
     args = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept", "starts")
-    args = (*args, np.uint32(every // 32), "progress", patience)
+    args = (*args, np.uint32(every // 32), "progress", np.int32(patience))
     return Plan(Step("dp/paths/bits_sweep", policy, args, strips, {**params, "chunk": CHUNK}))
 
 

@@ -26,6 +26,25 @@ typedef ${symbol} symbol_t;
 % else:
 #define MASK(which, w) masks[(ulong)(which) * words + word + (w)]
 % endif
+// The symbols of a block, in registers; the masks of AHEAD of them.
+% if symbol == "uchar":
+#define CODES(name) uint4 name[2]
+#define READ_CODES(name, block) { name[0] = vload4(0, (global const uint *)columns + (block) * 8); \
+                                  name[1] = vload4(1, (global const uint *)columns + (block) * 8); }
+#define TAKE_CODES(to, from) { to[0] = from[0]; to[1] = from[1]; }
+#define CODE(name, c) ((((c) % 16 < 8 ? (c) % 8 < 4 ? name[(c) / 16].x : name[(c) / 16].y \
+                                      : (c) % 8 < 4 ? name[(c) / 16].z : name[(c) / 16].w) >> ((c) % 4 * 8)) & 255)
+% else:
+#define CODES(name) uint name
+#define READ_CODES(name, block) name = (block) * 32
+#define TAKE_CODES(to, from) to = from
+#define CODE(name, c) columns[name + (c)]
+% endif
+#define FETCH(to, codes, c) \
+    _Pragma("unroll") for (uint k = 0; k < AHEAD; ++k) { \
+        const uint which = CODE(codes, (c) + k); \
+        _Pragma("unroll") for (uint w = 0; w < WORDS; ++w) \
+            to[k][w] = MASK(which, w); }
 <%def name="stored(where, from_)">
                     vstore4((uint4)(${", ".join(f"{from_}[{k}][w]" for k in range(4))}), 0, ${where});
                     vstore4((uint4)(${", ".join(f"{from_}[{k}][w]" for k in range(4, 8))}), 1, ${where});
@@ -51,6 +70,8 @@ void bits_sweep(global const word_t *masks, const uint words, const uint symbols
 % endif
     column_t column;
     load_column(&column, state + word, words);
+    CODES(next);
+    READ_CODES(next, 0);
     bool gone = false;                                       // the same for all items
     for (uint begin = 0; begin < all_blocks + WG_SIZE - 1 && !gone; begin += CHUNK) {
         gone = wait_for(progress, strip - 1, min(begin + CHUNK, all_blocks), patience, &given_up);
@@ -69,22 +90,22 @@ void bits_sweep(global const word_t *masks, const uint words, const uint symbols
                 if (every && block % every == 0)
                     store_column(starts + (ulong)(block / every) * words * CARRIES + word, &column, words);
                 const uint count = min(m - block * 32, 32u);
-                global const symbol_t *codes = columns + block * 32;
-                word_t ahead[AHEAD][WORDS], equal[AHEAD][WORDS];
+                word_t ahead[2][AHEAD][WORDS], equal[AHEAD][WORDS];
                 if (count == 32) {
+                    CODES(now);
+                    TAKE_CODES(now, next);
+                    FETCH(ahead[0], now, 0);
                     #pragma unroll
                     for (uint c = 0; c < 32; c += AHEAD) {
-                        #pragma unroll
-                        for (uint k = 0; k < AHEAD; ++k)
-                            #pragma unroll
-                            for (uint w = 0; w < WORDS; ++w)
-                                ahead[k][w] = MASK(codes[c + k], w);
+                        if (c + AHEAD < 32)
+                            FETCH(ahead[(c / AHEAD + 1) & 1], now, c + AHEAD);
                         #pragma unroll
                         for (uint k = 0; k < AHEAD; ++k) {
-                            step_right(&column, ahead[k], &in, &out, equal[k], c + k);
+                            step_right(&column, ahead[c / AHEAD & 1][k], &in, &out, equal[k], c + k);
 % if keep:
+                            #pragma unroll
                             for (uint w = 0; w < WORDS; ++w)
-                                ahead[k][w] = column.grow[w];
+                                ahead[c / AHEAD & 1][k][w] = column.grow[w];
 % endif
                         }
 % if keep:
@@ -95,16 +116,16 @@ void bits_sweep(global const word_t *masks, const uint words, const uint symbols
 ${stored("to", "equal")}\
                             to += words * pitch;
 % endif
-${stored("to", "ahead")}\
+${stored("to", "ahead[c / AHEAD & 1]")}\
                         }
 % endif
                     }
                 } else
                     for (uint c = 0; c < count; ++c) {
-                        const uint which = codes[c];
+                        const uint which = columns[block * 32 + c];
                         for (uint w = 0; w < WORDS; ++w)
-                            ahead[0][w] = MASK(which, w);
-                        step_right(&column, ahead[0], &in, &out, equal[0], c);
+                            ahead[0][0][w] = MASK(which, w);
+                        step_right(&column, ahead[0][0], &in, &out, equal[0], c);
 % if keep:
                         for (uint w = 0; w < WORDS; ++w) {
                             global word_t *to = kept + (word + w) * pitch + block * 32 + c;
@@ -121,6 +142,8 @@ ${stored("to", "ahead")}\
                 else
                     passed[step & 1][lid] = out;
             }
+            if (step + 1 >= lid && block + 1 < all_blocks)
+                READ_CODES(next, block + 1);                 // while others compute
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         // the last item is WG_SIZE - 1 steps behind

@@ -46,16 +46,36 @@ void bits_traceback(global const word_t *masks, const uint words, global const $
 #endif
             }
         }
+        for (uint k = lid; k < WORDS * WORD_BITS + COLUMNS; k += WG_SIZE)
+            taken[k] = 2;                                        // the walk writes the others
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lid == 0) {
             const uint first = top * WORD_BITS;
-            uint n = 0;
+            uint n = 0, w = (i - 1) / WORD_BITS, k = (w - top) * COLUMNS + j - 1 - left;
+            word_t lows = low[k], highs = high[k];
             while (i > first && j > left) {
-                const uint k = ((i - 1) / WORD_BITS - top) * COLUMNS + j - 1 - left, bit = (i - 1) % WORD_BITS;
-                const uint step = (uint)(low[k] >> bit & 1) | (uint)(high[k] >> bit & 1) << 1;
-                taken[n++] = step;
-                i -= step != 3;
-                j -= step != 2;
+                const uint bit = (i - 1) % WORD_BITS;
+                const word_t ahead_low = low[k - (k > 0)], ahead_high = high[k - (k > 0)];  // most likely the next
+                const uint up = min((uint)clz((word_t)(~(highs & ~lows) << (WORD_BITS - 1 - bit))), bit + 1);
+                n += up;
+                i -= up;
+                if (up <= bit) {
+                    const uint at_bit = bit - up, step = (uint)(lows >> at_bit & 1) | (uint)(highs >> at_bit & 1) << 1;
+                    taken[n++] = step;
+                    i -= step != 3;
+                    --j;
+                    --k;
+                    lows = ahead_low;
+                    highs = ahead_high;
+                }
+                if (i > first && (i - 1) / WORD_BITS != w) {
+                    --w;
+                    k -= COLUMNS;
+                    if (j > left) {
+                        lows = low[k];
+                        highs = high[k];
+                    }
+                }
             }
             reached[0] = i;
             reached[1] = j;
