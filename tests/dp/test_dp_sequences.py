@@ -8,7 +8,7 @@ from reference import dp_problems as reference
 
 from clgeom.dp import problems
 from clgeom.dp.paths import bits
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, DeviceWarning, InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
@@ -116,6 +116,33 @@ def test_bits_of_shapes(session, wg_size, words):
     with override(shapes):
         assert bits.Pair(session, "lcs", a, b).solve() == both_tables(a, b)[0]
         assert bits.Pair(session, "edit", a, b).solve() == both_tables(a, b)[1]
+
+
+@pytest.mark.settings("as_gpu")
+def test_sweep_in_several_launches(any_session, monkeypatch):
+    """Launches of few cells; words of the columns before pieces that are not whole launches."""
+    rng = np.random.default_rng(10)
+    a, b = rng.integers(0, 3, 2100).astype(np.uint8), rng.integers(0, 3, 1300).astype(np.uint8)
+    length, distance = both_tables(a, b)
+    with override({"dp/paths/bits_sweep": Policy("group", 32, 2)}):
+        for cells in (1, 500 * 2100):
+            monkeypatch.setattr(bits, "LAUNCH_CELLS", cells / any_session.profile.compute_units)
+            for most in (1 << 30, 3 << 17):
+                found, way = bits.Pair(any_session, "lcs", a, b).steps(most)
+                assert found == length == (way == 0).sum()
+                found, way = bits.Pair(any_session, "edit", a, b).steps(most)
+                assert found == distance == (way != 0).sum()
+                check_way(a, b, way)
+
+
+@pytest.mark.settings("as_gpu")
+def test_groups_that_wait_too_long_leave_the_work_to_tiles(any_session, monkeypatch):
+    rng = np.random.default_rng(11)
+    a, b = rng.integers(0, 3, 2100).astype(np.uint8), rng.integers(0, 3, 700).astype(np.uint8)
+    monkeypatch.setattr(bits, "PATIENCE", 0)
+    for problem, expected in zip(("lcs", "edit"), both_tables(a, b)):
+        with pytest.warns(DeviceWarning, match="waited too long"):
+            assert bits.Pair(any_session, problem, a, b).steps(1)[0] == expected
 
 
 def test_bits_and_equation_find_the_same_way(session):

@@ -169,7 +169,7 @@ class Pair:
         """As `columns`, by one launch for as many columns as one takes; None if its groups gave up."""
         session, words = self.session, len(start)
         strips = ceil_div(rows, self.word_bits * self.sweep.tile)
-        most = LAUNCH_CELLS * session.profile.compute_units // rows // 32 * 32 or 32
+        most = int(LAUNCH_CELLS * session.profile.compute_units) // rows // 32 * 32 or 32
         if every:
             most = max(most // every, 1) * every
         starts = []
