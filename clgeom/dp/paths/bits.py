@@ -34,7 +34,7 @@ LOCAL_BYTES = 16384
 #: Most kept words of a piece of the table, for the traceback, as a share of the device's memory: strips of wide pieces
 #: are all at work. CPUs are quicker with memory that they have touched before: a number of bytes (PoCL, 150,000 x
 #: 170,000: 64 MiB 1.5 s, 1 GiB 1.3 to 10 s).
-KEPT_SHARE = 16
+KEPT_SHARE = 4
 MOST_KEPT = 1 << 26
 
 

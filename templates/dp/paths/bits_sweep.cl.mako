@@ -18,6 +18,7 @@
 #define AHEAD 8                              // columns whose masks are read together
 #define LOCAL_SYMBOLS ${local_symbols}      // symbols whose masks are read from local memory; 0: from global
 typedef uint word_t;
+typedef uint4 words_t;                       // memory of the words is aligned to them
 typedef ${symbol} symbol_t;
 #include "dp/dp_bits.h"
 #include "dp/dp_tickets.h"
@@ -28,9 +29,9 @@ typedef ${symbol} symbol_t;
 % endif
 // The symbols of a block, in registers; the masks of AHEAD of them.
 % if symbol == "uchar":
-#define CODES(name) uint4 name[2]
-#define READ_CODES(name, block) { name[0] = vload4(0, (global const uint *)columns + (block) * 8); \
-                                  name[1] = vload4(1, (global const uint *)columns + (block) * 8); }
+#define CODES(name) words_t name[2]
+#define READ_CODES(name, block) { name[0] = ((global const words_t *)columns)[(block) * 2]; \
+                                  name[1] = ((global const words_t *)columns)[(block) * 2 + 1]; }
 #define TAKE_CODES(to, from) { to[0] = from[0]; to[1] = from[1]; }
 #define CODE(name, c) ((((c) % 16 < 8 ? (c) % 8 < 4 ? name[(c) / 16].x : name[(c) / 16].y \
                                       : (c) % 8 < 4 ? name[(c) / 16].z : name[(c) / 16].w) >> ((c) % 4 * 8)) & 255)
@@ -46,8 +47,8 @@ typedef ${symbol} symbol_t;
         _Pragma("unroll") for (uint w = 0; w < WORDS; ++w) \
             to[k][w] = MASK(which, w); }
 <%def name="stored(where, from_)">
-                    vstore4((uint4)(${", ".join(f"{from_}[{k}][w]" for k in range(4))}), 0, ${where});
-                    vstore4((uint4)(${", ".join(f"{from_}[{k}][w]" for k in range(4, 8))}), 1, ${where});
+                        ((global words_t *)${where})[0] = (uint4)(${", ".join(f"{from_}[{k}][w]" for k in range(4))});
+                        ((global words_t *)${where})[1] = (uint4)(${", ".join(f"{from_}[{k}][w]" for k in range(4, 8))});
 </%def>\
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -90,42 +91,45 @@ void bits_sweep(global const word_t *masks, const uint words, const uint symbols
                 if (every && block % every == 0)
                     store_column(starts + (ulong)(block / every) * words * CARRIES + word, &column, words);
                 const uint count = min(m - block * 32, 32u);
-                word_t ahead[2][AHEAD][WORDS], equal[AHEAD][WORDS];
+                word_t equal[AHEAD][WORDS];
                 if (count == 32) {
                     CODES(now);
                     TAKE_CODES(now, next);
-                    FETCH(ahead[0], now, 0);
+                    word_t ahead0[AHEAD][WORDS], ahead1[AHEAD][WORDS];
+                    FETCH(ahead0, now, 0);
+% for part in range(4):
+<% mine, other = (f"ahead{(part + by) % 2}" for by in (0, 1)) %>\
+% if part < 3:
+                    FETCH(${other}, now, ${8 * part + 8});
+% endif
                     #pragma unroll
-                    for (uint c = 0; c < 32; c += AHEAD) {
-                        if (c + AHEAD < 32)
-                            FETCH(ahead[(c / AHEAD + 1) & 1], now, c + AHEAD);
-                        #pragma unroll
-                        for (uint k = 0; k < AHEAD; ++k) {
-                            step_right(&column, ahead[c / AHEAD & 1][k], &in, &out, equal[k], c + k);
-% if keep:
-                            #pragma unroll
-                            for (uint w = 0; w < WORDS; ++w)
-                                ahead[c / AHEAD & 1][k][w] = column.grow[w];
-% endif
-                        }
+                    for (uint k = 0; k < AHEAD; ++k) {
+                        step_right(&column, ${mine}[k], &in, &out, equal[k], ${8 * part} + k);
 % if keep:
                         #pragma unroll
-                        for (uint w = 0; w < WORDS; ++w) {
-                            global word_t *to = kept + (word + w) * pitch + block * 32 + c;
-% if problem == "edit":
-${stored("to", "equal")}\
-                            to += words * pitch;
-% endif
-${stored("to", "ahead[c / AHEAD & 1]")}\
-                        }
+                        for (uint w = 0; w < WORDS; ++w)
+                            ${mine}[k][w] = column.grow[w];
 % endif
                     }
+% if keep:
+                    #pragma unroll
+                    for (uint w = 0; w < WORDS; ++w) {
+                        global word_t *to = kept + (word + w) * pitch + block * 32 + ${8 * part};
+% if problem == "edit":
+${stored("to", "equal")}\
+                        to += words * pitch;
+% endif
+${stored("to", mine)}\
+                    }
+% endif
+% endfor
                 } else
                     for (uint c = 0; c < count; ++c) {
                         const uint which = columns[block * 32 + c];
+                        word_t mask[WORDS];
                         for (uint w = 0; w < WORDS; ++w)
-                            ahead[0][0][w] = MASK(which, w);
-                        step_right(&column, ahead[0][0], &in, &out, equal[0], c);
+                            mask[w] = MASK(which, w);
+                        step_right(&column, mask, &in, &out, equal[0], c);
 % if keep:
                         for (uint w = 0; w < WORDS; ++w) {
                             global word_t *to = kept + (word + w) * pitch + block * 32 + c;

@@ -15,15 +15,16 @@
 #define WG_SIZE ${wg_size}
 #define WORD_BITS ${64 if word == "ulong" else 32}
 #define WORDS (256 / WORD_BITS)
-#define COLUMNS 128
+#define COLUMNS WG_SIZE
 #define EDIT ${int(problem == "edit")}
 typedef ${word} word_t;
+typedef ${word}2 bits_t;                                         // the low and the high bits of steps
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void bits_traceback(global const word_t *masks, const uint words, global const ${symbol} *columns, const ulong pitch,
                     global const word_t *kept, global uint *cursor, global uchar *steps, const uint limit)
 {
-    local word_t low[WORDS * COLUMNS], high[WORDS * COLUMNS];    // the bits of the steps
+    local bits_t window[WORDS * COLUMNS];
     local uchar taken[WORDS * WORD_BITS + COLUMNS];
     local uint reached[2], count;
     const uint lid = get_local_id(0);
@@ -32,19 +33,17 @@ void bits_traceback(global const word_t *masks, const uint words, global const $
     while (i > 0 && j > 0 && done < limit) {
         const uint last = (i - 1) / WORD_BITS, top = last < WORDS ? 0 : last - (WORDS - 1);
         const uint left = j < COLUMNS ? 0 : j - COLUMNS;
-        for (uint k = lid; k < WORDS * COLUMNS; k += WG_SIZE) {
-            const uint w = top + k / COLUMNS, c = left + k % COLUMNS;
-            if (w <= last && c < j) {
-                const word_t match = masks[(ulong)columns[c] * words + w], word = kept[w * pitch + c];
+        const uint c = min(left + lid, j - 1), code = columns[c];    // all items read, those to the right what is not used
+        #pragma unroll
+        for (uint r = 0; r < WORDS; ++r) {
+            const uint w = min(top + r, last);
+            const word_t match = masks[(ulong)code * words + w], word = kept[w * pitch + c];
 #if EDIT
-                const word_t grow = kept[(words + w) * pitch + c];
-                low[k] = ~match & (~word | ~grow);
-                high[k] = ~match & word;
+            const word_t grow = kept[(words + w) * pitch + c];
+            window[r * COLUMNS + lid] = (bits_t)(~match & (~word | ~grow), ~match & word);
 #else
-                low[k] = ~match & ~word;                         // 2, up: the length above is no smaller
-                high[k] = ~match;
+            window[r * COLUMNS + lid] = (bits_t)(~match & ~word, ~match);   // 2, up: the length above is no smaller
 #endif
-            }
         }
         for (uint k = lid; k < WORDS * WORD_BITS + COLUMNS; k += WG_SIZE)
             taken[k] = 2;                                        // the walk writes the others
@@ -52,29 +51,26 @@ void bits_traceback(global const word_t *masks, const uint words, global const $
         if (lid == 0) {
             const uint first = top * WORD_BITS;
             uint n = 0, w = (i - 1) / WORD_BITS, k = (w - top) * COLUMNS + j - 1 - left;
-            word_t lows = low[k], highs = high[k];
+            bits_t bits = window[k];
             while (i > first && j > left) {
                 const uint bit = (i - 1) % WORD_BITS;
-                const word_t ahead_low = low[k - (k > 0)], ahead_high = high[k - (k > 0)];  // most likely the next
-                const uint up = min((uint)clz((word_t)(~(highs & ~lows) << (WORD_BITS - 1 - bit))), bit + 1);
+                const bits_t ahead = window[k - (k > 0)];        // most likely the next
+                const uint up = min((uint)clz((word_t)(~(bits.y & ~bits.x) << (WORD_BITS - 1 - bit))), bit + 1);
                 n += up;
                 i -= up;
                 if (up <= bit) {
-                    const uint at_bit = bit - up, step = (uint)(lows >> at_bit & 1) | (uint)(highs >> at_bit & 1) << 1;
+                    const uint at_bit = bit - up, step = (uint)(bits.x >> at_bit & 1) | (uint)(bits.y >> at_bit & 1) << 1;
                     taken[n++] = step;
                     i -= step != 3;
                     --j;
                     --k;
-                    lows = ahead_low;
-                    highs = ahead_high;
+                    bits = ahead;
                 }
                 if (i > first && (i - 1) / WORD_BITS != w) {
                     --w;
                     k -= COLUMNS;
-                    if (j > left) {
-                        lows = low[k];
-                        highs = high[k];
-                    }
+                    if (j > left)
+                        bits = window[k];
                 }
             }
             reached[0] = i;
