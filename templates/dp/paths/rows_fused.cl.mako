@@ -15,9 +15,13 @@
 #include "portable.h"
 ${record}
 #include "dp/dp_math.h"
-#define DP_ROW_CONTEXT , local const cell_t *dp_row, const int dp_base
+#define DP_ROW_CONTEXT , local const cell_t *dp_row, const int dp_base, const cell_t dp_above
 #define DP_CONTEXT DP_ROW_CONTEXT
+% if record:
 #define M(a, b) dp_row[(b) - dp_base]
+% else:
+#define M(a, b) ((b) - (j) == 0 ? dp_above : dp_row[(b) - dp_base])   // an item holds the cells above its own
+% endif
 % if equation:
 ${equation}
 % else:
@@ -63,6 +67,10 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
     for (int x = lid - GUARD_LEFT; x < TILE + GUARD_RIGHT; x += WG_SIZE)
         tile[x] = row && base + x >= 0 && base + x < m ? source[base + x] : DP_NO_CELL;
     barrier(CLK_LOCAL_MEM_FENCE);
+    cell_t value[ITEMS];
+    #pragma unroll
+    for (int c = 0; c < ITEMS; ++c)
+        value[c] = tile[lid + c * WG_SIZE];
 % if held:
 <% elements = "".join(f", held{k}" for k in range(len(held_types))) %>\
     // elements of the next row are loaded while a row is computed
@@ -74,7 +82,6 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
 % endif
     for (int r = row; r < row + count; ++r) {
         const int i = ${"n - 1 - r" if flip_rows else "r"};
-        cell_t value[ITEMS];
         uint decision[ITEMS];
         int over[ITEMS];
         #pragma unroll
@@ -89,7 +96,7 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
             // all columns of the tile: values outside of the table are not used
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c)
-                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base${elements} DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
+                value[c] = dp_cell_held(i, base + lid + c * WG_SIZE, n, m, tile, base, value[c]${elements} DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
         } else {
 % else:
         if (inner && r) {
@@ -97,17 +104,18 @@ void rows_fused(const int n, const int m, const int row, const int count, const 
             for (int c = 0; c < ITEMS; ++c) {
                 const int j = base + lid + c * WG_SIZE;
                 ASSUME(j >= 1);
-                value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
+                value[c] = dp_cell(i, j, n, m, tile, base, value[c] DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
             }
         } else {
 % endif
             #pragma unroll
             for (int c = 0; c < ITEMS; ++c) {
                 const int j = base + lid + c * WG_SIZE;
+                const cell_t above = value[c];
                 value[c] = DP_NO_CELL;
                 decision[c] = 0;
                 if (j >= 0 && j < m)
-                    value[c] = dp_cell(i, j, n, m, tile, base DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
+                    value[c] = dp_cell(i, j, n, m, tile, base, above DP_ARGUMENTS DP_DECISION(&decision[c]) DP_OVER(&over[c]));
             }
         }
 #if DP_TRAPS    // cells of margins may hold any value
