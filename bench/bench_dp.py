@@ -51,6 +51,8 @@ TITLES = {
 }
 #: Cells beyond which a candidate is left out because it would take too long. ``--most`` changes them.
 MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6}
+#: Letters beyond which the rivals of two long sequences are left out: of 2^20 they take half a minute a call.
+MOST_LETTERS = 1 << 18
 #: The order of calls of candidates.
 ORDER = (
     "numba",
@@ -293,6 +295,27 @@ def traceback_chain(table, d):
 # Two long sequences -----------------------------------------------------------------------------------------------
 
 
+def others(texts):
+    """The installed rivals, by name."""
+    candidates = {}
+    with contextlib.suppress(ImportError):
+        from rapidfuzz.distance import LCSseq, Levenshtein
+
+        candidates["rapidfuzz lcs"] = lambda: LCSseq.similarity(*texts)
+        candidates["rapidfuzz edit"] = lambda: Levenshtein.distance(*texts)
+    with contextlib.suppress(ImportError):
+        import edlib
+
+        candidates["edlib edit"] = lambda: edlib.align(*texts)["editDistance"]
+    with contextlib.suppress(ImportError):
+        import parasail
+
+        score, letters = parasail.matrix_create("ABCD", 0, -1), [t.decode() for t in texts]
+        if len(texts[0]) <= 1 << 15:  # a gap and a change cost 1: the negative edit distance
+            candidates["parasail edit"] = lambda: -parasail.nw_striped_32(*letters, 1, 1, score).score
+    return candidates
+
+
 def pairs(session, n, options):
     """Billions of cells a second for two sequences of n letters each: bits in words, the equation, and rivals."""
     rng = np.random.default_rng(n)
@@ -307,21 +330,8 @@ def pairs(session, n, options):
     }
     if n <= 1 << 16:
         candidates["lcs, equation"] = lambda: lcs(*texts, subsequence=False, method="equation", device=session).length
-    with contextlib.suppress(ImportError):
-        from rapidfuzz.distance import LCSseq, Levenshtein
-
-        candidates["rapidfuzz lcs"] = lambda: LCSseq.similarity(*texts)
-        candidates["rapidfuzz edit"] = lambda: Levenshtein.distance(*texts)
-    with contextlib.suppress(ImportError):
-        import edlib
-
-        candidates["edlib edit"] = lambda: edlib.align(*texts)["editDistance"]
-    with contextlib.suppress(ImportError):
-        import parasail
-
-        score, letters = parasail.matrix_create("ABCD", 0, -1), [t.decode() for t in texts]
-        if n <= 1 << 15:  # a gap and a change cost 1: the negative edit distance
-            candidates["parasail edit"] = lambda: -parasail.nw_striped_32(*letters, 1, 1, score).score
+    if n <= MOST_LETTERS:
+        candidates |= others(texts)
     answers = {name: call() for name, call in candidates.items()}
     for kind in ("lcs", "edit"):
         found = {answer for name, answer in answers.items() if kind in name}
