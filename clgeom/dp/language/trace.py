@@ -1,8 +1,9 @@
 """Expression graphs: the nodes that the operators of a traced Python function build.
 
 An `Expr` is one node. Equal nodes of one trace are one object, so that common subexpressions are computed once.
-`indexed` has the cells and arrays of a traced function, `functions` what users write besides operators, `nodes` and `sums` the analysis of nodes; `codegen.text` writes
-nodes as OpenCL C, `analysis.dependences` finds which cells they read.
+`indexed` has the cells and arrays of a traced function, `functions` what users write besides operators, `nodes` and
+`sums` the analysis of nodes; `codegen.text` writes nodes as OpenCL C, `analysis.dependences` finds which cells they
+read.
 """
 
 from __future__ import annotations
