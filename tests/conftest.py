@@ -44,8 +44,12 @@ SETTINGS = {
     "small_groups": ({"max_wg_size": 64, "local_mem_bytes": 8 << 10}, None),
     "flushed": ({"denormals": False}, None),
 }
-#: Tests whose equations PoCL builds with all optimisations.
-OPTIMISED = ("test_dp_problems", "test_dp_random", "test_dp_books", "test_dp_sequences", "test_dp_rows")
+#: Folders of tests for which PoCL builds no kernel with optimisations, but for those in parts of `OPTIMISED`.
+QUICK = ("tests/dp/", "tests/alignment/")
+OPTIMISED = (
+    *("test_align_random_pairs", "test_align_rivals", "test_pairs_of_any_code_points", "test_dp_random"),
+    *("test_dp_problems", "test_dp_books", "test_dp_sequences", "test_dp_rows", "test_dp_launches"),
+)
 #: Settings of tests that name them only.
 BY_NAME = ("flushed",)
 #: Settings in which tests of several types try one, float32 if they can: to build kernels for more takes long.
@@ -53,22 +57,20 @@ ONE_TYPE = ("cpu_shapes", "odd_shapes", "small_groups")
 
 
 def build_quickly():
-    """Let PoCL build kernels that it would not run by itself, and most of equations, without optimising them.
+    """Let PoCL build kernels that it would not run by itself, and most of `QUICK`, without optimising them.
 
-    These are kernels for groups of several work-items, those in other shapes than CPUs take, all in sessions of
-    devices that call themselves GPUs, and those of equations but in the tests of OPTIMISED. To optimise them takes a
-    quarter of the time of these tests with a cold cache. Others are built as everywhere; ``clgeom selftest`` and the
-    long profile build all so.
+    These are kernels for groups of several work-items, those in other shapes than CPUs take, and all in sessions of
+    devices that call themselves GPUs. To optimise them takes most of the time of the tests with a cold cache. Others
+    are built as everywhere; ``clgeom selftest`` and the long profile build all so.
     """
     built = build._built
 
     def quickly(session, key):
         kernel, parameters, options = key
         imposed = not session.profile.is_cpu or overridden() or is_foreign(kernel, **dict(parameters))
-        user = build.is_of_users(key) and not any(
-            name in os.environ.get("PYTEST_CURRENT_TEST", "") for name in OPTIMISED
-        )
-        if session.profile.runtime == "pocl" and (imposed or user):
+        test = os.environ.get("PYTEST_CURRENT_TEST", "")
+        quick = test.startswith(QUICK) and not any(name in test for name in OPTIMISED)
+        if session.profile.runtime == "pocl" and (imposed or quick):
             key = kernel, parameters, (*options, "-cl-opt-disable")
         return built(session, key)
 

@@ -72,7 +72,7 @@ def check(table, values, name, axis, region):
     [
         ("int32", "ROWS", ("argmax", "sum")),
         ("float32", "COLUMNS", ("argmin", "max")),
-        ("float64", "DIAGS_SONE", ("argmax", "sum")),
+        ("float64", "DIAGS_SONE", ("sum",)),
     ],
 )
 def test_reductions_are_those_of_numpy(any_session, dtype, layout, reductions):

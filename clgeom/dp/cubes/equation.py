@@ -103,6 +103,10 @@ class CubeEquation:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
         return f"<CubeEquation {self.name}({inside}) -> {self.cell.name}, {self.pattern}>"
 
+    #: Names of its indices; `Equation` has two.
+    indices = ("i", "j", "k")
+    traced = True
+
     @property
     def roots(self) -> tuple[trace.Expr, ...]:
         """The roots of its graph, as of an `Equation`."""

@@ -33,11 +33,12 @@ def _through(M, k, i, j, w):
     return where(k == 0, where(i == j, minimum(w[i, j], 0), w[i, j]), minimum(M[k - 1, i, j], longer))
 
 
-#: The functional equations. Three sequences: indices are the symbols of each, after an empty one. Paths: plane k has
-#: the shortest ones from i to j through nodes below k.
+#: Indices i, j and k: the symbols of each sequence so far.
 LCS_OF_THREE = CubeEquation(
     _of_three, parameters={"a": "int32[]", "b": "int32[]", "c": "int32[]"}, pattern="IJK", name="lcs_of_three"
 )
+
+#: Plane i: the shortest paths from row j to column k through nodes below i.
 ALL_PAIRS = CubeEquation(
     _through, dtype="float64", parameters={"w": "float64[,]"}, pattern="I", name="all_pairs_shortest_paths"
 )
