@@ -53,9 +53,9 @@ def page(problem) -> str:
         f"Function: `clgeom.dp.problems.{problem.function}`.",
         "",
         *heading("The equation"),
-        html(shown(equation)),
+        formula(shown(equation)),
         *([problem.cells, ""] if problem.cells else []),
-        *(["The choice that a cell keeps beside its value:", "", html(choice)] if choice else []),
+        *(["The choice that a cell keeps beside its value:", "", formula(choice)] if choice else []),
         *heading("The order of filling"),
         *order,
         "",
@@ -76,6 +76,11 @@ def heading(text):
 
 def html(text):
     return ".. raw:: html\n\n" + "\n".join(f"   {line}" for line in text.splitlines()) + "\n"
+
+
+def formula(text):
+    """With a bar to move it where it is wider than the page."""
+    return html(f'<div style="overflow-x: auto">{text}</div>')
 
 
 def code(language, text):

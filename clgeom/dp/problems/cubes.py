@@ -24,8 +24,8 @@ fill = functools.partial(fill_cube, check=False)
 def _of_three(M, i, j, k, a, b, c):
     same = (a[i - 1] == b[j - 1]) & (b[j - 1] == c[k - 1])
     shorter = maximum(M[i - 1, j, k], M[i, j - 1, k], M[i, j, k - 1])
-    inside = (i > 0) & (j > 0) & (k > 0)
-    return where(inside, where(same, M[i - 1, j - 1, k - 1] + 1, shorter), 0)
+    first = (i == 0) | (j == 0) | (k == 0)
+    return where(first, 0, where(same, M[i - 1, j - 1, k - 1] + 1, shorter))
 
 
 def _through(M, k, i, j, w):
