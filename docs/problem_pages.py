@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clgeom.commands.dp_solve import toml
 from clgeom.dp.analysis.dependences import Near, Row, Split
-from clgeom.dp.language.mathml import shown
+from clgeom.dp.language.mathml import choices, shown
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.problems import CATALOGUE, VARIANTS
 
@@ -32,13 +32,18 @@ def pages() -> dict[str, str]:
 
 INDEX = """\
 The problems of ``clgeom.dp.problems``, a page for each: what it is, its equation as mathematics, the order in which the
-table is filled, an example with its answer, and the same on the command line. The problems are those of Lew and Mauch,
+table is filled, an example with its answer, and the same on the command line. Most problems are those of Lew and Mauch,
 "Dynamic Programming: A Computational Tool" (2007). ``clgeom dp list`` lists them, ``clgeom dp solve`` solves them."""
 
 
 def page(problem) -> str:
     """The page of a problem."""
-    pattern = PATTERNS[problem.equation.pattern]
+    equation, choice = problem.equation, choices(problem.equation)
+    if problem.pattern in PATTERNS:
+        pattern = PATTERNS[equation.pattern]
+        order = [html(picture(problem, pattern)), reads(equation, pattern)]
+    else:
+        order = [html(planes(equation)), PLANES]
     parts = [
         problem.name,
         "=" * len(problem.name),
@@ -48,11 +53,11 @@ def page(problem) -> str:
         f"Function: `clgeom.dp.problems.{problem.function}`.",
         "",
         *heading("The equation"),
-        html(shown(problem.equation)),
+        formula(shown(equation)),
         *([problem.cells, ""] if problem.cells else []),
+        *(["The choice that a cell keeps beside its value:", "", formula(choice)] if choice else []),
         *heading("The order of filling"),
-        html(picture(problem, pattern)),
-        reads(problem.equation, pattern),
+        *order,
         "",
         *heading("Example"),
         *code("python", example(problem)),
@@ -71,6 +76,11 @@ def heading(text):
 
 def html(text):
     return ".. raw:: html\n\n" + "\n".join(f"   {line}" for line in text.splitlines()) + "\n"
+
+
+def formula(text):
+    """With a bar to move it where it is wider than the page."""
+    return html(f'<div style="overflow-x: auto">{text}</div>')
 
 
 def code(language, text):
@@ -122,28 +132,65 @@ def picture(problem, pattern) -> str:
     red = read_by(problem.equation.reach, pattern, at, n, m)
     for i in range(n):
         for j in range(m):
-            stage = pattern.stage_of(i, j, n, m)
-            share = stage / max(stages - 1, 1)
-            colour = "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(FIRST, LAST))
-            x, y = j * SIDE + 2, i * SIDE + 2
-            fill = READ if (i, j) == at else colour
-            parts.append(
-                f'<rect x="{x}" y="{y}" width="{SIDE}" height="{SIDE}" fill="{fill}" stroke="#ffffff"/>'
-                f'<text x="{x + SIDE / 2:g}" y="{y + SIDE / 2 + 5:g}" text-anchor="middle" '
-                f'fill="{"#ffffff" if (i, j) == at or share > 0.6 else INK}">{stage}</text>'
-            )
-    for i, j in sorted(red):
-        x, y = j * SIDE + 4, i * SIDE + 4
-        parts.append(
-            f'<rect x="{x}" y="{y}" width="{SIDE - 4}" height="{SIDE - 4}" fill="none" stroke="{READ}" '
-            'stroke-width="3"/>'
-        )
-    width, height = m * SIDE + 4, n * SIDE + 4
-    label = json.dumps(f"The stages of a table of {n} x {m} cells with the pattern {pattern.name}")
+            parts.append(square(i, j, pattern.stage_of(i, j, n, m), stages, (i, j) == at))
+    parts += [border(i, j) for i, j in sorted(red)]
+    return svg(parts, n, m, f"The stages of a table of {n} x {m} cells with the pattern {pattern.name}")
+
+
+def square(i, j, stage, stages, chosen):
+    """A cell with the number and the colour of its stage; i and j may be fractions."""
+    share = stage / max(stages - 1, 1)
+    colour = "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(FIRST, LAST))
+    x, y = j * SIDE + 2, i * SIDE + 2
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{SIDE}" height="{SIDE}" fill="{READ if chosen else colour}" '
+        f'stroke="#ffffff"/><text x="{x + SIDE / 2:g}" y="{y + SIDE / 2 + 5:g}" text-anchor="middle" '
+        f'fill="{"#ffffff" if chosen or share > 0.6 else INK}">{stage}</text>'
+    )
+
+
+def border(i, j):
+    x, y = j * SIDE + 4, i * SIDE + 4
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{SIDE - 4}" height="{SIDE - 4}" fill="none" stroke="{READ}" '
+        'stroke-width="3"/>'
+    )
+
+
+def svg(parts, n, m, words):
+    width, height = f"{m * SIDE + 4:g}", f"{n * SIDE + 4:g}"
+    label = json.dumps(words)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" aria-label={label} font-family="sans-serif" font-size="14">{"".join(parts)}</svg>'
     )
+
+
+PLANES = (
+    "The planes i = 0, 1, 2 of a table with three indices, from left to right; in each, j counts rows and k columns. "
+    "Cells with the same number are filled at the same time. Red borders: what the red cell may read."
+)
+
+
+def planes(equation) -> str:
+    """An SVG of three planes beside each other."""
+    side, gap, at = 4, 0.5, (2, 2, 2)
+    cells = [(i, j, k) for i in range(3) for j in range(side) for k in range(side)]
+    stage = {cell: sum(cell) if equation.pattern == "IJK" else cell["IJK".index(equation.pattern)] for cell in cells}
+
+    def place(cell):
+        return cell[1], cell[0] * (side + gap) + cell[2]
+
+    def may_read(cell):
+        return any(
+            all(step is None or own + step == other for own, step, other in zip(at, steps, cell))
+            for steps in equation.offsets
+        )
+
+    parts = [square(*place(cell), stage[cell], max(stage.values()) + 1, cell == at) for cell in cells]
+    parts += [border(*place(cell)) for cell in cells if stage[cell] < stage[at] and may_read(cell)]
+    words = f"The stages of a table with three indices and the pattern {equation.pattern}"
+    return svg(parts, side, 3 * side + 2 * gap, words)
 
 
 def read_by(reach, pattern, at, n, m):

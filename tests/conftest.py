@@ -17,7 +17,7 @@ import pytest
 from clgeom.errors import DeviceLimit, NoDevice
 from clgeom.runtime import build
 from clgeom.runtime.device import Session, as_session, describe, devices
-from clgeom.runtime.tuning import TABLE, override
+from clgeom.runtime.tuning import TABLE, overridden, override
 
 # so that their failures show what they compared
 pytest.register_assert_rewrite("command_line", "damaged", "dp_tables", "hulls", "region_commands", "sort_keys")
@@ -44,6 +44,12 @@ SETTINGS = {
     "small_groups": ({"max_wg_size": 64, "local_mem_bytes": 8 << 10}, None),
     "flushed": ({"denormals": False}, None),
 }
+#: Folders of tests for which PoCL builds no kernel with optimisations, but for those in parts of `OPTIMISED`.
+QUICK = ("tests/dp/", "tests/alignment/")
+OPTIMISED = (
+    *("test_align_random_pairs", "test_align_rivals", "test_pairs_of_any_code_points", "test_dp_random"),
+    *("test_dp_problems", "test_dp_books", "test_dp_sequences", "test_dp_rows", "test_dp_launches"),
+)
 #: Settings of tests that name them only.
 BY_NAME = ("flushed",)
 #: Settings in which tests of several types try one, float32 if they can: to build kernels for more takes long.
@@ -51,17 +57,20 @@ ONE_TYPE = ("cpu_shapes", "odd_shapes", "small_groups")
 
 
 def build_quickly():
-    """Let PoCL build kernels for groups of several work-items without optimising them.
+    """Let PoCL build kernels that it would not run by itself, and most of `QUICK`, without optimising them.
 
-    Of these, PoCL runs but a few by itself. To optimise them takes most of the time of the tests with a cold cache.
-    Kernels of one work-item a group are built as everywhere, but for the shapes of GPUs in groups of one; ``clgeom
-    selftest`` and the long profile build all so.
+    These are kernels for groups of several work-items, those in other shapes than CPUs take, and all in sessions of
+    devices that call themselves GPUs. To optimise them takes most of the time of the tests with a cold cache. Others
+    are built as everywhere; ``clgeom selftest`` and the long profile build all so.
     """
     built = build._built
 
     def quickly(session, key):
         kernel, parameters, options = key
-        if session.profile.runtime == "pocl" and is_foreign(kernel, **dict(parameters)):
+        imposed = not session.profile.is_cpu or overridden() or is_foreign(kernel, **dict(parameters))
+        test = os.environ.get("PYTEST_CURRENT_TEST", "")
+        quick = test.startswith(QUICK) and not any(name in test for name in OPTIMISED)
+        if session.profile.runtime == "pocl" and (imposed or quick):
             key = kernel, parameters, (*options, "-cl-opt-disable")
         return built(session, key)
 

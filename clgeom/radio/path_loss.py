@@ -25,8 +25,9 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.cl_arrays import new_array
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.failures import failures
+from clgeom.runtime.host_memory import in_place, show_host
 from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.launch import allocate, fill, in_place, read, run, show_host
+from clgeom.runtime.launch import allocate, fill, read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 

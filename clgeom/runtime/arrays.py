@@ -18,9 +18,10 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
 from clgeom.runtime.arguments import is_masked_array, unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.host_memory import host_buffer, map_pinned
 from clgeom.runtime.interop import objects
 from clgeom.runtime.interop.geometries import is_point
-from clgeom.runtime.launch import allocate, host_buffer, map_pinned, read, write
+from clgeom.runtime.launch import allocate, read, write
 from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.typing import DeviceLike, DTypeLike, NDArray
 

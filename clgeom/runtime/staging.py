@@ -139,7 +139,7 @@ class Stage:
     @functools.cached_property
     def slots(self) -> queue.SimpleQueue:
         """The slots that no thread has, the one free for longest first."""
-        from clgeom.runtime.launch import map_pinned
+        from clgeom.runtime.host_memory import map_pinned
 
         count, free = self.most_threads + SPARE_SLOTS, queue.SimpleQueue()
         for memory in map_pinned(self.session, (count, SLOT_BYTES), np.dtype(np.uint8)):
@@ -307,7 +307,7 @@ def _begun(session, buffer, array, name, start):
 
 
 def is_locked(array: np.ndarray) -> bool:
-    """Whether an array is in memory that `clgeom.runtime.launch.map_pinned` has locked."""
+    """Whether an array is in memory that `clgeom.runtime.host_memory.map_pinned` has locked."""
     import pyopencl as cl
 
     while isinstance(array, np.ndarray):

@@ -21,7 +21,7 @@ class Outcome:
     Parameters
     ----------
     name : str
-        A kernel, as "family/kernel", or a question of `clgeom.selftest.answers`.
+        A kernel, as "family/kernel", a kind of cells, as "dp/fields", or a question of `clgeom.selftest.answers`.
     ok : bool
     detail : str
         On what it ran, or what went wrong.

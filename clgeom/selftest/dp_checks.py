@@ -1,10 +1,211 @@
-"""Checks of the kernels for batches of dynamic programming."""
+"""Checks of the kernels for dynamic programming: see `clgeom.selftest.checks`."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from clgeom.selftest.checks import checks, same
+
+
+@checks("dp/paths: bits_masks bits_sweep bits_tiles bits_traceback")
+def _bits(session):
+    from clgeom.dp.paths.bits import Pair
+
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
+    length, distance = _values(a, b)
+    for problem, value, wasted in (("lcs", length, (1,)), ("edit", distance, (1, 2, 3))):
+        found, steps = Pair(session, problem, a, b).steps(1 << 16)
+        same(found, value, problem)
+        matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
+        same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
+        same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
+    return "two sequences of 1,500 and 2,300 symbols"
+
+
+@checks("dp/study: graph_cells")
+def _graph(session):
+    from clgeom.dp.analysis.infer import infer_pattern
+    from clgeom.dp.language.equation import Equation
+    from clgeom.dp.study.graph import dependency_graph, fill_by_stages
+
+    equation = Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", dtype="int64")
+    graph = dependency_graph(equation, (9, 11), device=session)
+    same(
+        graph.depths,
+        np.minimum(np.arange(9)[:, None], 1)
+        * np.minimum(np.arange(11), 1)
+        * (np.arange(9)[:, None] + np.arange(11) - 1),
+        "depths",
+    )
+    table = np.ones((9, 11), np.int64)
+    for i in range(1, 9):
+        table[i] = np.cumsum(table[i - 1])
+    same(fill_by_stages(equation, (9, 11), graph=graph, device=session), table, "table")
+    found = infer_pattern(equation, (100, 200), method="probe", device=session)
+    same(found.best, "NOSE", "pattern")
+    return "a table of 9 x 11"
+
+
+@checks("dp/cubes: fill_plane")
+def _cubes(session):
+    from clgeom.dp import CubeEquation, fill_cube, where
+
+    shape = 9, 21, 37
+    counts = np.ones(shape, np.int64)  # ways from a border to each cell, less multiples of 1009
+    for i in range(1, shape[0]):
+        for j in range(1, shape[1]):
+            for k in range(1, shape[2]):
+                before = counts[i - 1, j, k] + counts[i, j - 1, k] + counts[i, j, k - 1]
+                counts[i, j, k] = before % 1009
+
+    def ways(M, i, j, k):
+        inside = (i > 0) & (j > 0) & (k > 0)
+        return where(inside, (M[i - 1, j, k] + M[i, j - 1, k] + M[i, j, k - 1]) % 1009, 1)
+
+    def rolled(M, i, j, k, w, m):
+        return where(k == 0, w[i, j], M[i, where(j == 0, m - 1, j - 1), k - 1] * 3 % 1009)
+
+    for keep in ("table", "last"):
+        cube = fill_cube(CubeEquation(ways, dtype="int64"), shape, keep=keep, device=session)
+        same(cube.numpy() if keep == "table" else cube.last, counts if keep == "table" else counts[-1], f"ways, {keep}")
+        w = np.arange(9 * 21).reshape(9, 21)
+        equation = CubeEquation(rolled, parameters={"w": "int32[,]"}, pattern="K")
+        found = fill_cube(equation, shape, keep=keep, w=w, device=session).last
+        for _ in range(1, shape[2]):
+            w = np.roll(w, 1, axis=1) * 3 % 1009
+        same(found, w, f"planes of k, {keep}")
+    return f"planes and diagonal planes of {' x '.join(map(str, shape))} cells"
+
+
+@checks(
+    "dp/paths: fill_stage",
+    "dp/table: read_cells",
+)
+def _stages(session):
+    from clgeom.dp import LAYOUTS, PATTERNS, Equation, fill
+
+    n, m = 37, 53
+    for name, pattern in PATTERNS.items():
+        near = [(a, b) for a in (-1, 0, 2) for b in (-1, 0, 2) if pattern.allows(a, b)]
+        expected = np.zeros((n, m), np.int32)
+        for stage in range(pattern.stages(n, m)):
+            for i, j in pattern.cells(stage, n, m):
+                inside = [(i + a, j + b) for a, b in near if 0 <= i + a < n and 0 <= j + b < m]
+                expected[i, j] = (7 * i + 3 * j + sum(expected[at] for at in inside)) % 1009
+        terms = [
+            f"(i + {a} >= 0 && i + {a} < n && j + {b} >= 0 && j + {b} < m ? M(i + {a}, j + {b}) : 0)" for a, b in near
+        ]
+        text = f"(7 * i + 3 * j + {' + '.join(terms)}) % 1009".replace("+ -", "- ")
+        equation = Equation(text, pattern=name)
+        for layout in LAYOUTS if name == "NOSE" else (None,):
+            table = fill(equation, (n, m), path="stages", layout=layout, device=session)
+            same(table.numpy(), expected, f"{name}, {layout}")
+            same(table.row(5), expected[5], f"row of {name}, {layout}")
+    return "8 patterns, 4 layouts of 37 x 53 cells"
+
+
+@checks("dp/paths: wide_stage")
+def _wide(session):
+    from clgeom.dp import Equation, fill, min_over, where
+    from clgeom.runtime.policies import Policy
+    from clgeom.runtime.tuning import override
+
+    def cell(M, i, j):
+        return where(j == 0, 0, min_over("k", 0, j, lambda k: M[i, k] + (j - k) * (j - k) % 11))
+
+    expected = np.zeros(200, np.int32)
+    for j in range(1, 200):
+        expected[j] = min(expected[k] + (j - k) ** 2 % 11 for k in range(j))
+    with override({"dp/paths/wide_stage": Policy("group", wg_size=64, groups_per_unit=8)}):
+        table = fill(Equation(cell, pattern="CLR"), (1, 200), path="stages", device=session)
+    same(table.row(0), expected, "minima")
+    return "200 cells of up to 199 terms"
+
+
+@checks("dp/table: reduce_cells reduce_across select_cells take_cells write_cells")
+def _over(session):
+    from clgeom.dp import LAYOUTS, Equation, fill
+
+    n, m = 301, 277
+    equation = Equation("(i * 31 + j * 17) % 101 - 50", pattern="RUD")
+    expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
+    for layout in LAYOUTS:
+        table = fill(equation, (n, m), path="stages", layout=layout, device=session)
+        table = fill(equation, (n, m), start=100, initial=table, layout=layout, device=session)
+        for axis in (None, 0, 1):
+            for name in ("min", "argmax", "sum"):
+                same(getattr(table, name)(axis), getattr(expected, name)(axis), f"{name}, axis {axis}, {layout}")
+        same(np.stack(table.where("==", 7)), np.stack(np.nonzero(expected == 7)), f"where, {layout}")
+        same(table[[5, 300], [276, 3]], expected[[5, 300], [276, 3]], f"cells, {layout}")
+    return "4 layouts of 301 x 277 cells"
+
+
+@checks("dp/table: recover")
+def _recover(session):
+    from clgeom.dp import Equation, fill
+
+    equation = Equation("i + 3 * j", pattern="RUD")
+    table = fill(equation, (4, 9), device=session)
+    found = table.recover("for (int k = 0; k < 4; ++k) out[k] = M(k, 2 * k); return 4;", 4)
+    same(found, [0, 7, 14, 21], "recovered")
+    return "4 cells of 36"
+
+
+@checks(
+    "dp/paths: tile_sweep rows_fused rows_direct split_empty split_product split_finish ticket_probe",
+    "dp/table: traceback",
+)
+def _paths(session):
+    from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
+    from clgeom.dp.paths.tickets import are_safe
+    from clgeom.runtime.tuning import override, select
+
+    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
+    def common(M, i, j, x, y):
+        up, left = M[i - 1, j], M[i, j - 1]
+        apart = (maximum(up, left), 1 + which_max(up, left))
+        return where((i == 0) | (j == 0), (0, 0), where(x[i - 1] == y[j - 1], (M[i - 1, j - 1] + 1, 0), apart))
+
+    @equation(parameters={"w": "int32[]"}, pattern="RUD")
+    def sack(M, i, j, w):
+        without, weight = M[i - 1, j], w[i - 1]
+        return where(i == 0, 0, where(j < weight, without, maximum(without, M[i - 1, j - weight] + 3 * weight % 7)))
+
+    @equation(parameters={"p": "int32[]"}, pattern="SONE")
+    def chain(M, i, j, p):
+        k = index("k")
+        cost = M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]
+        return where(i >= j, (0, -1), (min_over(k, i, j, cost), argmin_over(k, i, j, cost)))
+
+    rng = np.random.default_rng(9)
+    x, y = rng.integers(0, 4, 600).astype(np.uint8), rng.integers(0, 4, 700).astype(np.uint8)
+    near = rng.integers(1, 60, 50).astype(np.int32)
+    wide = np.where(np.arange(50) % 10, near, 9_000).astype(np.int32)
+    p = rng.integers(1, 9, 151).astype(np.int32)
+    for eq, shape, path, given in (
+        (common, (601, 701), "tiles", {"x": x, "y": y}),
+        (sack, (51, 9_500), "rows", {"w": near}),
+        (sack, (51, 9_500), "rows", {"w": wide}),
+        (chain, (150, 150), "splits", {"p": p}),
+    ):
+        expected = fill(eq, shape, path="stages", device=session, **given)
+        found = fill(eq, shape, path=path, device=session, **given)
+        same(found.numpy(), expected.numpy(), f"{eq.name} by {path}")
+        if found.decisions is not None:
+            same(found.decisions.numpy(), expected.decisions.numpy(), f"choices of {eq.name}")
+        if path == "tiles":
+            if are_safe(session) and not session.profile.is_cpu:
+                single = replace(select(session.profile, "dp/paths/tile_sweep"), launches="single")
+                with override({"dp/paths/tile_sweep": single}):
+                    once = fill(eq, shape, path=path, device=session, **given)
+                same(once.numpy(), expected.numpy(), "tiles in one launch")
+            way = traceback(eq, shape, ((-1, -1), (-1, 0), (0, -1)), band_bytes=1 << 14, device=session, **given)
+            same(way.decisions, expected.decisions.numpy()[tuple(way.cells.T)], "choices of the traceback")
+            same(int((way.decisions[way.cells.min(axis=1) > 0] == 0).sum()), int(expected.corner), "matches")
+    return "tiles, rows, splits and a traceback against stages"
 
 
 @checks("dp/pairs: pairs_bits pairs_letters")
@@ -62,8 +263,8 @@ def _batches(session):
     return "50 tables of up to 90 x 90 cells"
 
 
-@checks("dp/paths: tile_sweep fill_stage", "dp/batch: batch_fill", "dp/table: reduce_cells")
-def _cells(session):
+@checks("dp: fields")  # in kernels that have checks of their own
+def _fields(session):
     """Cells with two fields, also in a band; narrow ones beyond their type."""
     from clgeom.dp import equation, fill, fill_batch, maximum, where
     from clgeom.errors import IntegerOverflow

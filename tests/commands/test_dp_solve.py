@@ -55,7 +55,13 @@ def test_list():
     text = done("dp", "list")
     assert all(problem.function in text and problem.name in text for problem in PROBLEMS)
     facts = json.loads(done("dp", "list", "--json"))
-    assert len(facts) == 35 and facts[1]["keys"] == {"values": True, "weights": True, "capacity": True, "items": False}
+    assert len(facts) == len(PROBLEMS) == 41
+    assert facts[1]["keys"] == {
+        "values": True,
+        "weights": True,
+        "capacity": True,
+        "items": False,
+    }
 
 
 def test_mistakes(here):

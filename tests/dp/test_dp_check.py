@@ -1,5 +1,6 @@
 """check=True: planted faults are caught in the right cell; bounds that rule overflow out; patterns are held to."""
 
+import functools
 import math
 import re
 
@@ -25,27 +26,26 @@ ILLEGAL = {
 SHAPE = (9, 11)
 
 
-def planted(pattern, read, at, **options):
-    """An equation in C that reads `read` from cell `at` alone; its reach cannot be proven."""
-    (i, j), (a, b) = at, read
-    text = f"int there = {b} % 100; return i == {i} && j == {j} ? M({a}, there) : i + j;"
-    return dp.Equation(text, pattern=pattern, **options)
+def planted(pattern):
+    """An equation in C that reads cell (a, b) from cell (4, 5) alone; its reach cannot be proven."""
+    text = "int there = b % 100; return i == 4 && j == 5 ? M(a, there) : i + j;"
+    return dp.Equation(text, pattern=pattern, parameters={"a": "int32", "b": "int32"})
 
 
 @pytest.mark.parametrize("pattern", dp.PATTERNS)
 def test_reads_that_the_pattern_does_not_allow(session, pattern):
     at, (di, dj) = (4, 5), ILLEGAL[pattern]
     read = at[0] + di, at[1] + dj
-    equation = planted(pattern, read, at)
+    equation = planted(pattern)
     with pytest.raises(
         DependencyError, match=rf"{pattern} has not filled then.*\(4, 5\) -> \({read[0]}, {read[1]}\)"
     ) as e:
-        dp.fill(equation, SHAPE, check=True, device=session)
+        dp.fill(equation, SHAPE, check=True, device=session, a=read[0], b=read[1])
     assert e.value.cell == at and e.value.read == read
     # the same read from a cell that may
     p = dp.PATTERNS[pattern]
     a, b = next((a, b) for a in range(3, 6) for b in range(4, 7) if p.allows(a - 4, b - 5))
-    table = dp.fill(planted(pattern, (a, b), at), SHAPE, check=True, device=session)
+    table = dp.fill(equation, SHAPE, check=True, device=session, a=a, b=b)
     assert table[4, 5] == a + b
 
 
@@ -228,11 +228,18 @@ WRONG_IN_C = {
 TYPED = [("int32", text) for text in WRONG_IN_C] + [("float32", text) for text in list(WRONG_IN_C)[:: 1 if LONG else 3]]
 
 
+@functools.cache
+def all_wrong(dtype):
+    """One equation of all these statements, of which the parameter `kind` says which to run."""
+    each = "\n".join(f"if (kind == {kind}) {{ {text} }}" for kind, text in enumerate(WRONG_IN_C))
+    parameters = {"w": "int32[]", "c": "int32[,]", "kind": "int32"}
+    return dp.Equation(f"int other = i; {each}\nreturn 0;", pattern="CLR", dtype=dtype, parameters=parameters)
+
+
 @pytest.mark.parametrize("dtype, text", TYPED)
 def test_c_is_trapped(session, text, dtype):
-    parameters = {"w": "int32[]", "c": "int32[,]"}
-    equation = dp.Equation(f"int other = i; {text}", pattern="CLR", dtype=dtype, parameters=parameters)
-    given = {"w": [5, 6, 7], "c": np.ones((2, 3), int)}
+    equation = all_wrong(dtype)
+    given = {"w": [5, 6, 7], "c": np.ones((2, 3), int), "kind": list(WRONG_IN_C).index(text)}
     if "c(" not in text and "w[j]" not in text and "12 /" not in text:
         dp.fill(equation, (1, 3), check=True, device=session, **given)
     for check in (True, "auto"):

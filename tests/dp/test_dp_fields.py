@@ -11,6 +11,7 @@ from reference.dp_fields import NONE, alignment_score, by_fields, gotoh
 
 from clgeom import dp
 from clgeom.errors import IntegerOverflow, InvalidInput
+from clgeom.runtime.device import as_session
 from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy
 from clgeom.runtime.tuning import override
 
@@ -69,7 +70,7 @@ def test_affine_gaps(any_session):
         a, b = letters(n, 1), letters(m, 2)
         expected = dict(zip("MXY", map(np.array, gotoh(a, b))))
         options = {"a": a, "b": b, "device": any_session}
-        for path in ("stages", "tiles"):
+        for path in ("stages", "tiles") if any_session is as_session(any_session.device) else ("tiles",):
             table = dp.fill(GAPS, (n + 1, m + 1), path=path, **options)
             for name, values in expected.items():
                 assert table[name].dtype == np.int16 and table[name].flags.c_contiguous

@@ -50,7 +50,7 @@ def test_release(session):
 
 def test_a_service_does_not_grow(session, monkeypatch):
     """Thousands of equations in several threads keep a bounded number of programs and kernels, and little memory."""
-    count, most = (600, 32) if LONG else (12, 4)
+    count, most = (600, 32) if LONG else (8, 3)
     monkeypatch.setattr(build, "MOST_OF_USERS", most)
     own = Session(session.device)
     held, errors = [], []

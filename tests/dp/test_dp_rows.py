@@ -1,5 +1,6 @@
 """Rows that read the row before: margins from the data, every kernel, what is kept, decisions in bits."""
 
+import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -123,8 +124,15 @@ def check_path(any_session):
                 np.testing.assert_array_equal(found.numpy(), table)
 
 
-@pytest.mark.parametrize("dtype", ("int32", "int64", "float32", pytest.param("float64", marks=pytest.mark.fp64)))
-@pytest.mark.parametrize("pattern", ("RUD", "RDU"))
+@pytest.mark.parametrize(
+    "pattern, dtype",
+    [
+        ("RUD", "int32"),
+        ("RDU", "int64"),
+        ("RDU", "float32"),
+        pytest.param("RUD", "float64", marks=pytest.mark.fp64),
+    ],
+)
 def test_every_direction_and_type(session, pattern, dtype):
     step = -1 if pattern == "RUD" else 1
 
@@ -183,23 +191,32 @@ FORMS = {
 }
 
 
+@functools.cache
+def row_of(form):
+    def row(M, i, j, m, a):
+        return dp.where(i == 0, j % 7, FORMS[form](M, i, j, m, a))
+
+    return dp.Equation(row, parameters={"a": "int32[]"}, pattern="RUD")
+
+
+@functools.cache
+def by_stages(device, form):
+    """(shape, parameter, table) of several tables."""
+    found = []
+    for n, m in ((2, 1), (30, 33), (70, 3000)):
+        a = np.random.default_rng(m).integers(0, 40, n).astype(np.int32)
+        found.append(((n, m), a, dp.fill(row_of(form), (n, m), a=a, path="stages", device=device).numpy()))
+    return found
+
+
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_row_asks_of_its_columns(any_session, form):
     """Loops between columns on CPUs and cells without branches on GPUs give what stages give."""
-    ask = FORMS[form]
-
-    def row(M, i, j, m, a):
-        return dp.where(i == 0, j % 7, ask(M, i, j, m, a))
-
-    equation = dp.Equation(row, parameters={"a": "int32[]"}, pattern="RUD")
-    with override(SMALL):
-        for n, m in ((2, 1), (30, 33), (70, 3000)):
-            a = np.random.default_rng(m).integers(0, 40, n).astype(np.int32)
-            tables = [
-                dp.fill(equation, (n, m), a=a, path=path, device=any_session).numpy() for path in ("rows", "stages")
-            ]
-            assert np.array_equal(*tables), (n, m)
+    for shape, a, expected in by_stages(any_session.device, form):
+        with override(SMALL):
+            found = dp.fill(row_of(form), shape, a=a, path="rows", device=any_session)
+        assert np.array_equal(found.numpy(), expected), shape
 
 
 def test_columns_up_to_infinity(session):

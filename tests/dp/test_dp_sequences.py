@@ -75,10 +75,15 @@ SIZES = [(1, 1), (31, 33), (64, 32), (511, 513), (1025, 2049), (2100, 70)]
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
-@pytest.mark.parametrize("symbols", [30, 1000])
-def test_bits_of_sizes(any_session, symbols):
-    """Around words, blocks and tiles, with masks in local memory and not; ways in one piece and in many."""
-    check_bits(any_session, symbols, SIZES)
+def test_bits_of_sizes(any_session):
+    """Around words, blocks and tiles, with masks in local memory; ways in one piece and in many."""
+    check_bits(any_session, 30, SIZES)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_bits_of_many_symbols(any_session):
+    """With masks that are not in local memory."""
+    check_bits(any_session, 1000, SIZES)
 
 
 @pytest.mark.parametrize("symbols", [1, 4, 256])

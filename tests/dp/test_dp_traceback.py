@@ -28,7 +28,7 @@ def test_longest_common_subsequence(any_session, band_bytes):
     for shape in ((1, 1), (600, 437), (90, 1100)):
         given = words(shape)
         found = dp.traceback(lcs, shape, MOVES, band_bytes=band_bytes, device=any_session, **given)
-        whole = dp.fill(lcs, shape, path="stages", device=any_session, **given)
+        whole = dp.fill(lcs, shape, path="stages", device=any_session.device, **given)
         decisions = whole.decisions.numpy()
         assert found.value == whole.corner
         assert list(map(tuple, found.cells.tolist())) == list(way(decisions, shape[0] - 1, shape[1] - 1, MOVES))

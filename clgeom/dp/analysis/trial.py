@@ -19,9 +19,10 @@ from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import work_of
 from clgeom.dp.job import Job
+from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import ON_ARRAYS, applied, host_type
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import LIMITS, deep_enough, neutral
+from clgeom.dp.language.trace import LIMITS, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore

@@ -29,7 +29,8 @@ from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import c_name, to_device
 from clgeom.runtime.call import unrecorded
 from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import in_place, run, show_host
+from clgeom.runtime.host_memory import in_place, show_host
+from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import ArrayLike, DeviceLike

@@ -10,7 +10,9 @@ from clgeom.dp.analysis.sums import affine, indices_of
 from clgeom.dp.codegen import cell, text
 from clgeom.dp.language import trace
 from clgeom.dp.language.cells import cell_type_of, fits_in_c
-from clgeom.dp.language.nodes import depth, walk, with_own_indices
+from clgeom.dp.language.indexed import Cells, Values, refused_by_python
+from clgeom.dp.language.mistakes import deep_enough
+from clgeom.dp.language.nodes import MOST_DEEP, depth, walk, with_own_indices
 from clgeom.dp.language.parameters import annotated, parameters_of, taken
 from clgeom.dp.language.returned import parts_of
 from clgeom.errors import DependencyError, InvalidInput
@@ -90,7 +92,7 @@ class CubeEquation:
         if self.cell.fields:
             raise InvalidInput("Tables with three indices hold one number in a cell: dtype must be a type of numbers.")
         self.parameters = parameters_of(annotated(function, parameters))
-        with trace.deep_enough(self.name):
+        with deep_enough(self.name):
             self._trace(function)
         self.offsets = tuple(tuple(map(_step, at.args, "ijk")) for at in walk(self.value) if at.op == "cell")
         self.loops = any(part.op in ("reduce", "argreduce") for part in walk(self.value))
@@ -100,6 +102,10 @@ class CubeEquation:
     def __repr__(self) -> str:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
         return f"<CubeEquation {self.name}({inside}) -> {self.cell.name}, {self.pattern}>"
+
+    #: Names of its indices; `Equation` has two.
+    indices = ("i", "j", "k")
+    traced = True
 
     @property
     def roots(self) -> tuple[trace.Expr, ...]:
@@ -120,7 +126,7 @@ class CubeEquation:
         wraps = "values" if self.indices_fit(shape) else "all"
         key = checked, wraps
         if key not in self._texts:
-            with trace.deep_enough(self.name):
+            with deep_enough(self.name):
                 self._texts[key] = self._text(checked, wraps)
         return self._texts[key]
 
@@ -162,15 +168,15 @@ class CubeEquation:
             raise InvalidInput(
                 f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name."
             )
-        with trace.Trace(self.cell.type).active(), trace.refused_by_python():
+        with trace.Trace(self.cell.type).active(), refused_by_python():
             indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
-            result = function(trace.Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
+            result = function(Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
             if isinstance(result, tuple):
                 raise InvalidInput(f"{self.name} must return one number: tables with three indices have no choices.")
             value = parts_of(result, self, None)[0]
-        if depth(value) > trace.MOST_DEEP:
+        if depth(value) > MOST_DEEP:
             raise InvalidInput(
-                f"{self.name} has {depth(value):,} operators inside each other, and {trace.MOST_DEEP} is the most that "
+                f"{self.name} has {depth(value):,} operators inside each other, and {MOST_DEEP} is the most that "
                 "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
             )
         (self.value,) = with_own_indices(value)
@@ -178,7 +184,7 @@ class CubeEquation:
     def _argument(self, name):
         if name in self.parameters:
             p = self.parameters[name]
-            return trace.Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
+            return Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
         return trace.node(name, type="int", data=LENGTH if name == "p" else None)
 
     def _steps(self, pattern):

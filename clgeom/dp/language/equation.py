@@ -16,7 +16,9 @@ from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, users_c
 from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
-from clgeom.dp.language.nodes import as_rows, depth, from_rows, walk, with_own_indices
+from clgeom.dp.language.indexed import Cells, Values, refused_by_python
+from clgeom.dp.language.mistakes import deep_enough
+from clgeom.dp.language.nodes import MOST_DEEP, as_rows, depth, from_rows, walk, with_own_indices
 from clgeom.dp.language.parameters import Parameter, annotated, parameters_of
 from clgeom.dp.language.returned import parts_of
 from clgeom.dp.language.trace import Expr
@@ -167,7 +169,7 @@ class Equation:
             if helpers:
                 raise InvalidInput("The 'helpers' parameter of Equation goes with OpenCL C, not with Python.")
             self.parameters = MappingProxyType(parameters_of(annotated(what, parameters)))
-            with trace.deep_enough(self.name):
+            with deep_enough(self.name):
                 self._trace(what)
         elif isinstance(what, str):
             self.name = name or "equation"
@@ -180,7 +182,7 @@ class Equation:
                 "The first parameter of Equation must be OpenCL C text or a Python function. "
                 f"Got {type(what).__name__} instead."
             )
-        with trace.deep_enough(self.name):
+        with deep_enough(self.name):
             self._set_decisions(decisions)
             self._set_reach(reach)
 
@@ -222,14 +224,14 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(self.cell.type).active(), trace.refused_by_python():
+        with trace.Trace(self.cell.type).active(), refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
-            result = function(trace.Cells(self.cell), i, j, *map(self._argument, given[3:]))
+            result = function(Cells(self.cell), i, j, *map(self._argument, given[3:]))
             value, decision, self.places = parts_of(result, self, _count)
         deep = depth(value, decision)
-        if deep > trace.MOST_DEEP:
+        if deep > MOST_DEEP:
             raise InvalidInput(
-                f"{self.name} has {deep:,} operators inside each other, and {trace.MOST_DEEP} is the most that "
+                f"{self.name} has {deep:,} operators inside each other, and {MOST_DEEP} is the most that "
                 "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
             )
         self.value, self.decision = with_own_indices(value, decision)
@@ -239,7 +241,7 @@ class Equation:
         if name not in self.parameters:
             return trace.node(name, type="int")  # n or m
         p = self.parameters[name]
-        return trace.Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
+        return Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
 
     def _set_decisions(self, decisions):
         if decisions is not None and decisions != "index":
@@ -286,7 +288,7 @@ class Equation:
     @functools.cached_property
     def source(self) -> str:
         """The OpenCL C of a cell's function."""
-        with trace.deep_enough(self.name):
+        with deep_enough(self.name):
             return cell.shown_text(self)
 
     def decision_dtype(self, shape: tuple[int, int]) -> np.dtype[Any] | None:
@@ -348,7 +350,7 @@ class Equation:
         """
         key = (checked, trapped, split, clamped, wide, wraps, traps)
         if key not in self._texts:
-            with trace.deep_enough(self.name):
+            with deep_enough(self.name):
                 self._texts[key] = cell.kernel_text(
                     self,
                     checked=checked,

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.dp.language.mistakes import mistake
 from clgeom.dp.language.parameters import C_NAME
 from clgeom.dp.language.trace import (
     CELL_TYPES,
@@ -18,7 +19,6 @@ from clgeom.dp.language.trace import (
     convert,
     expression,
     float_type,
-    mistake,
     node,
     number,
     shared_index,

@@ -20,17 +20,34 @@ CELL = '<mtd style="text-align: left; padding: 0.2em 0.5em">{}</mtd>'
 
 
 def mathml(equation) -> str | None:
-    """The value of a cell as a formula in MathML; None if the structure of the equation is not known, or too large."""
+    """The value of a cell as a formula in MathML, or of each of its fields; None if the structure of the equation is
+    not known, or too large."""
     nodes = nodes_of(equation)
     if nodes is None:
         return None
-    writer = _Writer()
+    if nodes.value.op == "record":
+        return _formulas(equation, [(name, value) for (name, _), value in zip(nodes.value.data, nodes.value.args)])
+    return _formulas(equation, [("M", nodes.value)])
+
+
+def choices(equation) -> str | None:
+    """The choice of a cell as a formula in MathML; None if it has none, or one for each field, or as in `mathml`."""
+    nodes = nodes_of(equation)
+    decision = None if nodes is None else getattr(nodes, "decision", None)
+    return None if decision is None or equation.cell.fields else _formulas(equation, [("D", decision)])
+
+
+def _formulas(equation, named):
+    """Values by their names, below each other."""
+    writer, rows = _Writer(), []
+    indices = [_mi(name) for name in getattr(equation, "indices", "ij")]
     try:
-        right = writer.cases(nodes.value)
+        for name, value in named:
+            rows.append(_row(_sub(name, indices), _mo("="), writer.cases(value)))
     except _TooLarge:
         return None
-    left = _sub("M", [_mi("i"), _mi("j")])
-    return f'<math display="block"><mrow>{left}<mo>=</mo>{right}</mrow></math>'
+    lines = "".join(f"<mtr>{CELL.format(row)}</mtr>" for row in rows)
+    return f'<math display="block">{rows[0] if len(rows) == 1 else f"<mtable>{lines}</mtable>"}</math>'
 
 
 class _TooLarge(Exception):
@@ -104,7 +121,7 @@ class _Writer:
         op, args = part.op, part.args
         if op == "const":
             return _number(part.data)
-        if op in ("i", "j", "n", "m"):
+        if op in ("i", "j", "k", "n", "m", "p"):
             return _mi(op), ATOM
         if op in ("parameter", "index"):
             return _mi(part.data), ATOM

@@ -6,8 +6,12 @@ import operator
 
 import numpy as np
 
-from clgeom.dp.language.trace import FOLD, LIMITS, Expr, mistake, widest
+from clgeom.dp.language.mistakes import mistake
+from clgeom.dp.language.trace import FOLD, LIMITS, Expr, widest
 
+#: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
+#: for each operator, and Python's stack has 1,000.
+MOST_DEEP = 240
 NUMPY = {"bool": np.bool_, "int": np.int32, "long": np.int64, "float": np.float32, "double": np.float64}
 
 

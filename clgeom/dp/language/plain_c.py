@@ -17,6 +17,7 @@ import copy
 import re
 
 from clgeom.dp.language import functions, trace
+from clgeom.dp.language.indexed import Cells, Values
 from clgeom.errors import InvalidInput
 
 #: Most tokens of a text that is parsed: the parser and the writer of nodes recurse as deep as a text is nested.
@@ -216,7 +217,7 @@ class _Reader:
         if name in ("i", "j", "n", "m"):
             return trace.node(name, type="int")
         if name == "M":
-            return trace.Cells()[self.inside("(", ")", 2)]
+            return Cells()[self.inside("(", ")", 2)]
         if name in ("min", "max"):
             return functions.fold(name, *self.inside("(", ")", 2))
         raise _Beyond
@@ -225,7 +226,7 @@ class _Reader:
         if what.ndim == 0:
             return trace.node("parameter", type=what.type, data=what.name)
         where = self.inside(*("[]" if what.ndim == 1 else "()"), what.ndim)
-        return trace.Values(what)[where]
+        return Values(what)[where]
 
     def inside(self, opening, closing, count):
         self.take(opening)

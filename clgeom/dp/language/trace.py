@@ -1,8 +1,9 @@
 """Expression graphs: the nodes that the operators of a traced Python function build.
 
 An `Expr` is one node. Equal nodes of one trace are one object, so that common subexpressions are computed once.
-`functions` has what users write besides operators, `nodes` and `sums` the analysis of nodes; `codegen.text` writes
-nodes as OpenCL C, `analysis.dependences` finds which cells they read.
+`indexed` has the cells and arrays of a traced function, `functions` what users write besides operators, `nodes` and
+`sums` the analysis of nodes; `codegen.text` writes nodes as OpenCL C, `analysis.dependences` finds which cells they
+read.
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ import contextvars
 import math
 import numbers
 import operator
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.dp.language.mistakes import mistake, refusal
 
 #: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
 TYPES = ("bool", "int", "long", "float", "double")
@@ -28,10 +27,6 @@ LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
-#: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
-#: for each operator, and Python's stack has 1,000.
-MOST_DEEP = 240
-HERE = str(Path(__file__).parent)
 
 _trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", default=None)
 
@@ -207,83 +202,13 @@ class Expr:
 Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 
 
-class Cells:
-    """`M` in a traced function: ``M[a, b]`` reads a cell, and ``M.X[a, b]`` the field X of a cell that has fields."""
+class Indexed:
+    """What a traced function reads by indices; as a whole it is no number."""
 
-    def __init__(self, cell=None, ndim=2):
-        self._cell, self._ndim = cell, ndim  # the type of the cells, None for int; the number of their indices
-
-    def __getitem__(self, where):
-        if self._cell is not None and self._cell.fields:
-            raise mistake(
-                f"Cells have the fields {', '.join(self._cell.fields)}: read M.{next(iter(self._cell.fields))}[i, j]."
-            )
-        data = "" if self._cell is not None and self._cell.fitted else None
-        return read(where, "M", cell_type(), data, self._ndim)
-
-    def __getattr__(self, name):
-        fields = self._cell.fields if self._cell is not None else {}
-        if name.startswith("__") or not fields:
-            raise AttributeError(f"cells have no {name!r}")
-        if name not in fields:
-            raise mistake(f"Cells have the fields {', '.join(fields)}. Got {name!r} instead.")
-        return FieldCells(name, fields[name].type)
-
-
-class FieldCells:
-    """A field of `M` in a traced function: ``M.X[a, b]``."""
-
-    def __init__(self, name, type):
-        self.name, self.type = name, type
-
-    def __getitem__(self, where):
-        return read(where, f"M.{self.name}", self.type, self.name)
-
-
-def read(where, what, type, data, ndim=2) -> Expr:
-    """The node that reads a cell, or a field of it."""
-    if not isinstance(where, tuple) or len(where) != ndim:
-        wanted = f"a row and a column: {what}[i - 1, j]" if ndim == 2 else f"three indices: {what}[i - 1, j, k]"
-        raise mistake(f"{what} takes {wanted}.")
-    return node("cell", *(as_index(w, what) for w in where), type=type, data=data)
-
-
-class Values:
-    """An array parameter in a traced function: ``w[i - 1]``, ``c[i, j]``."""
-
-    def __init__(self, parameter):
-        self.parameter = parameter
-
-    def __getitem__(self, where):
-        name, ndim = self.parameter.name, self.parameter.ndim
-        where = where if isinstance(where, tuple) else (where,)
-        if len(where) != ndim:
-            raise mistake(f"The parameter {name!r} takes {ndim} indices. Got {len(where)} instead.")
-        return node("load", *(as_index(w, name) for w in where), type=self.parameter.type, data=name)
-
-    def __iter__(self):
-        raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: index it.")
-
-    def __len__(self):
-        raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: pass it as a scalar.")
-
-
-def _not_a_number(self, *_):
-    raise mistake(f"The parameter {self.parameter.name!r} is an array: give it an index.")
-
-
-def _refusal(message):
     def refuse(self, *_):
-        raise mistake(message)
-
-    return refuse
+        raise NotImplementedError
 
 
-for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matmul divmod".split():
-    setattr(Values, f"__{_name}__", _not_a_number)
-    setattr(Values, f"__r{_name}__", _not_a_number)
-for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
-    setattr(Values, f"__{_name}__", _not_a_number)
 #: Operators of Python that equations do not have, and their replacements.
 REFUSED = {
     "pow rpow": "'**' is no operator of equations: write x * x.",
@@ -294,56 +219,10 @@ REFUSED = {
 }
 for _names, _message in REFUSED.items():
     for _name in _names.split():
-        setattr(Expr, f"__{_name}__", _refusal(_message))
-for _cells in (Cells, FieldCells):
-    _cells.__call__ = _refusal("M takes square brackets in Python: M[i - 1, j].")
-    _cells.__setitem__ = _refusal("An equation returns the value of its cell, and writes no other: M can only be read.")
+        setattr(Expr, f"__{_name}__", refusal(_message))
 
 
 # Making nodes ---------------------------------------------------------------------------------------------------
-
-
-def mistake(message: str) -> InvalidInput:
-    """The error for a mistake in a traced function; names the line."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(HERE):
-        frame = frame.f_back
-    if frame is None:
-        return InvalidInput(message)
-    return InvalidInput(f"{frame.f_code.co_filename}, line {frame.f_lineno}: {message}")
-
-
-@contextlib.contextmanager
-def deep_enough(name):
-    """Turn Python's RecursionError into an error that names the equation that is nested too deeply."""
-    try:
-        yield
-    except RecursionError as error:
-        raise InvalidInput(
-            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over "
-            "or dp.min_over, not a loop in Python."
-        ) from error
-
-
-@contextlib.contextmanager
-def refused_by_python():
-    """Turn Python's TypeError for an operation that nodes do not have, such as ``numpy.exp(x)``, into an error that
-    names the line."""
-    try:
-        yield
-    except TypeError as error:
-        names = [kind.__name__ for kind in (Expr, Cells, FieldCells, Values)]
-        if not any(f"'{name}'" in str(error) or f" {name} " in str(error) for name in names):
-            raise
-        at, line = error.__traceback__, None
-        while at is not None:
-            if not at.tb_frame.f_code.co_filename.startswith(HERE):
-                line = f"{at.tb_frame.f_code.co_filename}, line {at.tb_lineno}: "
-            at = at.tb_next
-        raise InvalidInput(
-            f"{line or ''}an equation cannot do this with its cells, indices and parameters ({error}). It has + - * / "
-            "// % & | ^ ~ << >>, comparisons, abs, and dp.where, dp.minimum and their like."
-        ) from error
 
 
 def node(op, *args, type=None, data=None) -> Expr:
@@ -418,8 +297,8 @@ def expression(value, type=None) -> Expr:
     """A value as a node; a plain number takes the given type if it fits."""
     if isinstance(value, Expr):
         return value
-    if isinstance(value, Values):
-        raise mistake(f"The parameter {value.parameter.name!r} is an array: give it an index.")
+    if isinstance(value, Indexed):
+        value.refuse()
     return constant(value, type)
 
 

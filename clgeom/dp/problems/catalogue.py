@@ -22,7 +22,7 @@ class Problem:
     name : str
         As in the table; the problems are those of Lew and Mauch, "Dynamic Programming: A Computational Tool" (2007).
     pattern : str
-        The pattern that the table gives it.
+        The pattern that the table gives it; the order of its planes where it has three indices.
     function : str or None
         What solves it in `clgeom.dp.problems`.
     home : str or None
@@ -142,9 +142,15 @@ CATALOGUE = (
     Problem("Transportation", "RDU", "transportation", "plans.TRANSPORTATION"),
     Problem("Shortest Path in a Cyclic Graph", "CLR", "shortest_paths", "ways.SHORTEST_PATHS"),
 )
-#: Problems of the table in the terms of textbooks.
+#: Problems of the table in the terms of textbooks, and problems that the table does not have.
 VARIANTS = (
     Problem("Production with Reject Allowances", "RDU", "reject_allowances", "books.REJECTS"),
     Problem("Investment in Projects", "RDU", "project_investment", "books.PROJECTS"),
     Problem("Replacement of Equipment", "CRL", "equipment_replacement", "ways.REPLACEMENT"),
+    Problem("Pascal's Triangle", "RUD", "pascal_triangle", "pascal.binomial_equation"),
+    Problem("Alignment with Affine Gaps", "NOSE", "gapped_alignment", "states.gaps_equation"),
+    Problem("Most Probable States", "RUD", "viterbi", "states.VITERBI"),
+    Problem("Coin Change", "CLR", "coin_change", "states.CHANGE"),
+    Problem("Longest Common Subsequence of Three", "IJK", "lcs_of_three", "cubes.LCS_OF_THREE"),
+    Problem("Shortest Paths between All Pairs", "I", "all_pairs_shortest_paths", "cubes.ALL_PAIRS"),
 )

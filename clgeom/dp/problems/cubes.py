@@ -24,8 +24,8 @@ fill = functools.partial(fill_cube, check=False)
 def _of_three(M, i, j, k, a, b, c):
     same = (a[i - 1] == b[j - 1]) & (b[j - 1] == c[k - 1])
     shorter = maximum(M[i - 1, j, k], M[i, j - 1, k], M[i, j, k - 1])
-    inside = (i > 0) & (j > 0) & (k > 0)
-    return where(inside, where(same, M[i - 1, j - 1, k - 1] + 1, shorter), 0)
+    first = (i == 0) | (j == 0) | (k == 0)
+    return where(first, 0, where(same, M[i - 1, j - 1, k - 1] + 1, shorter))
 
 
 def _through(M, k, i, j, w):
@@ -33,11 +33,12 @@ def _through(M, k, i, j, w):
     return where(k == 0, where(i == j, minimum(w[i, j], 0), w[i, j]), minimum(M[k - 1, i, j], longer))
 
 
-#: The functional equations. Three sequences: indices are the symbols of each, after an empty one. Paths: plane k has
-#: the shortest ones from i to j through nodes below k.
+#: Indices i, j and k: the symbols of each sequence so far.
 LCS_OF_THREE = CubeEquation(
     _of_three, parameters={"a": "int32[]", "b": "int32[]", "c": "int32[]"}, pattern="IJK", name="lcs_of_three"
 )
+
+#: Plane i: the shortest paths from row j to column k through nodes below i.
 ALL_PAIRS = CubeEquation(
     _through, dtype="float64", parameters={"w": "float64[,]"}, pattern="I", name="all_pairs_shortest_paths"
 )

@@ -17,7 +17,8 @@ from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
 from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.launch import allocate, fill, in_place, read, run, settle, show_host, write
+from clgeom.runtime.host_memory import in_place, show_host
+from clgeom.runtime.launch import allocate, fill, read, run, settle, write
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select

@@ -1,0 +1,104 @@
+"""What a traced function reads by indices: cells, their fields and array parameters."""
+
+from __future__ import annotations
+
+import contextlib
+
+from clgeom.dp.language.mistakes import HERE, mistake, refusal
+from clgeom.dp.language.trace import Expr, Indexed, as_index, cell_type, node
+from clgeom.errors import InvalidInput
+
+
+class Cells:
+    """`M` in a traced function: ``M[a, b]`` reads a cell, and ``M.X[a, b]`` the field X of a cell that has fields."""
+
+    def __init__(self, cell=None, ndim=2):
+        self._cell, self._ndim = cell, ndim  # the type of the cells, None for int; the number of their indices
+
+    def __getitem__(self, where):
+        if self._cell is not None and self._cell.fields:
+            raise mistake(
+                f"Cells have the fields {', '.join(self._cell.fields)}: read M.{next(iter(self._cell.fields))}[i, j]."
+            )
+        data = "" if self._cell is not None and self._cell.fitted else None
+        return read(where, "M", cell_type(), data, self._ndim)
+
+    def __getattr__(self, name):
+        fields = self._cell.fields if self._cell is not None else {}
+        if name.startswith("__") or not fields:
+            raise AttributeError(f"cells have no {name!r}")
+        if name not in fields:
+            raise mistake(f"Cells have the fields {', '.join(fields)}. Got {name!r} instead.")
+        return FieldCells(name, fields[name].type)
+
+
+class FieldCells:
+    """A field of `M` in a traced function: ``M.X[a, b]``."""
+
+    def __init__(self, name, type):
+        self.name, self.type = name, type
+
+    def __getitem__(self, where):
+        return read(where, f"M.{self.name}", self.type, self.name)
+
+
+def read(where, what, type, data, ndim=2) -> Expr:
+    """The node that reads a cell, or a field of it."""
+    if not isinstance(where, tuple) or len(where) != ndim:
+        wanted = f"a row and a column: {what}[i - 1, j]" if ndim == 2 else f"three indices: {what}[i - 1, j, k]"
+        raise mistake(f"{what} takes {wanted}.")
+    return node("cell", *(as_index(w, what) for w in where), type=type, data=data)
+
+
+class Values(Indexed):
+    """An array parameter in a traced function: ``w[i - 1]``, ``c[i, j]``."""
+
+    def __init__(self, parameter):
+        self.parameter = parameter
+
+    def __getitem__(self, where):
+        name, ndim = self.parameter.name, self.parameter.ndim
+        where = where if isinstance(where, tuple) else (where,)
+        if len(where) != ndim:
+            raise mistake(f"The parameter {name!r} takes {ndim} indices. Got {len(where)} instead.")
+        return node("load", *(as_index(w, name) for w in where), type=self.parameter.type, data=name)
+
+    def refuse(self, *_):
+        raise mistake(f"The parameter {self.parameter.name!r} is an array: give it an index.")
+
+    def __iter__(self):
+        raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: index it.")
+
+    def __len__(self):
+        raise mistake(f"The parameter {self.parameter.name!r} has no length while it is traced: pass it as a scalar.")
+
+
+for _name in "add sub mul truediv floordiv mod and or xor lshift rshift pow matmul divmod".split():
+    setattr(Values, f"__{_name}__", Values.refuse)
+    setattr(Values, f"__r{_name}__", Values.refuse)
+for _name in "neg pos abs invert lt le gt ge eq ne bool index int float complex round trunc floor ceil".split():
+    setattr(Values, f"__{_name}__", Values.refuse)
+for _cells in (Cells, FieldCells):
+    _cells.__call__ = refusal("M takes square brackets in Python: M[i - 1, j].")
+    _cells.__setitem__ = refusal("An equation returns the value of its cell, and writes no other: M can only be read.")
+
+
+@contextlib.contextmanager
+def refused_by_python():
+    """Turn Python's TypeError for an operation that nodes do not have, such as ``numpy.exp(x)``, into an error that
+    names the line."""
+    try:
+        yield
+    except TypeError as error:
+        names = [kind.__name__ for kind in (Expr, Cells, FieldCells, Values)]
+        if not any(f"'{name}'" in str(error) or f" {name} " in str(error) for name in names):
+            raise
+        at, line = error.__traceback__, None
+        while at is not None:
+            if not at.tb_frame.f_code.co_filename.startswith(HERE):
+                line = f"{at.tb_frame.f_code.co_filename}, line {at.tb_lineno}: "
+            at = at.tb_next
+        raise InvalidInput(
+            f"{line or ''}an equation cannot do this with its cells, indices and parameters ({error}). It has + - * / "
+            "// % & | ^ ~ << >>, comparisons, abs, and dp.where, dp.minimum and their like."
+        ) from error

@@ -1,0 +1,43 @@
+"""Errors in traced functions, which name the line of the function."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+from clgeom.errors import InvalidInput
+
+#: The folder whose frames are not the user's.
+HERE = str(Path(__file__).parent)
+
+
+def mistake(message: str) -> InvalidInput:
+    """The error for a mistake in a traced function; names the line."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+        frame = frame.f_back
+    if frame is None:
+        return InvalidInput(message)
+    return InvalidInput(f"{frame.f_code.co_filename}, line {frame.f_lineno}: {message}")
+
+
+def refusal(message):
+    """A method that raises the error of this mistake."""
+
+    def refuse(self, *_):
+        raise mistake(message)
+
+    return refuse
+
+
+@contextlib.contextmanager
+def deep_enough(name):
+    """Turn Python's RecursionError into an error that names the equation that is nested too deeply."""
+    try:
+        yield
+    except RecursionError as error:
+        raise InvalidInput(
+            f"{name} has more operators inside each other than fit Python's stack where it is called: use dp.sum_over "
+            "or dp.min_over, not a loop in Python."
+        ) from error

@@ -1,0 +1,56 @@
+"""Memory of the host that devices use: page-locked arrays, and buffers in the memory of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.runtime.failures import failure
+from clgeom.runtime.launch import settle
+
+
+def map_pinned(session, shape, dtype) -> np.ndarray:
+    """A new array in page-locked memory."""
+    import pyopencl as cl
+
+    nbytes = max(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, 1)
+    try:
+        memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
+        flags = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
+    except cl.Error as error:
+        raise failure(session.device, f"lock {nbytes:,} bytes of the host's memory", error) from error
+    return mapped
+
+
+def host_buffer(session, array: np.ndarray, *, writable=False):
+    """A buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
+
+    `show_host` makes what they wrote visible in the array.
+    """
+    import pyopencl as cl
+
+    flags = cl.mem_flags.READ_WRITE if writable else cl.mem_flags.READ_ONLY
+    try:
+        return cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+    except cl.Error as error:
+        raise failure(session.device, f"use {array.nbytes:,} bytes of the host", error) from error
+
+
+def in_place(session, array: np.ndarray):
+    """A buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
+    return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)
+
+
+def show_host(session, buffer, array: np.ndarray) -> None:
+    """Wait until what kernels wrote to an array's memory is visible in the array."""
+    import pyopencl as cl
+
+    try:
+        mapped, _ = cl.enqueue_map_buffer(
+            session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=False
+        )
+        # one wait for both commands: PoCL takes 30 us for each. The array may be freed at once.
+        mapped.base.release(session.queue).wait()
+    except cl.Error as error:
+        settle(session.queue)
+        raise failure(session.device, "show results", error) from error
