@@ -162,7 +162,7 @@ class CubeEquation:
             raise InvalidInput(
                 f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name."
             )
-        with trace.Trace(self.cell.type).active(), trace.refused_by_python():
+        with trace.Trace(self.cell.type, self.cell.exact, self.parameters).active(), trace.refused_by_python():
             indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
             result = function(trace.Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
             if isinstance(result, tuple):

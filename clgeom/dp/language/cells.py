@@ -73,6 +73,11 @@ class CellType:
         return self.type in LIMITS and LIMITS[self.type] != self.limits
 
     @property
+    def exact(self) -> bool:
+        """Whether expressions compute with int64, though cells are narrower: every sum of int32 is then exact."""
+        return self.dtype.name in ("int32", "uint32") and self.type == "long"
+
+    @property
     def in_c(self) -> str:
         """The name of the type in OpenCL C."""
         return C_NAMES[self.dtype.name]
@@ -136,6 +141,10 @@ class RecordType:
     @property
     def fitted(self) -> bool:
         return any(cell.fitted for cell in self.scalars)
+
+    @property
+    def exact(self) -> bool:
+        return any(cell.exact for cell in self.scalars)
 
     @property
     def in_c(self) -> str:

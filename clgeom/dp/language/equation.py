@@ -222,7 +222,7 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(self.cell.type).active(), trace.refused_by_python():
+        with trace.Trace(self.cell.type, self.cell.exact, self.parameters).active(), trace.refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
             result = function(trace.Cells(self.cell), i, j, *map(self._argument, given[3:]))
             value, decision, self.places = parts_of(result, self, _count)

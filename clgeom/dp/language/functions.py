@@ -18,6 +18,7 @@ from clgeom.dp.language.trace import (
     convert,
     expression,
     float_type,
+    is_exact,
     mistake,
     node,
     number,
@@ -383,6 +384,8 @@ def _over(op, kind, k, lo, hi, expr, empty=None):
     body = number(expr)
     if body.op == "const" and cell_type() is not None:
         body = convert(body, cell_type())
+    if kind == "sum" and body.type == "int" and is_exact():
+        body = convert(body, "long")
     if empty is None:
         return node(op, k, lo, hi, body, type="int" if op == "argreduce" else body.type, data=kind)
     empty, body = alike((empty, body))

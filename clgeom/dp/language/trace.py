@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from clgeom.dp.language import spans
 from clgeom.errors import InvalidInput
 
 #: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
@@ -37,10 +38,20 @@ _trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", defau
 
 
 class Trace:
-    """An equation being traced: the type of its cells, and its nodes so far."""
+    """An equation being traced: the type of its cells, and its nodes so far.
 
-    def __init__(self, cell: str):
-        self.cell, self.nodes = cell, {}
+    Parameters
+    ----------
+    cell : str
+    exact : bool
+        Compute sums, differences, negations, absolute values and quotients of int32 with int64 where they may go beyond
+        int32, as products in tables of int64: a cell then goes beyond its type, and not a number on the way to it.
+    parameters : dict of Parameter
+    """
+
+    def __init__(self, cell: str, exact: bool = False, parameters=None):
+        self.cell, self.nodes, self.exact = cell, {}, exact
+        self.parameters, self.spans = parameters or {}, {}
         self.indices, self.depth = {}, 0  # of reductions; how many are open, one inside the other
 
     @contextlib.contextmanager
@@ -56,6 +67,22 @@ def cell_type() -> str | None:
     """The cell type of the equation being traced; None if there is none."""
     trace = _trace.get()
     return None if trace is None else trace.cell
+
+
+def is_exact() -> bool:
+    """Whether the equation being traced computes with int64 what may go beyond int32."""
+    trace = _trace.get()
+    return trace is not None and trace.exact
+
+
+def widened(op, *args) -> tuple[Expr, ...]:
+    """The operands of an operator of integers, as int64 where the equation asks for it; see `Trace`."""
+    trace = _trace.get()
+    if trace is None or not trace.exact or widest(args) != "int":
+        return args
+    if spans.fits(op, args, trace.spans, trace.parameters):
+        return args
+    return tuple(convert(arg, "long") for arg in args)
 
 
 class Expr:
@@ -142,13 +169,13 @@ class Expr:
         return whole("mod", other, self)
 
     def __neg__(self) -> Expr:
-        return node("neg", number(self))
+        return node("neg", *widened("neg", number(self)))
 
     def __pos__(self) -> Expr:
         return number(self)
 
     def __abs__(self) -> Expr:
-        return node("abs", number(self))
+        return node("abs", *widened("abs", number(self)))
 
     def __lt__(self, other: Operand) -> Expr:
         return compare("lt", self, other)
@@ -498,6 +525,8 @@ def arithmetic(op, a, b) -> Expr:
     a, b = operands(a, b)
     if op == "mul" and widest((a, b)) == "int" and cell_type() in ("long", "double"):
         a, b = convert(a, "long"), convert(b, "long")  # i * j may pass 32 bits where the cells need not
+    elif op != "mul":
+        a, b = widened(op, a, b)
     type = widest((a, b))
     if type not in LIMITS:
         return node(op, a, b)
@@ -533,6 +562,8 @@ def whole(op, a, b) -> Expr:
         raise mistake(f"'{'//' if op == 'floordiv' else '%'}' takes integers in an equation.")
     if b.op == "const" and b.data == 0:
         raise mistake("Division by zero.")
+    if op == "floordiv":
+        a, b = widened(op, a, b)
     if a.op == b.op == "const":
         return folded(op, a, b, widest((a, b)))
     return node(op, a, b)
