@@ -136,7 +136,7 @@ class CubeEquation:
             "#define DP_NOTES_DECLARED",
             "#define DP_NOTES",
             *cell.what_kernels_pass(self),
-            *fits_in_c(self, checked=True, traps=False),
+            *fits_in_c(self, checked=checked is True or self.cell.overflow == "trap", traps=False),
             cell.function(self, head, writer.top.lines, text.fit(value, "", self.cell.fitted)),
         ]
         return "\n".join(lines) + "\n"
