@@ -20,28 +20,35 @@ class Exact:
         self.value = int(value)
 
     def __add__(self, other):
-        return Exact(self.value + other.value)
+        return type(self)(self.value + other.value)
 
     def __sub__(self, other):
-        return Exact(self.value - other.value)
+        return type(self)(self.value - other.value)
 
     def __mul__(self, other):
-        return Exact(self.value * other.value)
+        return type(self)(self.value * other.value)
 
     def __floordiv__(self, other):
-        return Exact(self.value // other.value if other.value else 0)
+        return type(self)(self.value // other.value if other.value else 0)
 
     def __mod__(self, other):
-        return Exact(self.value % other.value if other.value else 0)
+        return type(self)(self.value % other.value if other.value else 0)
 
     def __neg__(self):
-        return Exact(-self.value)
+        return type(self)(-self.value)
 
     def __abs__(self):
-        return Exact(abs(self.value))
+        return type(self)(abs(self.value))
 
     def __lt__(self, other):
         return self.value < other.value
+
+
+class Modular(Exact):
+    """Integers without a sign, which wrap around beyond 64 bits."""
+
+    def __init__(self, value):
+        self.value = int(value) % 2**64
 
 
 def tree(rng, depth):

@@ -202,7 +202,7 @@ def sqrt(value: Operand) -> Expr:
 
 
 def cast(value: Operand, dtype: DTypeLike) -> Expr:
-    """The value in another type: int32, int64, float32 or float64.
+    """The value in another type: int32, int64, uint64, float32 or float64.
 
     Floats are cut towards zero; a float beyond the range of the integer type becomes the nearest integer, NaN becomes
     0. Integers wrap around.
@@ -210,7 +210,7 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
     Parameters
     ----------
     value : Expr or number
-    dtype : {"int32", "int64", "float32", "float64"}
+    dtype : {"int32", "int64", "uint64", "float32", "float64"}
 
     Examples
     --------

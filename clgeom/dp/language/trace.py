@@ -23,10 +23,12 @@ from clgeom.dp.language import spans
 from clgeom.errors import InvalidInput
 
 #: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
-TYPES = ("bool", "int", "long", "float", "double")
-LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
+TYPES = ("bool", "int", "long", "ulong", "float", "double")
+LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1), "ulong": (0, 2**64 - 1)}
+#: Types of 64 bits, in whose tables products and `<<` of int32 are int64.
+WIDE = ("long", "ulong", "double")
 #: Types of cells by their names for users.
-CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
+CELL_TYPES = {"int32": "int", "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double"}
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
 #: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
@@ -422,9 +424,9 @@ def constant(value, type=None) -> Expr:
     if isinstance(value, numbers.Integral):
         value = int(value)
         if type in (None, "bool", "int"):
-            type = "int" if LIMITS["int"][0] <= value <= LIMITS["int"][1] else "long"
-        if type == "long" and not LIMITS["long"][0] <= value <= LIMITS["long"][1]:
-            raise mistake(f"The number {value} does not fit 64 bits.")
+            type = next((name for name, (low, high) in LIMITS.items() if low <= value <= high), "long")
+        if type in ("long", "ulong") and not LIMITS[type][0] <= value <= LIMITS[type][1]:
+            raise mistake(f"The number {value} does not fit 64 bits{' without a sign' * (type == 'ulong')}.")
         return node("const", type=type, data=float(value) if type in ("float", "double") else value)
     if isinstance(value, numbers.Real):
         if type not in ("float", "double"):
@@ -459,7 +461,10 @@ def number(value, type=None) -> Expr:
 def operands(a, b) -> tuple[Expr, Expr]:
     """Two values as numeric nodes; a plain number takes the type of the other."""
     type = a.type if isinstance(a, Expr) else b.type if isinstance(b, Expr) else None
-    return number(a, type), number(b, type)
+    a, b = number(a, type), number(b, type)
+    if widest((a, b)) == "ulong":  # C does so by itself, and the graph shows it
+        a, b = convert(a, "ulong"), convert(b, "ulong")
+    return a, b
 
 
 def condition(value) -> Expr:
@@ -473,7 +478,7 @@ def convert(value: Expr, type: str) -> Expr:
     if value.type == type:
         return value
     if value.op == "const":
-        if type in LIMITS and value.type in ("bool", "int", "long"):
+        if type in LIMITS and value.type in ("bool", *LIMITS):
             low, high = LIMITS[type]
             if not low <= value.data <= high:
                 raise mistake(f"The number {value.data} does not fit the cells' type.")
@@ -486,9 +491,9 @@ def convert(value: Expr, type: str) -> Expr:
 def as_index(value, what) -> Expr:
     """A value as an integer node, for use as an index."""
     value = expression(value)
-    if value.type not in ("int", "long"):
+    if value.type not in LIMITS:
         raise mistake(f"An index of {what} must be an integer. Got one of type {value.type} instead.")
-    return value
+    return convert(value, "long") if value.type == "ulong" else value
 
 
 # Operators, with constants folded --------------------------------------------------------------------------------
@@ -523,7 +528,7 @@ def folded(op, a, b, type) -> Expr:
 def arithmetic(op, a, b) -> Expr:
     """A sum, difference or product; steps added to an index are merged into one where they fit its type."""
     a, b = operands(a, b)
-    if op == "mul" and widest((a, b)) == "int" and cell_type() in ("long", "double"):
+    if op == "mul" and widest((a, b)) == "int" and cell_type() in WIDE:
         a, b = convert(a, "long"), convert(b, "long")  # i * j may pass 32 bits where the cells need not
     elif op != "mul":
         a, b = widened(op, a, b)
@@ -627,7 +632,8 @@ def shift(symbol, a, b) -> Expr:
     if b.op == "const" and b.data < 0:
         raise mistake(f"'{symbol}' takes a count that is not negative. Got {b.data} instead.")
     op = {"<<": "shl", ">>": "shr"}[symbol]
-    type = "long" if op == "shl" and cell_type() in ("long", "double") else widest((a, b))  # as products
+    type = widest((a, b))
+    type = "long" if op == "shl" and type == "int" and cell_type() in WIDE else type  # as products
     if a.op == b.op == "const" and b.data < 64:
         return folded(op, a, b, type)
     return node(op, convert(a, type), convert(b, type))
