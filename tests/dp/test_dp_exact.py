@@ -245,6 +245,9 @@ TEXTS = {
     "if (i == 0) return p + p; cell_t x = M(i-1, j); const int y = x - w[j & 1] * 2; return y / 3 + i * 3;": (
         lambda T, i, j, p, w: p + p if i == 0 else int((T[i - 1, j] - 2 * w[j & 1]) / 3) + i * 3
     ),
+    "i == 0 ? p : clamp(M(i-1, j) + w[0], -5, 9) + clamp(w[1], 0, 7)": (
+        lambda T, i, j, p, w: p if i == 0 else min(max(T[i - 1, j] + w[0], -5), 9) + min(max(w[1], 0), 7)
+    ),
     "int s = 0; for (int k = 0; k < 2; ++k) s += w[k]; return s + p;": lambda T, i, j, p, w: sum(w) + p,
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from clgeom.dp.codegen.extremes import is_pure
 from clgeom.dp.codegen.traps import ASSIGNMENT, TYPE, closing, ends_operand, tokens
 
 #: What may stand before a declaration.
@@ -17,7 +18,7 @@ WORD = re.compile(r"[A-Za-z_]\w*\Z")
 
 def exact(source: str, cell, parameters: dict) -> str:
     """The text with ``cell_t`` in the type of expressions of `cell`; where this is long, with casts to it before cells,
-    integer parameters, indices and lengths, and with local variables of it instead of int.
+    integer parameters, indices and lengths, with local variables of it instead of int, and with clamp of several types.
 
     Indices of cells and parameters, and declarations in the head of a loop, are as they were.
     """
@@ -29,6 +30,7 @@ def exact(source: str, cell, parameters: dict) -> str:
     if cell.exact:
         names |= {at: _casted(words, at) for at in _operands(words, parameters)}
         names |= {at: "long" for at in _declared(words)}
+        names |= {at: "DP_CLAMP" for at in _clamps(words, parameters)}
     made, end = [], 0
     for at, (word, begin, stop) in enumerate(found):
         new = names.get(at) or names.get(word)
@@ -72,6 +74,16 @@ def _declared(words):
         before = words[at - 1] if at else ";"
         if word == "int" and not depth and before in BEFORE and WORD.match(words[at + 1]):
             if words[at + 2] in ("=", ";", ",") and not _addresses(words):
+                yield at
+
+
+def _clamps(words, parameters):
+    """The positions of calls of clamp whose arguments a macro may repeat, and may be of several types."""
+    tables = [p.name for p in parameters.values() if p.ndim == 2]
+    for at, word in enumerate(words):
+        if word == "clamp" and words[at + 1 : at + 2] == ["("]:
+            inside = words[at + 2 : closing(words, at + 1)]
+            if is_pure(inside, tables) and "clamp" not in inside:
                 yield at
 
 
