@@ -1,7 +1,7 @@
 """Types of cells: numbers of 8 to 64 bits and records of named fields, and what becomes of values beyond them.
 
-Expressions compute in "int", "long", "ulong", "float" or "double" (`trace.TYPES`); a cell in memory and in registers has
-the narrower type of its own. The value of a cell is fitted to it as it is returned: it wraps around, is noted as an
+Expressions compute in "int", "long", "ulong", "float" or "double" (`trace.TYPES`); a cell in memory and in registers
+has the narrower type of its own. The value of a cell is fitted to it as it is returned: it wraps around, is noted as an
 overflow (trap), or becomes the nearest value of the type (saturate).
 """
 
