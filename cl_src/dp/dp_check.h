@@ -83,6 +83,36 @@ inline long dp_mul_long(const long a, const long b, int *fault)
 }
 inline long dp_neg_long(const long a, int *fault) { return dp_trap(a == LONG_MIN, 0 - (ulong)a, fault); }
 
+// Of unsigned integers of 64 bits, and between them and signed ones.
+inline ulong dp_trap_unsigned(const bool over, const ulong value, int *fault) { return (ulong)dp_trap(over, value, fault); }
+inline ulong dp_add_ulong(const ulong a, const ulong b, int *fault) { return dp_trap_unsigned(a + b < a, a + b, fault); }
+inline ulong dp_sub_ulong(const ulong a, const ulong b, int *fault) { return dp_trap_unsigned(b > a, a - b, fault); }
+inline ulong dp_mul_ulong(const ulong a, const ulong b, int *fault)
+{
+    return dp_trap_unsigned(mul_hi(a, b) != 0, a * b, fault);
+}
+inline ulong dp_neg_ulong(const ulong a, int *fault) { return dp_trap_unsigned(a != 0, 0 - a, fault); }
+inline ulong dp_checked_abs_ulong(const ulong a, int *fault) { return a; }
+inline ulong dp_checked_floordiv_ulong(const ulong a, const ulong b, int *fault)
+{
+    if (b == 0) dp_note(fault, DP_FAULT_DIVISION, 0, 0);
+    return dp_floordiv_ulong(a, b);
+}
+inline ulong dp_checked_mod_ulong(const ulong a, const ulong b, int *fault)
+{
+    if (b == 0) dp_note(fault, DP_FAULT_DIVISION, 0, 0);
+    return dp_mod_ulong(a, b);
+}
+inline ulong dp_checked_shl_ulong(const ulong a, const ulong count, int *fault)
+{
+    const ulong found = dp_shl_ulong(a, count);
+    return dp_trap_unsigned(dp_shr_ulong(found, count) != a, found, fault);
+}
+inline ulong dp_checked_shr_ulong(const ulong a, const ulong count, int *fault) { return dp_shr_ulong(a, count); }
+inline ulong dp_to_ulong(const long a, int *fault) { return dp_trap_unsigned(a < 0, (ulong)a, fault); }
+inline long dp_to_long(const ulong a, int *fault) { return dp_trap(a > (ulong)LONG_MAX, a, fault); }
+inline int dp_to_int(const ulong a, int *fault) { return (int)dp_trap(a > (ulong)INT_MAX, a, fault); }
+
 #define DP_TRAPPED(type, lowest)                                                                          \
     inline type dp_checked_abs_##type(const type a, int *fault) { return a < 0 ? dp_neg_##type(a, fault) : a; } \
     inline type dp_checked_floordiv_##type(const type a, const type b, int *fault)                        \

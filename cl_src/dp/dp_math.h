@@ -38,6 +38,7 @@ DP_APARTS(double, )
 // of the built-in functions. DP_CALLED_* call these, for arguments with side effects.
 #define DP_MIN(x, y) dp_apart((y) < (x) ? (y) : (x))
 #define DP_MAX(x, y) dp_apart((x) < (y) ? (y) : (x))
+#define DP_CLAMP(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
 #define DP_CALLED_MIN(x, y) dp_apart(min(x, y))
 #define DP_CALLED_MAX(x, y) dp_apart(max(x, y))
 
@@ -71,6 +72,12 @@ DP_APARTS(double, )
 
 DP_WHOLE(int, uint)
 DP_WHOLE(long, ulong)
+DP_MINMAX(ulong)
+inline ulong dp_abs_ulong(const ulong a) { return a; }
+inline ulong dp_floordiv_ulong(const ulong a, const ulong b) { return b == 0 ? 0 : a / b; }
+inline ulong dp_mod_ulong(const ulong a, const ulong b) { return b == 0 ? 0 : a % b; }
+inline ulong dp_shl_ulong(const ulong a, const ulong count) { return count >= 64 ? 0 : a << count; }
+inline ulong dp_shr_ulong(const ulong a, const ulong count) { return count >= 64 ? 0 : a >> count; }
 
 // Integers wrap around on overflow. In C only unsigned ones do.
 #define DP_WRAP(type, unsigned_type)                                                                          \
@@ -80,6 +87,7 @@ DP_WHOLE(long, ulong)
     inline type dp_wrap_neg_##type(const type a) { return (type)(0 - (unsigned_type)a); }
 DP_WRAP(int, uint)
 DP_WRAP(long, ulong)
+DP_WRAP(ulong, ulong)
 
 // Floats to integers, rounded towards zero; a value out of range becomes the nearest integer of the type, and NaN is 0.
 #define DP_CAST(type, real, lowest, highest, beyond)                                        \
@@ -87,9 +95,16 @@ DP_WRAP(long, ulong)
     {                                                                                       \
         return x != x ? 0 : x >= beyond ? highest : x <= -beyond ? lowest : (type)x;        \
     }
+#define DP_CAST_UNSIGNED(real, beyond)                                                      \
+    inline ulong dp_cast_ulong_##real(const real x)                                         \
+    {                                                                                       \
+        return !(x > 0) ? 0 : x >= beyond ? ULONG_MAX : (ulong)x;                           \
+    }
+DP_CAST_UNSIGNED(float, 0x1p64f)
 DP_CAST(int, float, INT_MIN, INT_MAX, 0x1p31f)
 DP_CAST(long, float, LONG_MIN, LONG_MAX, 0x1p63f)
 #if CLGEOM_FP64
+DP_CAST_UNSIGNED(double, 0x1p64)
 DP_CAST(int, double, INT_MIN, INT_MAX, 0x1p31)
 DP_CAST(long, double, LONG_MIN, LONG_MAX, 0x1p63)
 #endif

@@ -23,8 +23,10 @@ typedef struct { VALUE value; } over_t;
 
 #if OP == OVER_MIN || OP == OVER_ARGMIN
 #define OVER_BEATS(x, y) ((x) < (y))
+#define OVER_SIGN(x) signbit(x)
 #elif OP == OVER_MAX || OP == OVER_ARGMAX
 #define OVER_BEATS(x, y) ((x) > (y))
+#define OVER_SIGN(x) (!signbit(x))
 #endif
 
 // Whether x holds in a comparison with a bound: 0 ==, 1 !=, 2 <, 3 <=, 4 >, 5 >=.
@@ -72,8 +74,9 @@ inline void over_take(over_t *state, const CELL x, const ulong at, const int com
     state->value += (VALUE)x;   // of unsigned integers, which wrap around
 #elif OP == OVER_MIN || OP == OVER_MAX
 #if FLOATS
-    // a NaN stays
-    state->value = (OVER_BEATS(x, state->value) || x != x) && state->value == state->value ? x : state->value;
+    // a NaN stays, and of equal zeros the one that is beyond the other by its sign
+    const bool further = OVER_BEATS(x, state->value) || x != x || (x == state->value && OVER_SIGN(x));
+    state->value = further && state->value == state->value ? x : state->value;
 #else
     state->value = OVER_BEATS(x, state->value) ? x : state->value;
 #endif

@@ -64,8 +64,8 @@ def align(
     a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes
         One sequence or several each. Several and one: each of the several with the one; several and several: first with
         first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters. The
-        case of letters is ignored. U is T among nucleotides: with "NUC.4.4", an own matrix of nucleotides, or no
-        matrix.
+        case of letters is ignored. U is T among nucleotides: with "NUC.4.4", no matrix, or an own matrix of
+        nucleotides that has one of both.
     mode : {"global", "local", "semiglobal"}
         "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as
         global, but what is left over at the ends in `free_ends` costs nothing.

@@ -13,7 +13,7 @@ from clgeom.runtime.typing import NDArray
 
 #: As in alignment/align_jobs.h.
 CODES, PAD, UNKNOWN = 32, 31, 255
-#: IUPAC's codes of nucleotides and their complements. U is read as T.
+#: IUPAC's codes of nucleotides and their complements. U and T are one letter, unless an alphabet has both.
 NUCLEOTIDES, COMPLEMENTS = "ACGTRYKMBDHVSWN", "TGCAYRMKVHDBSWN"
 #: Without a matrix: all letters.
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
@@ -31,7 +31,7 @@ class SubstitutionMatrix:
     ----------
     alphabet : str
         The letters of rows and columns, at most 31 ASCII characters other than "-", of one case. Case is ignored where
-        they are used. In an alphabet of nucleotides with T and without U, U is read as T.
+        they are used. In an alphabet of nucleotides that has one of T and U, the other is read as this letter.
     values : ndarray of int16, shape (k, k)
         ``values[r, c]`` is the score of letter r in the first sequence against letter c in the second. The matrix need
         not be symmetric.
@@ -157,15 +157,17 @@ class Scoring:
     @property
     def of_nucleotides(self) -> bool:
         """Whether the alphabet is one of nucleotides."""
-        return set("ACGT") <= set(self.alphabet) <= set(NUCLEOTIDES + "U")
+        return set("ACGT") <= set(self.alphabet.replace("U", "T")) <= set(NUCLEOTIDES)
 
     def codes(self) -> np.ndarray:
         """Codes of all bytes, uint8 of shape (3, 256): of the first sequence, of the second, of its complement."""
         own = np.full(256, UNKNOWN, np.uint8)
         for code, letter in enumerate(self.alphabet):
             own[ord(letter)] = own[ord(letter.lower())] = code
-        if "U" not in self.alphabet and self.of_nucleotides or self.matrix is None:
-            own[[ord("U"), ord("u")]] = own[ord("T")]
+        if self.of_nucleotides or self.matrix is None:
+            for letter, other in ("UT", "TU"):
+                if letter not in self.alphabet:
+                    own[[ord(letter), ord(letter.lower())]] = own[ord(other)]
         complement = np.full(256, UNKNOWN, np.uint8)
         for letter, other in zip(NUCLEOTIDES + "U", COMPLEMENTS + "A"):
             complement[[ord(letter), ord(letter.lower())]] = own[ord(other)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import unmasked, wrong
+from clgeom.runtime.interop import arrow, frames
 from clgeom.runtime.interop.objects import values_of
 
 FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str or bytes"
@@ -93,7 +94,9 @@ def _encoded(text, name, caller, bounds=None):
 
 
 def _many(value, name, caller):
-    values = values_of(value, caller=caller, name=name)
+    if arrow.is_text(value):
+        value = arrow.text_of(value)
+    values = np.asarray(value) if frames.is_pandas(value) else values_of(value, caller=caller, name=name)
     unmasked(values, name, caller=caller)
     if not isinstance(values, (list, tuple, np.ndarray)):
         try:

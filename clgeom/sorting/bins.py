@@ -273,6 +273,12 @@ def _thresholds(order, edges):
 def counts_of(session, keys, order, first, last, bins, number, *, edges):
     """Counts of the bins that begin at these ordered keys, or with `edges` False of single ones from the first on."""
     n, profile = len(keys), session.profile
+    most = profile.max_alloc_bytes
+    if number.itemsize * bins > most and not profile.is_cpu and not is_device_array(keys):
+        narrow = np.dtype(np.uint32)  # as the kernels count: half of the memory, and as exact
+        return counts_of(session, keys, order, first, last, bins, narrow, edges=edges).astype(number)
+    if first.nbytes > most and not profile.is_cpu:
+        raise DeviceLimit(f"histogram would have {bins:,} bins, whose edges {profile.name} does not hold in one array.")
     sums = Output(session, number, bins, [keys])
     used = len(first) if edges else bins
     if not bins:
@@ -284,9 +290,9 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
     groups, rows = policy.groups(-(-n // policy.tile), profile.compute_units), 1
     total, tables = np.uint32(used), 1
     if policy.variant == "serial":
-        most = max(profile.max_alloc_bytes // (4 * used), 1)  # rows of one allocation
-        tables = TABLES if not edges and used < MOST_IN_TABLES and most >= TABLES else 1
-        groups = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used, most // tables), 1)
+        held = max(most // (4 * used), 1)  # rows of one allocation
+        tables = TABLES if not edges and used < MOST_IN_TABLES and held >= TABLES else 1
+        groups = max(min(groups, max(COUNTS_A_KEY * n, MOST_COUNTS) // used, held // tables), 1)
         rows = groups * tables
     counts = allocate(session, 4 * rows * used)
     if policy.variant != "serial":
@@ -312,4 +318,6 @@ def counts_of(session, keys, order, first, last, bins, number, *, edges):
 def _by_chunks(session, keys, order, first, last, bins, number, edges, parts):
     """The sum of the counts of host keys beyond one allocation, part by part."""
     pieces = np.array_split(keys, parts + 1)
-    return sum(counts_of(session, piece, order, first, last, bins, number, edges=edges) for piece in pieces)
+    wide = np.dtype(np.int64)
+    found = sum(counts_of(session, piece, order, first, last, bins, wide, edges=edges) for piece in pieces)
+    return found.astype(number, copy=False)

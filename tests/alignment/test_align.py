@@ -223,9 +223,24 @@ def test_align_takes_all_forms(session):
 
 
 def test_align_columns_of_frames(session):
-    pandas = pytest.importorskip("pandas")
+    pandas, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     frame = pandas.DataFrame({"a": ["ACGT", "AC"], "b": ["ACG", "AC"]})
-    assert clgeom.align(frame.a, frame.b, device=session).cigars == ["3=1D", "2="]
+    for dtype in ("object", "category", "string[pyarrow]", pandas.ArrowDtype(pa.string())):
+        some = frame.astype(dtype)
+        assert clgeom.align(some.a, some.b, device=session).cigars == ["3=1D", "2="]
+    for kind in (pa.string_view(), pa.dictionary(pa.int32(), pa.large_string())):
+        a, b = (pa.array(frame[name].tolist(), kind) for name in "ab")
+        assert clgeom.align(a, b, device=session).cigars == ["3=1D", "2="]
+
+
+@pytest.mark.parametrize("alphabet", ["ACGU", "ACGT", "UACGN", "ACGTU"])
+def test_align_t_and_u(session, alphabet):
+    """They are one letter where the matrix has one of both."""
+    own = alphabet, np.where(np.eye(len(alphabet)), 2, -1)
+    for strand, b in (("forward", "AaUuGC"), ("both", "GCaAUU")):
+        found = clgeom.align("AATTGC", b, matrix=own, gap_open=9, gap_extend=9, strand=strand, device=session)
+        apart = alphabet == "ACGTU" and strand == "forward"
+        assert (found.score, found.cigar) == (6 if apart else 12, "2=2X2=" if apart else "6=")
 
 
 def test_align_equal_letters(session):

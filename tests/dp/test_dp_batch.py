@@ -150,6 +150,12 @@ def test_kinds_of_parameters(any_session):
 def test_one_shape_for_all():
     batch = dp.fill_batch(distance, (4, 4), a=["cat", "dog"], b=[b"cat", b"cow"])
     assert batch.corners.tolist() == [0, 2] and len(batch) == 2 and batch.shapes.tolist() == [[4, 4]] * 2
+    assert np.array_equal(batch[-1], batch[np.int64(1)])
+    for outside in (2, -3):
+        with pytest.raises(IndexError, match=f"table {outside} of a batch of 2"):
+            batch[outside]
+    with pytest.raises(InvalidInput, match="takes the number of one table. Got 0.5"):
+        batch[0.5]
     assert len(dp.fill_batch(distance, np.empty((0, 2), int), a="cat", b="cow")) == 0
 
 

@@ -88,6 +88,45 @@ def test_reductions_are_those_of_numpy(any_session, dtype, layout, reductions):
                     check(table, values, name, axis, region)
 
 
+#: Floats that differ by NaN, infinities and the sign of zero only.
+FLOATS = (
+    [-0.0, 0.0],
+    [-0.0],
+    [-0.0, 0.0, -1.0],
+    [-0.0, 0.0, 1.0],
+    [np.nan, -0.0, 0.0, np.inf, -np.inf],
+    [np.inf, -np.inf],
+    [-np.inf],
+    [3e38, -3e38, 2.0],
+)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_extreme_floats(any_session, setting, dtype="float32"):
+    """NaN and infinities as NumPy has them, and the larger of the zeros is 0.0."""
+    if setting == "as_is" and any_session.profile.fp64:
+        dtype = "float64"
+    rng = np.random.default_rng(8)
+    for palette in FLOATS:
+        for shape in ((1, 1), (30, 70)):
+            values = rng.choice(np.array(palette, dtype), shape)
+            table = table_of(values, any_session)
+            for axis in (None, 0, 1):
+                for name, sign in (("max", 1), ("min", -1)):
+                    found, expected = np.asarray(getattr(table, name)(axis)), getattr(values, name)(axis)
+                    np.testing.assert_array_equal(found, expected)
+                    wanted = ((values == 0) & (np.signbit(values) == (sign < 0))).any(axis)
+                    zeros = found == 0
+                    np.testing.assert_array_equal(np.signbit(found)[zeros], (wanted == (sign < 0))[zeros])
+                    same(getattr(table, f"arg{name}")(axis), getattr(values, f"arg{name}")(axis), palette)
+                if dtype == "float32":
+                    with np.errstate(all="ignore"):
+                        expected = values.astype(np.float64).sum(axis).astype(dtype)
+                    np.testing.assert_allclose(table.sum(axis), expected, rtol=1e-6)
+            same(np.stack(table.where("==", 0)), np.stack(np.nonzero(values == 0)), palette)
+            same(np.stack(table.where("!=", np.nan)), np.stack(np.nonzero(values != np.nan)), palette)
+
+
 def test_lines_of_many_parts(session, monkeypatch):
     """Long lines are cut into parts, and large regions go in several launches."""
     monkeypatch.setattr(reduce, "PART", 16)

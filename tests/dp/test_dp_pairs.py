@@ -121,12 +121,28 @@ DISTANCES = [3, 3, 3, 0]
         lambda v: pa.array(v).dictionary_encode(),
         pd.Series,
         lambda v: pd.Series(v, dtype="string[pyarrow]"),
+        lambda v: pd.Series(v, dtype="category"),
+        lambda v: pa.array(v, pa.large_string()),
+        lambda v: pa.array(v, pa.string_view()),
+        lambda v: pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3], pa.int8()), pa.array(v, pa.string_view())),
+        lambda v: pa.chunked_array([pa.array(part).dictionary_encode() for part in (v[:1], v[1:])]),
         lambda v: ("".join(v), np.append(0, np.cumsum(list(map(len, v))))),
     ],
 )
 def test_kinds_of_batches(kind):
     assert edit_distance(kind(A), kind(B)).tolist() == DISTANCES
     assert edit_distance(A, kind(B)).tolist() == DISTANCES
+
+
+def test_columns_of_polars():
+    pl = pytest.importorskip("polars")
+    categories = pl.Enum(sorted({*A, *B}))
+    for dtype in (pl.String, pl.Categorical, categories):
+        a, b = pl.Series(["left out", *A][1:], dtype=dtype), pl.Series(B, dtype=dtype)
+        assert edit_distance(a, b).tolist() == DISTANCES and lcs(a[1:], B[1:]).tolist() == lcs(A[1:], B[1:]).tolist()
+        assert dp.cdist(a, b).diagonal().tolist() == DISTANCES
+        with pytest.raises(InvalidInput, match="free of missing sequences. Got 1"):
+            edit_distance(pl.Series([*A[:3], None], dtype=dtype), b)
 
 
 @pytest.mark.parametrize("kind", [list, lambda v: np.array(v, "S7"), pa.array, lambda v: (b"".join(v), [0, 6, 6, 8])])
@@ -148,6 +164,7 @@ def test_one_and_many():
     """One sequence has a result with more than a number; an array of letters is one sequence."""
     assert edit_distance(np.array(list("cat")), "cart").operations == ("match", "match", "insert", "match")
     assert edit_distance(list("cat"), "cart").distance == 1  # text is one sequence, so the list is one as well
+    assert edit_distance("abc", ["a", "b"]).operations == ("match", "match", "delete")
     assert edit_distance(["cat"], ["cart"]).tolist() == [1] and edit_distance("cat", "").distance == 3
     assert edit_distance(["a"], np.empty(1, "U9")).tolist() == [1] and lcs((b"", [0]), (b"", [0])).shape == (0,)
 
@@ -171,6 +188,14 @@ def test_cutoff(some, cutoff):
         ((b"ab", [0, 2, 1, 2]), ["a"] * 3, r"offsets that ascend"),
         ((b"ab", [0, 0.5, 2]), ["a"] * 2, r"must be whole numbers"),
         (pa.array(["a", None]), ["a", "b"], r"must be free of missing sequences. Got 1"),
+        (pa.array(["a", None]).dictionary_encode(), ["a", "b"], r"must be free of missing sequences. Got 1"),
+        (
+            pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None])),
+            ["a", "b"],
+            r"must be free of missing sequences. Got 1",
+        ),
+        (pd.Series(["a", None], dtype="category"), ["a", "b"], r"must be a list of str only.*Got float at index 1"),
+        (pa.array([["a"], ["b"]]), ["a", "b"], r"must be"),
         (["a"], np.array([1, 2]), r"Got an array of int64, shape \(2,\)"),
         (["a"], np.array([["aa"]]), r"Got an array of <U2, shape \(1, 1\)"),
         (["a"], 3, r"Got int instead"),

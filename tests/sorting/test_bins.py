@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from conftest import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
@@ -172,6 +173,20 @@ def test_keys_beyond_one_allocation(any_session):
         )
     with pytest.raises(DeviceLimit, match="bincount would have 1,000,001 counts"):
         bincount([1_000_000], device=any_session)
+
+
+def test_counts_beyond_one_allocation_of_a_gpu(session):
+    """Counts of int64 need twice the memory of those that kernels write; CPUs write to the host's."""
+    small = imposed_session(session.device, kind="gpu", max_alloc_bytes=1 << 20)
+    numbers = np.random.default_rng(4).integers(0, 99, 150_000)
+    for least in (140_000, 1 << 18):
+        found = bincount(numbers, minlength=least, device=small)
+        np.testing.assert_array_equal(found, np.bincount(numbers, minlength=least))
+        assert found.dtype == np.int64
+    keys = numbers[:20_000].astype(np.float32)
+    np.testing.assert_array_equal(histogram(keys, 200_000, device=small)[0], np.histogram(keys, 200_000)[0])
+    with pytest.raises(DeviceLimit, match="200,000 bins, whose edges"):
+        histogram(keys.astype(np.float64), 200_000, device=small)
 
 
 @pytest.mark.parametrize("dtype", [*KEY_TYPES, np.dtype("M8[s]"), np.dtype(bool)], ids=str)

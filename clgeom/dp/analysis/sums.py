@@ -78,7 +78,10 @@ def _affine(expr):
 
 def narrows(expr) -> bool:
     """Whether a cast may lose bits of an integer."""
-    return expr.op == "cast" and (expr.args[0].type, expr.type) == ("long", "int")
+    if expr.op != "cast" or expr.type not in LIMITS or expr.args[0].type not in LIMITS:
+        return False
+    (low, high), (least, most) = LIMITS[expr.args[0].type], LIMITS[expr.type]
+    return low < least or high > most
 
 
 def combine(a: dict, b: dict, factor: int) -> dict:

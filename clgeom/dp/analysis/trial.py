@@ -267,7 +267,7 @@ class Lanes:
         if op == "parameter":
             value = self.trial.job.values[node.data]
             value = int(value) if node.type in LIMITS else value
-            return np.full(len(lanes), value), np.ones(len(lanes), bool)
+            return np.full(len(lanes), value, host_type(node)), np.ones(len(lanes), bool)
         if op == "index":
             return self.indices[node][lanes], np.ones(len(lanes), bool)
         if node not in self.made:
@@ -303,11 +303,13 @@ class Lanes:
         found = applied(node, values)
         if narrows(node):
             self.doubt(stages.OVERFLOW, lanes[known & (found != values[0])])
-        if node.type == "long" and op in ("add", "sub", "mul", "neg"):
+        if node.type in ("long", "ulong") and op in ("add", "sub", "mul", "neg"):
             rough = ON_ARRAYS[op](*(v.astype(np.float64) for v in values))
-            self.doubt(stages.OVERFLOW, lanes[known & (np.abs(rough) > 2.0**63)])
-        if node.type == "long" and op == "shl":
-            self.doubt(stages.OVERFLOW, lanes[known & ((found >> np.clip(values[1], 0, 63)) != values[0])])
+            low, high = map(float, LIMITS[node.type])
+            self.doubt(stages.OVERFLOW, lanes[known & ((rough < low) | (rough > high))])
+        if node.type in ("long", "ulong") and op == "shl":
+            back = ON_ARRAYS["shr"](found, values[1])
+            self.doubt(stages.OVERFLOW, lanes[known & (back != values[0])])
         return self._whole(node, found, known, lanes), known
 
     def _whole(self, node, values, known, lanes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.runtime.typing import NDArray
 
 
@@ -60,7 +60,8 @@ class TableBatch:
         return f"<TableBatch of {len(self):,} tables, {self.name}, {self.pattern}, keep={self.keep!r}>"
 
     def __getitem__(self, k: int) -> NDArray[Any]:
-        """The cells of table k, shape (rows, columns): a view of `values`."""
+        """The cells of table k, shape (rows, columns): a view of `values`. A negative k counts from the end; IndexError
+        for one outside the batch."""
         return self._table(self.values, "values", k)
 
     def decisions_of(self, k: int) -> NDArray[Any]:
@@ -88,5 +89,9 @@ class TableBatch:
     def _table(self, values, name, k):
         if values is None:
             raise InvalidInput(f"The {name} of a batch with keep={self.keep!r} were not kept.")
-        k = range(len(self))[k]
+        if not is_integer(k):
+            raise InvalidInput(f"A batch takes the number of one table. Got {short(k)} instead.")
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"table {k} of a batch of {len(self)}")
+        k = int(k) % len(self)
         return values[self.offsets[k] : self.offsets[k + 1]].reshape(self.shapes[k])

@@ -15,6 +15,7 @@ from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen import traps as traps_of_c
+from clgeom.dp.codegen.exact import exact
 from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.nodes import walk
@@ -39,7 +40,7 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps, trap
         f"#define DP_DECISION(p) {', p' if has_decision else ''}",
         f"#define DP_STORED_DECISION(d) {'((d) + 1)' if index else '(d)'}",
         f"#define DP_BAD_DECISION(d) {'(d) + 1u > max(n, m) + 1u' if index else f'(d) >= {equation.decisions}u'}",
-        *_overflow_of(equation, bool(checked), traps),
+        *_overflow_of(equation, checked, traps),
         *what_kernels_pass(equation),
     ]
     given, context = {}, ""
@@ -93,7 +94,8 @@ def _overflow_of(equation, checked, traps):
         f"#define DP_NOTES_DECLARED {', global int *dp_overflow' * traps}",
         f"#define DP_NOTES {', dp_overflow' * traps}",
     ]
-    return [*lines, *fits_in_c(equation, checked=checked, traps=traps)]
+    noted = checked is True or (bool(checked) and equation.cell.overflow == "trap")  # a trial lets values wrap around
+    return [*lines, *fits_in_c(equation, checked=noted, traps=traps)]
 
 
 # The cell ---------------------------------------------------------------------------------------------------------
@@ -111,7 +113,8 @@ def _body(equation, checked=False, given=None, *, trapped=False, wraps="values")
             wraps=wraps,
             fitted=equation.cell.fitted and wraps is not None,
         )
-    body = traps_of_c.trapped(equation.body, equation.parameters) if trapped else equation.body
+    body = exact(equation.body, equation.cell, equation.parameters)
+    body = traps_of_c.trapped(body, equation.parameters) if trapped else body
     if equation.cell.fitted and wraps is not None:
         body = body if equation.is_expression else traps_of_c.fitted(body)
         before, after = "return DP_FIT", "DP_FITTED;"

@@ -121,7 +121,7 @@ def _written(equation, form):
     writer = text.Writer(tuple(atoms), taken=taken(equation.parameters), clamped=True)
     terms = [(form[atom], f"(long)({writer.write(atom, writer.top)[0]})") for atom in atoms]
     total = f"{form.get(None, 0)}L"
-    if any(atom.type == "long" for atom in atoms):  # the largest number may stand for infinity
+    if any(atom.type in ("long", "ulong") for atom in atoms):  # the largest number may stand for infinity
         for factor, term in terms:
             term = term if abs(factor) == 1 else f"{abs(factor)} * {term}"
             total = f"{'add_sat' if factor > 0 else 'sub_sat'}({total}, {term})"

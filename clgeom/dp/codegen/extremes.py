@@ -42,7 +42,7 @@ def with_macros(source: str, tables=(), helpers: str = "") -> str:
         if word in ("min", "max") and word not in functions and word not in tables and _is_call(words, at):
             inside = words[at + 2 : closing(words, at + 1)]
             if _are_two(inside):
-                pure = functions.isdisjoint(inside) and _is_pure(inside, tables)
+                pure = functions.isdisjoint(inside) and is_pure(inside, tables)
                 macro = "DP_" if pure and _levels(inside) < MOST_NESTED else "DP_CALLED_"
                 made += [source[end:begin], macro + word.upper()]
                 end = stop
@@ -69,7 +69,7 @@ def _are_two(inside):
     return commas == 1
 
 
-def _is_pure(inside, tables):
+def is_pure(inside, tables):
     """Whether these tokens have no side effects."""
     for at, word in enumerate(inside):
         if word in ("++", "--", "{") or ASSIGNMENT.match(word):

@@ -187,7 +187,8 @@ class Writer:
         if op == "cast":
             inside = self.write(args[0], block)[0]
             if self.checked and narrows(part):
-                return f"dp_narrow({inside}, dp_fault)", ATOM
+                name = "dp_narrow" if args[0].type == "long" and part.type == "int" else f"dp_to_{part.type}"
+                return f"{name}({inside}, dp_fault)", ATOM
             return cast_in_c(part, inside), UNARY
         raise ValueError(f"unknown operator {op}")
 
@@ -429,9 +430,9 @@ def literal_of(value, type) -> str:
     if type == "bool":
         return "true" if value else "false"
     if type in LIMITS:
-        suffix = "" if type == "int" else "L"
+        suffix = {"int": "", "long": "L", "ulong": "UL"}[type]
         lowest = LIMITS[type][0]
-        return f"({lowest + 1}{suffix} - 1)" if value == lowest else f"{value}{suffix}"
+        return f"({lowest + 1}{suffix} - 1)" if value == lowest < 0 else f"{value}{suffix}"
     value = float(value)
     if value != value:
         return "NAN"

@@ -127,9 +127,9 @@ def _is_harmless(words, at):
 def _is_addressed(words, at):
     """Whether the address of an element of the array at this token is taken."""
     at -= 1
-    while at >= 0 and words[at] == "(" and not _ends_operand(words, at - 1):
+    while at >= 0 and words[at] == "(" and not ends_operand(words, at - 1):
         at -= 1
-    return at >= 0 and words[at] == "&" and not _ends_operand(words, at - 1)
+    return at >= 0 and words[at] == "&" and not ends_operand(words, at - 1)
 
 
 def _is_argument(words, at, functions):
@@ -213,12 +213,12 @@ def _is_cast(words, at):
     return start + 1 < at and all(TYPE.match(word) for word in words[start + 1 : at])
 
 
-def _ends_operand(words, at):
+def ends_operand(words, at):
     """Whether an operand ends at this index, so that a sign after it is a binary operator."""
     if at < 0:
         return False
     if words[at] in ("++", "--"):
-        return _ends_operand(words, at - 1)
+        return ends_operand(words, at - 1)
     if words[at] == ")":
         start = _opening(words, at)
         return not (start and words[start - 1] in CONTROL) and not _is_cast(words, at)
@@ -232,7 +232,7 @@ def _operand(words, at):
         before = words[start - 1]
         if before == ")" and _is_cast(words, start - 1):
             start = _opening(words, start - 1)
-        elif before == "sizeof" or (before in PREFIX and not _ends_operand(words, start - 2)):
+        elif before == "sizeof" or (before in PREFIX and not ends_operand(words, start - 2)):
             start -= 1
         else:
             break
@@ -245,7 +245,7 @@ def _primary(words, at):
         return _primary(words, at - 1)
     if words[at] in (")", "]"):
         start = _opening(words, at)
-        return _primary(words, start - 1) if _ends_operand(words, start - 1) else start
+        return _primary(words, start - 1) if ends_operand(words, start - 1) else start
     if at > 1 and words[at - 1] in (".", "->"):
         return _primary(words, at - 2)
     return at

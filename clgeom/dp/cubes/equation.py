@@ -142,7 +142,7 @@ class CubeEquation:
             "#define DP_NOTES_DECLARED",
             "#define DP_NOTES",
             *cell.what_kernels_pass(self),
-            *fits_in_c(self, checked=True, traps=False),
+            *fits_in_c(self, checked=checked is True or self.cell.overflow == "trap", traps=False),
             cell.function(self, head, writer.top.lines, text.fit(value, "", self.cell.fitted)),
         ]
         return "\n".join(lines) + "\n"
@@ -168,7 +168,7 @@ class CubeEquation:
             raise InvalidInput(
                 f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name."
             )
-        with trace.Trace(self.cell.type).active(), refused_by_python():
+        with trace.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
             result = function(Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
             if isinstance(result, tuple):

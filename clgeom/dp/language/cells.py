@@ -1,7 +1,7 @@
 """Types of cells: numbers of 8 to 64 bits and records of named fields, and what becomes of values beyond them.
 
-Expressions compute in "int", "long", "float" or "double" (`trace.TYPES`); a cell in memory and in registers has the
-narrower type of its own. The value of a cell is fitted to it as it is returned: it wraps around, is noted as an
+Expressions compute in "int", "long", "ulong", "float" or "double" (`trace.TYPES`); a cell in memory and in registers
+has the narrower type of its own. The value of a cell is fitted to it as it is returned: it wraps around, is noted as an
 overflow (trap), or becomes the nearest value of the type (saturate).
 """
 
@@ -29,6 +29,7 @@ CELLS = {
     "int32": "int",
     "uint32": "long",
     "int64": "long",
+    "uint64": "ulong",
     "float32": "float",
     "float64": "double",
 }
@@ -71,6 +72,11 @@ class CellType:
     def fitted(self) -> bool:
         """Whether values are fitted: not where the type of expressions is that of the cells."""
         return self.type in LIMITS and LIMITS[self.type] != self.limits
+
+    @property
+    def exact(self) -> bool:
+        """Whether expressions compute with int64, though cells are narrower: every sum of int32 is then exact."""
+        return self.dtype.name in ("int32", "uint32") and self.type == "long"
 
     @property
     def in_c(self) -> str:
@@ -138,6 +144,10 @@ class RecordType:
         return any(cell.fitted for cell in self.scalars)
 
     @property
+    def exact(self) -> bool:
+        return any(cell.exact for cell in self.scalars)
+
+    @property
     def in_c(self) -> str:
         return RECORD
 
@@ -199,16 +209,16 @@ def _scalar_type(dtype, overflow, what) -> CellType:
 def _overflow(overflow, dtype) -> str:
     """What becomes of values beyond a type; by default narrow types trap, and others wrap around."""
     if overflow is None:
-        return "wrap" if dtype.name in ("int32", "int64") or dtype.kind == "f" else "trap"
+        return "wrap" if dtype.name in ("int32", "int64", "uint64") or dtype.kind == "f" else "trap"
     if overflow not in OVERFLOWS:
         raise InvalidInput(
             f"The 'overflow' parameter of Equation must be one of {', '.join(OVERFLOWS)}. "
             f"Got {short(overflow)} instead."
         )
-    if overflow != "wrap" and dtype.name == "int64":
+    if overflow != "wrap" and dtype.name in ("int64", "uint64"):
         raise InvalidInput(
-            f"The 'overflow' parameter of Equation cannot be {overflow!r} for int64 cells, since no type is wider: "
-            "fill with check=True."
+            f"The 'overflow' parameter of Equation cannot be {overflow!r} for {dtype.name} cells, since no type is "
+            "wider: fill with check=True."
         )
     return "wrap" if dtype.kind == "f" else overflow
 

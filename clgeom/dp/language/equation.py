@@ -55,19 +55,20 @@ class Equation:
         OpenCL C: an expression, or statements with ``return``, that read cells as ``M(a, b)``. Or a Python function
         ``f(M, i, j, *parameters)`` whose operators are traced: ``M[a, b]``, arithmetic, comparisons, ``& | ~``,
         `where`, `minimum`, `min_over` and their like. Base cases are part of the equation.
-    dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32"}
+    dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32", "uint64"}
         Type of the cells. Narrow cells take less memory, and tables of them are filled sooner where memory limits.
         A dictionary of types by name, or a structured type of NumPy, for cells with several values: fields, which a
         traced function reads as ``M.X[i - 1, j]``. It returns a dictionary or a tuple of their values.
     overflow : {"wrap", "trap", "saturate"}, optional
         What becomes of the value of a cell beyond an integer type: it wraps around, it ends the fill with an
-        `IntegerOverflow` that names the first such cell, or it becomes the nearest value of the type. By default int32
-        and int64 wrap around, and other types trap. int64 can only wrap around.
+        `IntegerOverflow` that names the first such cell, or it becomes the nearest value of the type. By default int32,
+        int64 and uint64 wrap around, and other types trap. int64 and uint64 can only wrap around, since no type is
+        wider.
     parameters : dict of str, optional
         The data that the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]"
-        (a table), of the types int8 to int64, uint8, uint16, float32, float64. A traced function may annotate them. In
-        C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``; their names
-        have no other use, but to be given to functions of `helpers`.
+        (a table), of the types int8 to int64, uint8, uint16, uint64, float32, float64. A traced function may annotate
+        them. In C an array is ``w[i]`` with ``w_size`` and a table is ``c(i, j)`` with ``c_rows`` and ``c_columns``;
+        their names have no other use, but to be given to functions of `helpers`.
     pattern : str, optional
         The pattern by which tables are filled: RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO.
     reach : Near, Row or Far, optional
@@ -224,7 +225,7 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(self.cell.type).active(), refused_by_python():
+        with trace.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
             result = function(Cells(self.cell), i, j, *map(self._argument, given[3:]))
             value, decision, self.places = parts_of(result, self, _count)

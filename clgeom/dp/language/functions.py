@@ -19,6 +19,7 @@ from clgeom.dp.language.trace import (
     convert,
     expression,
     float_type,
+    is_exact,
     node,
     number,
     shared_index,
@@ -201,7 +202,7 @@ def sqrt(value: Operand) -> Expr:
 
 
 def cast(value: Operand, dtype: DTypeLike) -> Expr:
-    """The value in another type: int32, int64, float32 or float64.
+    """The value in another type: int32, int64, uint64, float32 or float64.
 
     Floats are cut towards zero; a float beyond the range of the integer type becomes the nearest integer, NaN becomes
     0. Integers wrap around.
@@ -209,7 +210,7 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
     Parameters
     ----------
     value : Expr or number
-    dtype : {"int32", "int64", "float32", "float64"}
+    dtype : {"int32", "int64", "uint64", "float32", "float64"}
 
     Examples
     --------
@@ -383,6 +384,8 @@ def _over(op, kind, k, lo, hi, expr, empty=None):
     body = number(expr)
     if body.op == "const" and cell_type() is not None:
         body = convert(body, cell_type())
+    if kind == "sum" and body.type == "int" and is_exact():
+        body = convert(body, "long")
     if empty is None:
         return node(op, k, lo, hi, body, type="int" if op == "argreduce" else body.type, data=kind)
     empty, body = alike((empty, body))

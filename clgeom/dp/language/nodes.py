@@ -12,7 +12,14 @@ from clgeom.dp.language.trace import FOLD, LIMITS, Expr, widest
 #: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
 #: for each operator, and Python's stack has 1,000.
 MOST_DEEP = 240
-NUMPY = {"bool": np.bool_, "int": np.int32, "long": np.int64, "float": np.float32, "double": np.float64}
+NUMPY = {
+    "bool": np.bool_,
+    "int": np.int32,
+    "long": np.int64,
+    "ulong": np.uint64,
+    "float": np.float32,
+    "double": np.float64,
+}
 
 
 def walk(*roots):
@@ -170,7 +177,7 @@ def _evaluated(part, args, env):
 
 def host_type(part):
     """The NumPy type of a node's values on the host; integers are int64, so that overflow of int32 shows."""
-    return np.int64 if part.type in LIMITS else NUMPY[part.type]
+    return np.int64 if part.type == "int" else NUMPY[part.type]
 
 
 def applied(part: Expr, values) -> np.ndarray:
@@ -182,7 +189,7 @@ def applied(part: Expr, values) -> np.ndarray:
     if op == "cast":
         return cast(values[0], part.type).astype(host_type(part))
     type = widest(part.args)
-    if type in ("float", "double"):
+    if type in ("float", "double", "ulong"):
         values = [v.astype(NUMPY[type]) for v in values]
     with np.errstate(all="ignore"):
         if op in ("floordiv", "mod"):
@@ -199,8 +206,9 @@ def cast(values, type) -> np.ndarray:
     low, high = LIMITS[type]
     with np.errstate(invalid="ignore"):
         inside = (values > -float(high + 1)) & (values < float(high + 1))
-        whole = np.where(inside, values, 0).astype(np.int64)
-        beyond = np.where(values > 0, high, np.where(values < 0, low, 0))
+        inside &= values >= low if low == 0 else True
+        whole = np.where(inside, values, 0).astype(np.uint64 if low == 0 else np.int64)
+        beyond = np.where(values > 0, high, np.where(values < 0, low, 0)).astype(whole.dtype)
     return np.where(inside, whole, beyond).astype(NUMPY[type])
 
 
@@ -208,6 +216,9 @@ def _shifted(left):
     """``<<`` or ``>>`` of arrays: counts above 63 leave the sign only, negative counts give 0."""
 
     def apply(a, count):
+        if np.asarray(a).dtype == np.uint64:
+            found = (np.left_shift if left else np.right_shift)(a, np.minimum(count, np.uint64(63)))
+            return np.where(count > 63, np.uint64(0), found)
         a, count = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(count, np.int64))
         found = (np.left_shift if left else np.right_shift)(a, np.clip(count, 0, 63))
         far = 0 if left else np.where(a < 0, -1, 0)

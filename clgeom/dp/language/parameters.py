@@ -14,7 +14,7 @@ from clgeom.dp.language.trace import CELL_TYPES
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import c_name
 
-PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "float32", "float64")
+PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float32", "float64")
 #: Names that parameters must not have: words of OpenCL C, and names that every cell's function uses.
 RESERVED = frozenset(
     "i j n m M D out out_size out_t decision cell_t index_t auto break case char const continue "

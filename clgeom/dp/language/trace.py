@@ -18,13 +18,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from clgeom.dp.language import spans
 from clgeom.dp.language.mistakes import mistake, refusal
 
 #: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
-TYPES = ("bool", "int", "long", "float", "double")
-LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
+TYPES = ("bool", "int", "long", "ulong", "float", "double")
+LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1), "ulong": (0, 2**64 - 1)}
+#: Types of 64 bits, in whose tables products and `<<` of int32 are int64.
+WIDE = ("long", "ulong", "double")
 #: Types of cells by their names for users.
-CELL_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
+CELL_TYPES = {"int32": "int", "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double"}
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
 
@@ -32,10 +35,20 @@ _trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", defau
 
 
 class Trace:
-    """An equation being traced: the type of its cells, and its nodes so far."""
+    """An equation being traced: the type of its cells, and its nodes so far.
 
-    def __init__(self, cell: str):
-        self.cell, self.nodes = cell, {}
+    Parameters
+    ----------
+    cell : str
+    exact : bool
+        Compute sums, differences, negations, absolute values and quotients of int32 with int64 where they may go beyond
+        int32, as products in tables of int64: a cell then goes beyond its type, and not a number on the way to it.
+    parameters : dict of Parameter
+    """
+
+    def __init__(self, cell: str, exact: bool = False, parameters=None):
+        self.cell, self.nodes, self.exact = cell, {}, exact
+        self.parameters, self.spans = parameters or {}, {}
         self.indices, self.depth = {}, 0  # of reductions; how many are open, one inside the other
 
     @contextlib.contextmanager
@@ -51,6 +64,22 @@ def cell_type() -> str | None:
     """The cell type of the equation being traced; None if there is none."""
     trace = _trace.get()
     return None if trace is None else trace.cell
+
+
+def is_exact() -> bool:
+    """Whether the equation being traced computes with int64 what may go beyond int32."""
+    trace = _trace.get()
+    return trace is not None and trace.exact
+
+
+def widened(op, *args) -> tuple[Expr, ...]:
+    """The operands of an operator of integers, as int64 where the equation asks for it; see `Trace`."""
+    trace = _trace.get()
+    if trace is None or not trace.exact or widest(args) != "int":
+        return args
+    if spans.fits(op, args, trace.spans, trace.parameters):
+        return args
+    return tuple(convert(arg, "long") for arg in args)
 
 
 class Expr:
@@ -137,13 +166,13 @@ class Expr:
         return whole("mod", other, self)
 
     def __neg__(self) -> Expr:
-        return node("neg", number(self))
+        return node("neg", *widened("neg", number(self)))
 
     def __pos__(self) -> Expr:
         return number(self)
 
     def __abs__(self) -> Expr:
-        return node("abs", number(self))
+        return node("abs", *widened("abs", number(self)))
 
     def __lt__(self, other: Operand) -> Expr:
         return compare("lt", self, other)
@@ -274,9 +303,9 @@ def constant(value, type=None) -> Expr:
     if isinstance(value, numbers.Integral):
         value = int(value)
         if type in (None, "bool", "int"):
-            type = "int" if LIMITS["int"][0] <= value <= LIMITS["int"][1] else "long"
-        if type == "long" and not LIMITS["long"][0] <= value <= LIMITS["long"][1]:
-            raise mistake(f"The number {value} does not fit 64 bits.")
+            type = next((name for name, (low, high) in LIMITS.items() if low <= value <= high), "long")
+        if type in ("long", "ulong") and not LIMITS[type][0] <= value <= LIMITS[type][1]:
+            raise mistake(f"The number {value} does not fit 64 bits{' without a sign' * (type == 'ulong')}.")
         return node("const", type=type, data=float(value) if type in ("float", "double") else value)
     if isinstance(value, numbers.Real):
         if type not in ("float", "double"):
@@ -311,7 +340,10 @@ def number(value, type=None) -> Expr:
 def operands(a, b) -> tuple[Expr, Expr]:
     """Two values as numeric nodes; a plain number takes the type of the other."""
     type = a.type if isinstance(a, Expr) else b.type if isinstance(b, Expr) else None
-    return number(a, type), number(b, type)
+    a, b = number(a, type), number(b, type)
+    if widest((a, b)) == "ulong":  # C does so by itself, and the graph shows it
+        a, b = convert(a, "ulong"), convert(b, "ulong")
+    return a, b
 
 
 def condition(value) -> Expr:
@@ -325,7 +357,7 @@ def convert(value: Expr, type: str) -> Expr:
     if value.type == type:
         return value
     if value.op == "const":
-        if type in LIMITS and value.type in ("bool", "int", "long"):
+        if type in LIMITS and value.type in ("bool", *LIMITS):
             low, high = LIMITS[type]
             if not low <= value.data <= high:
                 raise mistake(f"The number {value.data} does not fit the cells' type.")
@@ -338,9 +370,9 @@ def convert(value: Expr, type: str) -> Expr:
 def as_index(value, what) -> Expr:
     """A value as an integer node, for use as an index."""
     value = expression(value)
-    if value.type not in ("int", "long"):
+    if value.type not in LIMITS:
         raise mistake(f"An index of {what} must be an integer. Got one of type {value.type} instead.")
-    return value
+    return convert(value, "long") if value.type == "ulong" else value
 
 
 # Operators, with constants folded --------------------------------------------------------------------------------
@@ -375,8 +407,10 @@ def folded(op, a, b, type) -> Expr:
 def arithmetic(op, a, b) -> Expr:
     """A sum, difference or product; steps added to an index are merged into one where they fit its type."""
     a, b = operands(a, b)
-    if op == "mul" and widest((a, b)) == "int" and cell_type() in ("long", "double"):
+    if op == "mul" and widest((a, b)) == "int" and cell_type() in WIDE:
         a, b = convert(a, "long"), convert(b, "long")  # i * j may pass 32 bits where the cells need not
+    elif op != "mul":
+        a, b = widened(op, a, b)
     type = widest((a, b))
     if type not in LIMITS:
         return node(op, a, b)
@@ -412,6 +446,8 @@ def whole(op, a, b) -> Expr:
         raise mistake(f"'{'//' if op == 'floordiv' else '%'}' takes integers in an equation.")
     if b.op == "const" and b.data == 0:
         raise mistake("Division by zero.")
+    if op == "floordiv":
+        a, b = widened(op, a, b)
     if a.op == b.op == "const":
         return folded(op, a, b, widest((a, b)))
     return node(op, a, b)
@@ -475,7 +511,8 @@ def shift(symbol, a, b) -> Expr:
     if b.op == "const" and b.data < 0:
         raise mistake(f"'{symbol}' takes a count that is not negative. Got {b.data} instead.")
     op = {"<<": "shl", ">>": "shr"}[symbol]
-    type = "long" if op == "shl" and cell_type() in ("long", "double") else widest((a, b))  # as products
+    type = widest((a, b))
+    type = "long" if op == "shl" and type == "int" and cell_type() in WIDE else type  # as products
     if a.op == b.op == "const" and b.data < 64:
         return folded(op, a, b, type)
     return node(op, convert(a, type), convert(b, type))

@@ -14,7 +14,6 @@ from clgeom.runtime.interop.parameter import Parameter
 EXPECTED = "a list of text or of bytes, an array of strings, or (letters, offsets)"
 #: Code points of Unicode: 0 .. CODE_POINTS - 1.
 CODE_POINTS = 0x110000
-ARROW_TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,13 @@ def is_batch(value) -> bool:
         if value.dtype.kind in "US":
             return value.dtype.newbyteorder("=") != np.dtype(f"{value.dtype.kind}1")
         return value.dtype.kind in "TO" and value.ndim == 1 and value.size > 0 and isinstance(value[0], (str, bytes))
-    return _is_arrow_text(value)
+    return arrow.is_text(value)
 
 
 def sequences(value, name, *, caller) -> Sequences:
     """A batch of sequences as codes and offsets."""
     value = _unwrapped(value)
-    if _is_arrow_text(value):
+    if arrow.is_text(value):
         return _from_arrow(value, name, caller=caller)
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         return _from_offsets(*value, name, caller=caller)
@@ -190,34 +189,17 @@ def _unwrapped(value):
     return value
 
 
-def _is_arrow_text(value) -> bool:
-    if not arrow.is_column(value):
-        return False
-    import pyarrow as pa
-
-    kind = value.type.value_type if pa.types.is_dictionary(value.type) else value.type
-    return str(kind) in ARROW_TEXT
-
-
 def _from_arrow(column, name, *, caller):
     """Of an array of Arrow. Letters of ASCII are taken as they lie in memory."""
-    import pyarrow as pa
-
+    column = arrow.text_of(column)
     if column.null_count:
         raise arguments.wrong(caller, name, "free of missing sequences", f"{column.null_count:,}")
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    is_text = "string" in str(kind)
-    column = column.cast(pa.large_string() if is_text else pa.large_binary())
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     if not len(column):
         return Sequences(np.empty(0, np.uint8), np.zeros(1, np.int64))
     _, offsets, data = column.buffers()
     bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data is not None else np.empty(0, np.uint8)
-    if is_text and letters.size and letters.max() > 127:
+    if "string" in str(column.type) and letters.size and letters.max() > 127:
         return _from_list(column.to_pylist(), name, caller=caller)
     return Sequences(letters, bounds - bounds[0])
 

@@ -253,7 +253,7 @@ class Sweep:
         room -= 2 * self.up * p.block_columns * self.itemsize * (p.wg_size + p.steps) + SPARE_BYTES
         for kind, type_name in kinds:
             size = ((p.steps + p.wg_size) * p.block_columns + 8 * p.wg_size) * (
-                8 if type_name in ("long", "double") else 4
+                8 if type_name in ("long", "ulong", "double") else 4
             )
             if kind == "column" and size > room:
                 kind = "cell"  # read by each cell

@@ -208,9 +208,11 @@ def lcs(
     Parameters
     ----------
     a, b : str, bytes, or array of integers or letters, one-dimensional; or many of them
-        One sequence each, or as many each: a list of str or of bytes, an array of strings of NumPy, Arrow, pandas or
-        Polars, or a tuple (letters, offsets), where sequence i is ``letters[offsets[i]:offsets[i + 1]]``. An array of
-        strings of one letter each is one sequence.
+        One sequence each, or as many each: a list of str or of bytes, an array of strings or of categories of NumPy,
+        Arrow, pandas or Polars, none of them missing, or a tuple (letters, offsets), where sequence i is
+        ``letters[offsets[i]:offsets[i + 1]]``. An array of strings of one letter each is one sequence. Where one of
+        `a` and `b` is text or bytes, both are one sequence, and a list is one of letters: "abc" against ["a", "b"] is
+        "abc" against "ab". One sequence against many is ``[a] * len(b)`` against b, or `dp.cdist`.
     subsequence : bool, optional
         Also find the subsequence, not only its length. True by default for two sequences; many pairs have lengths only.
     method : {"auto", "bits", "equation"}

@@ -50,7 +50,7 @@ class OverTable:
         Returns
         -------
         scalar, or ndarray of the cells' type
-            NaN where a cell is NaN, as NumPy has it.
+            NaN where a cell is NaN, as NumPy has it. Of zeros of both signs 0.0 is the larger, which NumPy leaves open.
 
         Raises
         ------
@@ -76,7 +76,8 @@ class OverTable:
     def argmax(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The index of the largest cell; of equal cells the first, and of NaN the first, as NumPy has it.
+        """The index of the largest cell; of equal cells the first, and of NaN the first, as NumPy has it. Zeros of both
+        signs are equal.
 
         Parameters
         ----------
@@ -121,6 +122,8 @@ class OverTable:
             Of integers int64 (uint64 of unsigned ones), exact unless it wraps around. Of floats the cells' type: a sum
             in float64 on CPUs, a compensated sum on other devices and for tables by diagonals. It may differ from
             NumPy's in the last digits, mostly since its error is smaller, and is the same in each call on one device.
+            NaN and infinities count as in NumPy. Finite cells of float32 have a finite sum where float32 holds it.
+            Where a sum of float64 leaves the range of float64 on the way, it is infinite or NaN, as the order has it.
         """
         return self._reduced("sum", axis, region, field, out=out, **options)
 
@@ -167,7 +170,7 @@ class OverTable:
         -------
         tuple of ndarray of int64
             Rows and columns, counted from the region's first cell, row after row. Of a region of one row or column its
-            positions only.
+            positions only. Of NaN only "!=" holds, and -0.0 equals 0.0, as in NumPy.
         """
         store = self._of(field, "Table.where")
         which = reduce.comparison_of(comparison, value, store.dtype, caller="Table.where")
@@ -322,7 +325,14 @@ class OverTable:
         store, chosen = self._of(field, caller), self._region(region, caller)
         if out is not None or options:
             return getattr((self.numpy() if field is None else self[field])[region], op)(axis=axis, out=out, **options)
-        found = reduce.reduced(store, chosen, chosen.axis(axis, caller), op, *which)
+        lines = chosen.axis(axis, caller)
+        found = reduce.reduced(store, chosen, lines, op, *which)
+        if op == "sum" and store.dtype.kind == "f":
+            beyond = reduce.left_range(store, chosen, lines, found)
+            if beyond.any():  # seldom, and so on the host
+                found = np.where(
+                    beyond, reduce.by_numpy(self._part(chosen, store).reshape(chosen.sides), lines, op), found
+                )
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
 
     def _part(self, region, store):

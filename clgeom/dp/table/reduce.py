@@ -43,7 +43,7 @@ def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bou
         return np.zeros(shape, result_type(store.dtype, op))
     with store.in_place() as values:
         if values is not None:
-            return _by_numpy(values[region.slices], axis, op, comparison, store.dtype.type(bound))
+            return by_numpy(values[region.slices], axis, op, comparison, store.dtype.type(bound))
     if axis is None:
         parts = [
             _numbered(_states(store, part, None, op, comparison, bound)[None], first * region.columns, op)
@@ -54,14 +54,38 @@ def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bou
     return np.concatenate([_joined(part, store.dtype, op) for part in parts])
 
 
-def _by_numpy(part, axis, op, comparison, bound):
+def left_range(store, region: Region, axis: int | None, found) -> np.ndarray:
+    """Which sums of finite cells of float32 have left its range on the way."""
+    beyond = ~np.isfinite(found)
+    if store.dtype == np.float32 and beyond.any():
+        return beyond & np.logical_and(*(np.isfinite(reduced(store, region, axis, op)) for op in ("min", "max")))
+    return np.zeros_like(beyond)
+
+
+def by_numpy(part, axis, op, comparison=EQ, bound=0):
     """The same of cells in the memory of the host, whose cores read no faster by a kernel."""
     if op == "count":
         return np.asarray(np.count_nonzero(HOLDS[comparison](part, bound), axis), np.int64)
     with np.errstate(all="ignore"):
         if op == "sum" and part.dtype.kind == "f":
             return np.asarray(part.sum(axis, dtype=np.float64)).astype(part.dtype)
+        if op in ("min", "max"):
+            return _extreme(part, axis, op)
         return np.asarray(getattr(part, op)(axis)).astype(result_type(part.dtype, op), copy=False)
+
+
+def _extreme(values, axis, op):
+    """NumPy's least or largest values; of zeros -0.0 is the least, and 0.0 the largest, which NumPy leaves open."""
+    found = np.asarray(getattr(values, op)(axis))
+    zeros = found == 0
+    if values.dtype.kind != "f" or not zeros.any():
+        return found
+    lines = values if axis is None else values.compress(zeros, axis=1 - axis)
+    negative = ((lines == 0) & np.signbit(lines)) if op == "min" else ((lines == 0) & ~np.signbit(lines))
+    sign = negative.any(axis) == (op == "min")
+    found = found.copy()
+    found[zeros] = np.where(sign, values.dtype.type(-0.0), values.dtype.type(0.0))
+    return found
 
 
 def result_type(dtype, op) -> np.dtype:
@@ -93,7 +117,7 @@ def _joined(states, dtype, op):
     """The result of each row of partial states, in the order of the cells."""
     value = states["value"]
     if op in ("min", "max"):
-        return getattr(value, op)(axis=1)
+        return _extreme(value, 1, op)
     if op == "count":
         return value.sum(axis=1, dtype=np.uint64).astype(np.int64)
     if op == "sum":

@@ -14,6 +14,8 @@ from clgeom.runtime.interop.parameter import Parameter, is_instance
 #: GeoArrow's names for the dimensions of points.
 DIMENSIONS = ("xy", "xyz", "xym", "xyzm")
 EXTENSION = b"ARROW:extension:name"
+#: Types of text and of bytes.
+TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
 def is_arrow(value) -> bool:
@@ -42,6 +44,33 @@ def imported(value, parameter: Parameter):
         return pa.array(value) if hasattr(value, "__arrow_c_array__") else pa.chunked_array(value)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise parameter.wrong("be an array or a table of Arrow", f"{type(value).__name__} ({error})") from error
+
+
+def is_text(value) -> bool:
+    """Whether a value is an array of PyArrow of text or bytes, which a dictionary may hold."""
+    return is_column(value) and str(_kind_of_text(value)[0]) in TEXT
+
+
+def _kind_of_text(value):
+    """(the type of the elements of an array, whether a dictionary holds them)."""
+    import pyarrow as pa
+
+    has_codes = pa.types.is_dictionary(value.type)
+    return value.type.value_type if has_codes else value.type, has_codes
+
+
+def text_of(value):
+    """An array of text or bytes as one of large_string or large_binary."""
+    import pyarrow as pa
+
+    kind, has_codes = _kind_of_text(value)
+    kind = pa.large_string() if "string" in str(kind) else pa.large_binary()
+    parts = value.chunks if isinstance(value, pa.ChunkedArray) else [value]
+    # views of strings, which Polars has in its categories, can be cast but not taken
+    parts = [part.dictionary.cast(kind).take(part.indices) if has_codes else part.cast(kind) for part in parts]
+    if len(parts) == 1:
+        return parts[0]
+    return pa.concat_arrays(parts) if parts else pa.array([], kind)
 
 
 def arrow_points(value, parameter: Parameter):

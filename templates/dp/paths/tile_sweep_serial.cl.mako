@@ -1,7 +1,7 @@
 <%page args="equation='', reads='', elements='', held=None, rounded=False, record='', cell='int', vector=0, offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
-    itemsizes = {"int": 4, "float": 4, "long": 8, "double": 8}
+    itemsizes = {"int": 4, "float": 4, "long": 8, "ulong": 8, "double": 8}
     vector = vector or min(block_columns, 4)
     # elements that the cells of a row share, those of a column, and how many of the latter one load takes
     rows, shared = ({q: type for q, (kind, type) in enumerate(held or ()) if kind == one} for one in ("row", "column"))
