@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from clgeom.errors import InvalidInput
 from clgeom.runtime.typing import NDArray
@@ -59,8 +60,14 @@ class TableBatch:
     def __repr__(self) -> str:
         return f"<TableBatch of {len(self):,} tables, {self.name}, {self.pattern}, keep={self.keep!r}>"
 
-    def __getitem__(self, k: int) -> NDArray[Any]:
-        """The cells of table k, shape (rows, columns): a view of `values`."""
+    @overload
+    def __getitem__(self, k: int) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[NDArray[Any]]: ...
+    def __getitem__(self, k: int | slice) -> NDArray[Any] | list[NDArray[Any]]:
+        """The cells of table k, shape (rows, columns): a view of `values`. A list for a slice."""
+        if isinstance(k, slice):
+            return [self[number] for number in range(*k.indices(len(self)))]
         return self._table(self.values, "values", k)
 
     def decisions_of(self, k: int) -> NDArray[Any]:
@@ -88,5 +95,8 @@ class TableBatch:
     def _table(self, values, name, k):
         if values is None:
             raise InvalidInput(f"The {name} of a batch with keep={self.keep!r} were not kept.")
-        k = range(len(self))[k]
+        k = operator.index(k)
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"there are {len(self)} tables, and no number {k}")
+        k %= len(self)
         return values[self.offsets[k] : self.offsets[k + 1]].reshape(self.shapes[k])

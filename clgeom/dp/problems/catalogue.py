@@ -26,7 +26,7 @@ class Problem:
     function : str or None
         What solves it in `clgeom.dp.problems`.
     home : str or None
-        Where its equation is, as "module.NAME".
+        Where its equation is, as "module.NAME"; those that have a page in the gallery.
     """
 
     name: str
@@ -95,12 +95,12 @@ class Problem:
 def problem_of(name: str) -> Problem:
     """The problem that a function of `clgeom.dp.problems` solves, by its name; or by that of the catalogue."""
     wanted = name.strip().lower().replace("-", "_").replace(" ", "_")
-    for problem in (*CATALOGUE, *VARIANTS):
+    for problem in SOLVED:
         if wanted in (problem.function, problem.name.lower().replace("-", "_").replace(" ", "_")):
             return problem
     import difflib
 
-    functions = [problem.function for problem in (*CATALOGUE, *VARIANTS)]
+    functions = [problem.function for problem in SOLVED]
     close = difflib.get_close_matches(wanted, functions, 3, 0.5)
     raise InvalidInput(
         f"There is no problem {name!r}. "
@@ -148,3 +148,13 @@ VARIANTS = (
     Problem("Investment in Projects", "RDU", "project_investment", "books.PROJECTS"),
     Problem("Replacement of Equipment", "CRL", "equipment_replacement", "ways.REPLACEMENT"),
 )
+#: Problems whose cells have fields or whose tables have three indices, and others beside the table.
+OTHERS = (
+    Problem("Alignment with Gaps that have an Opening", "NOSE", "gapped_alignment"),
+    Problem("States of a Hidden Markov Model", "RUD", "viterbi"),
+    Problem("Change in Coins", "CLR", "coin_change"),
+    Problem("Longest Common Subsequence of Three", "IJK", "lcs_of_three"),
+    Problem("Shortest Paths between All Pairs", "I", "all_pairs_shortest_paths"),
+)
+#: All that ``clgeom dp solve`` solves.
+SOLVED = CATALOGUE + VARIANTS + OTHERS
