@@ -50,7 +50,7 @@
 // The same for candidates in any order.
 #if SPLIT_TRACK
 #define SPLIT_JOIN(v, k, best, at) do { \
-        const bool dp_better = (k) >= 0 & (SPLIT_BETTER(v, best) | (((v) == (best)) & (((at) < 0) | ((k) < (at))))); \
+        const bool dp_better = ((k) >= 0) & (SPLIT_BETTER(v, best) | (((v) == (best)) & (((at) < 0) | ((k) < (at))))); \
         (best) = dp_better ? (v) : (best); \
         (at) = dp_better ? (k) : (at); \
     } while (0)

@@ -21,16 +21,15 @@ MOST_TEXT, MOST_DEPTH = 200, 100
 @terminal.json_option
 def list_command(as_json):
     """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
-    from clgeom.dp.problems import CATALOGUE, VARIANTS
+    from clgeom.dp.problems.catalogue import SOLVED
 
-    problems = CATALOGUE + VARIANTS
     if as_json:
-        rows = ((p.function, p) for p in problems)
+        rows = ((p.function, p) for p in SOLVED)
         terminal.print_json(
             [{"name": name, "problem": p.name, "pattern": p.pattern, "keys": p.keys} for name, p in rows]
         )
         return
-    rows = [(p.function, p.pattern, ", ".join(_spelled(p)), p.name) for p in problems]
+    rows = [(p.function, p.pattern, ", ".join(_spelled(p)), p.name) for p in SOLVED]
     terminal.print_table(("name", "pattern", "keys", "problem"), rows)
 
 

@@ -44,13 +44,13 @@ class Result:
         )
 
 
-#: A watched run reports after so many launches, or after so many seconds.
-WATCH_LAUNCHES = 64
+#: A paced run waits after slices of so many launches, first and at most, or of so many seconds.
+FIRST_LAUNCHES, WATCH_LAUNCHES = 2, 64
 WATCH_SECONDS = 0.05
 
 
-def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
-    """Enqueue the steps of a plan in order and return without waiting.
+def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
+    """Enqueue the steps of a plan in order and return without waiting for the last of them.
 
     Within `clgeom.runtime.call.recording` the phases are recorded, one for each step or series. If the call is timed,
     the times come from the device's events, and the run waits for its end.
@@ -60,8 +60,10 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     session : Session
     plan : Plan
     watch : function of a float, optional
-        Called repeatedly with the share of launches that have ended. The run then keeps little work enqueued, so that
-        an exception (of `watch`, or KeyboardInterrupt) ends it soon.
+        Called repeatedly with the share of launches that have ended.
+    paced : bool
+        Keep little work enqueued, so that an exception (of `watch`, or KeyboardInterrupt) ends the run soon. A run
+        that is watched, or has a Series, is always paced.
     **buffers : pyopencl.Buffer or DeviceArray
         The buffers that the names in the steps' arguments stand for. Chunks of a `DeviceArray` have the names
         "name[0]", "name[1]" ...
@@ -72,13 +74,14 @@ def run(session, plan: Plan, *, watch=None, **buffers) -> Result:
     shared = _shared(bound)
     call, record = current(), loading()
     timed = call is not None and call.timed
-    if plan.is_kept and not (shared or watch or timed or record):
+    if plan.is_kept and not (shared or watch or paced or timed or record):
         launches = _kept(session, plan)
         if launches is not None:
             if call is not None:
                 call.phases += plan.phases
             return _run_kept(session, launches, bound)
-    queue, events, pace = session.queue, [], _Pace(plan, watch) if watch else None
+    paced = paced or watch or any(isinstance(part, Series) for part in plan)
+    queue, events, pace = session.queue, [], _Pace(plan, watch) if paced else None
     if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
         queue = session.profiling_queue
         for part in plan:
@@ -272,21 +275,28 @@ def _set_number(kernel):
 
 
 class _Pace:
-    """Limits how far a watched run is ahead of the device."""
+    """Limits how far a run is ahead of the device: by two slices of launches, which get longer as long as they are
+    quick."""
 
     def __init__(self, plan, watch):
         self.watch, self.launches, self.waited_for = watch, 0, None
         self.total = sum(len(part.groups) if isinstance(part, Series) else 1 for part in plan)
-        self.last, self.at = time.perf_counter(), 0
+        self.last, self.at, self.most = time.perf_counter(), 0, FIRST_LAUNCHES
 
     def launched(self, event):
         self.launches += 1
-        now = time.perf_counter()
-        if self.launches - self.at < WATCH_LAUNCHES and now - self.last < WATCH_SECONDS:
+        began = time.perf_counter()
+        if self.launches - self.at < self.most and began - self.last < WATCH_SECONDS:
             return
         if self.waited_for is not None:  # the end of the slice before: the device stays busy with the launches since
             self.waited_for.wait()
-            self.watch(self.at / self.total)
+            if self.watch:
+                self.watch(self.at / self.total)
+            seconds = time.perf_counter() - self.last
+            if seconds > WATCH_SECONDS:
+                self.most = max(int(self.most * WATCH_SECONDS / seconds), 1)
+            elif seconds < WATCH_SECONDS / 8:
+                self.most = min(self.most * 4, WATCH_LAUNCHES)
         self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches
 
 

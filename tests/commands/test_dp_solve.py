@@ -11,7 +11,7 @@ from clgeom import dp
 from clgeom.commands.dp_solve import facts_of, toml
 from clgeom.dp.language.mathml import mathml, shown
 from clgeom.dp.problems import CATALOGUE, VARIANTS
-from clgeom.dp.problems.catalogue import problem_of
+from clgeom.dp.problems.catalogue import SOLVED, problem_of
 
 __all__ = ["here"]
 
@@ -24,7 +24,7 @@ def write(name, text):
     return name
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.function)
+@pytest.mark.parametrize("problem", SOLVED, ids=lambda problem: problem.function)
 def test_every_example(here, problem):
     """The example that the documentation has, by the function and by the command."""
     assert {key for key, needed in problem.keys.items() if needed} <= set(problem.example)
@@ -53,9 +53,9 @@ def test_terminal(here):
 
 def test_list():
     text = done("dp", "list")
-    assert all(problem.function in text and problem.name in text for problem in PROBLEMS)
+    assert all(problem.function in text and problem.name in text for problem in SOLVED)
     facts = json.loads(done("dp", "list", "--json"))
-    assert len(facts) == len(PROBLEMS) == 41
+    assert len(facts) == len(SOLVED) == 41
     assert facts[1]["keys"] == {
         "values": True,
         "weights": True,
@@ -82,6 +82,43 @@ def test_mistakes(here):
     assert "'clgeom dp list' shows the problems" in refused("dp", "solve", "12", good)
     assert "Give a specification of knapsack" in refused("dp", "solve", "knapsack")
     assert "none.toml" in refused("dp", "solve", "knapsack", "none.toml")
+
+
+@pytest.mark.parametrize(
+    "name, given, words",
+    [
+        ("knapsack", {"items": {"file": "empty.csv"}}, "'items' parameter of knapsack must be True or False"),
+        ("knapsack", {"items": "false"}, "'items' parameter of knapsack must be True or False"),
+        ("integer_knapsack", {"items": [1, 2]}, "'items' parameter of integer_knapsack must be True or False"),
+        ("knapsack", {"capacity": [1, [2]]}, "'capacity' parameter of knapsack must be a whole number"),
+        ("knapsack", {"capacity": [[1, 2], [3]]}, "'capacity' parameter of knapsack must be a whole number"),
+        ("lcs", {"subsequence": 2}, "'subsequence' parameter of lcs must be True or False"),
+        ("lcs", {"method": {"file": "empty.csv"}}, "'method' parameter of lcs must be one of"),
+        ("lcs_of_three", {"subsequence": "no"}, "'subsequence' parameter of lcs_of_three must be True or False"),
+        ("edit_distance", {"operations": [0.5]}, "'operations' parameter of edit_distance must be True or False"),
+        ("matrix_chain", {"order": {"file": "empty.csv"}}, "'order' parameter of matrix_chain must be True or False"),
+        ("alphabetic_tree", {"tree": -1}, "'tree' parameter of alphabetic_tree must be True or False"),
+        ("search_tree", {"tree": "yes"}, "'tree' parameter of search_tree must be True or False"),
+        ("binomial", {"dtype": {"file": "empty.csv"}}, "'dtype' parameter of binomial must be 'int32' or 'int64'"),
+        ("las_vegas", {"p": "0.5"}, "'p' parameter of las_vegas must be a number from 0 to 1"),
+        ("reject_allowances", {"success": True}, "'success' parameter of reject_allowances must be a number"),
+        ("allotment", {"costs": [[-np.inf, 1], [1, 1]]}, "must be finite or inf. Got -inf at (0, 0)"),
+        ("production", {"costs": [[-np.inf, 1], [1, 1]]}, "must be finite or inf. Got -inf at (0, 0)"),
+        ("stagecoach", {"legs": [[[np.nan, 1]]]}, "must be finite or inf. Got nan at (0, 0)"),
+        ("all_pairs_shortest_paths", {"lengths": [[0, -np.inf], [1, 0]]}, "must be finite or inf. Got -inf at (0, 1)"),
+        ("spanning_tree", {"lengths": [[0, -np.inf], [-np.inf, 0]]}, "must be finite or inf. Got -inf at (0, 1)"),
+    ],
+)
+def test_wrong_values(here, name, given, words):
+    write("empty.csv", "")
+    spec = problem_of(name).example | given
+    text = [f"{k} = {{file = '{v['file']}'}}" if isinstance(v, dict) else f"{k} = {toml(v)}" for k, v in spec.items()]
+    assert words in refused("dp", "solve", name, write("spec.toml", "\n".join(text)))
+
+
+def test_sums_beyond_float64(here):
+    write("spec.toml", "costs = [[1e308, 1e308], [1e308, 1e308]]\nsupplies = [3, 2]\ndemands = [2, 3]\n")
+    assert json.loads(done("dp", "solve", "transportation", "spec.toml", "--json"))["value"] is None
 
 
 def test_values_in_toml():

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from dataclasses import replace
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -14,7 +15,7 @@ from clgeom import dp
 from clgeom.dp.cubes import fills
 from clgeom.dp.cubes.equation import PATTERNS
 from clgeom.dp.cubes.proof import reads_inside
-from clgeom.errors import DependencyError, DeviceLimit, IntegerOverflow, InvalidInput
+from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput
 from clgeom.runtime.device import as_session
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
@@ -98,6 +99,34 @@ def test_types_of_cells(any_session, dtype):
     cube = dp.fill_cube(dp.CubeEquation(cell, dtype=dtype), (5, 4, 4), device=any_session)
     i, j, k = np.indices((5, 4, 4))
     assert cube.numpy().dtype == np.dtype(dtype) and np.array_equal(cube.numpy(), i + j + k)
+
+
+def test_cube_is_indexed_as_an_array(session):
+    cube = dp.fill_cube(mixed("I"), (3, 4, 5), w=np.arange(4, dtype=np.int32), device=session)
+    cells = cube.numpy()
+    for at in (
+        np.s_[:, 0, 0], np.s_[1, :, 2], np.s_[..., 0, 1], np.s_[0, 1, None], np.s_[1:, -1, ::2], np.s_[0, [1, 2], 0],
+        np.s_[-3, -4, -5], np.s_[2, np.int64(3), 4], np.s_[1, 2], np.s_[True, 0, 0], np.s_[cells > 50],
+    ):  # fmt: skip
+        assert np.array_equal(cube[at], cells[at])
+    for at in ((3, 0, 0), (0, -5, 0), (0, 0, 5), (0, 0, 0, 0)):
+        with pytest.raises(IndexError):
+            cube[at]
+    assert len(cube) == 3 and [plane.tolist() for plane in cube] == cells.tolist()
+    with pytest.raises(ClgeomError, match=r"A Cube lies on its device and cannot be pickled or copied: take its num"):
+        pickle.dumps(cube)
+
+
+def test_length_needs_less_memory(session, monkeypatch):
+    def full(*_, **options):
+        if options.get("keep") == "corner":
+            return SimpleNamespace(corner=2)
+        raise DeviceLimit("full")
+
+    monkeypatch.setattr("clgeom.dp.problems.cubes.fill", full)
+    with pytest.raises(DeviceLimit, match=r"has 60 cells of 4 bytes, which do not fit: subsequence=False finds"):
+        dp.problems.lcs_of_three("ab", "abc", "abcd", device=session)
+    assert dp.problems.lcs_of_three("ab", "abc", "abcd", subsequence=False, device=session).length == 2
 
 
 def test_parts_of_a_plane_are_one_plane(session, monkeypatch):

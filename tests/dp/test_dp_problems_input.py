@@ -38,7 +38,7 @@ BAD = [
     (lambda p: p.lcs([1.5], [1]), "'a' parameter of lcs must be text, bytes, or a one-dimensional array"),
     (
         lambda p: p.lcs("a", "b", method="quick"),
-        "'method' parameter of lcs must be one of auto, bits, equation",
+        "'method' parameter of lcs must be one of 'auto', 'bits', 'equation'",
     ),
     (lambda p: p.matrix_chain([3]), "'dims' parameter of matrix_chain must be at least two numbers"),
     (

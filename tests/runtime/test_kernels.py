@@ -1,6 +1,7 @@
 """Every kernel renders and compiles alone with its defaults, in both shapes, and keeps the house's rules."""
 
 import re
+import time
 
 import pytest
 from conftest import LONG
@@ -36,6 +37,14 @@ def test_kernel_compiles_for_other_devices(session, capfd, kernel):
     options = ("-cl-opt-disable",) if quick else ()
     program = build(limited, header + render(kernel, variant="group", wg_size=32), options, caller=kernel)
     assert program.kernel_names.split(";") == [kernel.rsplit("/", 1)[-1]]
+    assert "warning" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("variant, wg_size", [("serial", 1), ("group", 64)])
+def test_splits_with_choices_compile_without_warnings(session, capfd, variant, wg_size):
+    """The text is another in each run, since drivers warn with a cold cache only."""
+    text = render("dp/paths/split_finish", variant=variant, wg_size=wg_size, track=True)
+    build(session, f"// {time.time()}\n{text}", ("-cl-opt-disable",), caller="splits")
     assert "warning" not in capfd.readouterr().err
 
 

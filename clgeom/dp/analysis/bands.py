@@ -38,6 +38,8 @@ def checked_band(band, shape, *, caller) -> tuple[int, int] | None:
         raise InvalidInput(
             f"The 'band' parameter of {caller} must be two integers, low <= j - i <= high. Got {short(band)} instead."
         )
+    if low > high:
+        raise InvalidInput(f"The 'band' parameter of {caller} must have low <= high. Got {short(band)} instead.")
     n, m = shape
     low, high = max(int(low), 1 - n), min(int(high), m - 1)
     if low > high:

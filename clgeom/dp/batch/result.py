@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.runtime.typing import NDArray
@@ -59,9 +59,17 @@ class TableBatch:
     def __repr__(self) -> str:
         return f"<TableBatch of {len(self):,} tables, {self.name}, {self.pattern}, keep={self.keep!r}>"
 
-    def __getitem__(self, k: int) -> NDArray[Any]:
-        """The cells of table k, shape (rows, columns): a view of `values`. A negative k counts from the end; IndexError
-        for one outside the batch."""
+    @overload
+    def __getitem__(self, k: int) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[NDArray[Any]]: ...
+    def __getitem__(self, k: int | slice) -> NDArray[Any] | list[NDArray[Any]]:
+        """The cells of table k, shape (rows, columns): a view of `values`. A list for a slice.
+
+        A negative k counts from the end; IndexError for one outside the batch.
+        """
+        if isinstance(k, slice):
+            return [self[number] for number in range(*k.indices(len(self)))]
         return self._table(self.values, "values", k)
 
     def decisions_of(self, k: int) -> NDArray[Any]:
@@ -90,7 +98,7 @@ class TableBatch:
         if values is None:
             raise InvalidInput(f"The {name} of a batch with keep={self.keep!r} were not kept.")
         if not is_integer(k):
-            raise InvalidInput(f"A batch takes the number of one table. Got {short(k)} instead.")
+            raise InvalidInput(f"A batch takes the number of one table, or a slice. Got {short(k)} instead.")
         if not -len(self) <= k < len(self):
             raise IndexError(f"table {k} of a batch of {len(self)}")
         k = int(k) % len(self)

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from clgeom.dp.filling import watching
 from clgeom.dp.job import ROUNDED_DIVIDE, bind, build_options, check_values, given_values
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, of_size
-from clgeom.errors import DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short
+from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short
 from clgeom.runtime import launch
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import is_device_array
@@ -116,6 +116,16 @@ class Cube:
             raise InvalidInput(f"keep={self.keep!r} does not keep the table: fill with keep='table'.")
         return launch.read(self.session, self._buffer, self.dtype, math.prod(self.shape)).reshape(self.shape)
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getstate__(self) -> NoReturn:  # a session and buffers live in their own process
+        whats = {"table": "numpy()"}
+        raise ClgeomError(
+            f"A Cube lies on its device and cannot be pickled or copied: take its {whats.get(self.keep, self.keep)} "
+            "instead."
+        )
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("The cells are on a device: they cannot be read without a copy.")
@@ -124,9 +134,9 @@ class Cube:
 
     def __getitem__(self, at: Any) -> Any:
         if self._buffer is not None and isinstance(at, tuple) and len(at) == 3:
-            at = tuple(self._inside(x, size) for x, size in zip(at, self.shape))
-            if None not in at:  # one cell
-                start = (at[0] * self.shape[1] + at[1]) * self.shape[2] + at[2]
+            cell = tuple(self._inside(x, size) for x, size in zip(at, self.shape))
+            if None not in cell:  # one cell
+                start = (cell[0] * self.shape[1] + cell[1]) * self.shape[2] + cell[2]
                 return launch.read(self.session, self._buffer, self.dtype, 1, start)[0]
         return self.numpy()[at]
 

@@ -277,7 +277,7 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
                 for start, length, at in ((starts[0], n, rows), (starts[1], m, columns))
             )
             buffers = dict(zip(("rows", "columns"), (words.flat(session, one) for one in sides)))
-            values = run(session, plan, letters=letters, shifts=shifts, **buffers).read(out)
+            values = run(session, plan, letters=letters, shifts=shifts, paced=len(plan) > 1, **buffers).read(out)
             yield rows, columns, values.reshape(len(rows), len(columns))
 
 

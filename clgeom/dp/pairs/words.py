@@ -122,8 +122,7 @@ def _solved(session, problem, a, b):
             longest=int(texts.max()), total=total, out=out,
         )  # fmt: skip
     buffers = {"letters": letters, "jobs": flat(session, jobs), "order": flat(session, order.astype(np.uint32))}
-    watch = (lambda share: None) if len(plan) > len(classes) else None  # so that Ctrl-C ends it soon
-    return run(session, plan, shifts=flat(session, shifts), watch=watch, **buffers).read(out)
+    return run(session, plan, shifts=flat(session, shifts), paced=len(plan) > len(classes), **buffers).read(out)
 
 
 def flat(session, values):

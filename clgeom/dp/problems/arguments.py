@@ -34,8 +34,8 @@ def several(value) -> bool:
 def fraction(value, name, *, caller) -> float:
     """A probability."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = -1 if isinstance(value, (str, bytes, bool, np.bool_)) else float(value)
+    except (TypeError, ValueError, OverflowError):
         number = -1
     if not 0 <= number <= 1:
         raise wrong(caller, name, "a number from 0 to 1", repr(value))
@@ -46,6 +46,7 @@ def numbers(values, name, *, caller, ndim=1, size=None, least=None, infinite=Fal
     """Numbers as int64 or float64, of so many dimensions.
 
     `size` is the number of elements, or the shape, and what it has to equal in words: (3, "as many as 'weights'").
+    With `infinite` inf is taken, which stands for what is not allowed; NaN and -inf never are.
     """
     what = f"{'an array' if ndim == 1 else 'a table'} of numbers"
     if np.ma.is_masked(values):
@@ -69,10 +70,12 @@ def numbers(values, name, *, caller, ndim=1, size=None, least=None, infinite=Fal
         raise wrong(caller, name, f"{what}, at least one", "none")
     if array.dtype.kind == "f":
         array = array.astype(np.float64)
-        bad = np.isnan(array) if infinite else ~np.isfinite(array)
+        bad = ~np.isfinite(array)
+        if infinite:
+            bad &= array != np.inf
         if bad.any():
             at = tuple(int(k) for k in np.argwhere(bad)[0])
-            raise wrong(caller, name, "free of NaN" if infinite else "finite", f"{array[at]} at {_place(at)}")
+            raise wrong(caller, name, "finite or inf" if infinite else "finite", f"{array[at]} at {_place(at)}")
     else:
         if array.dtype == np.uint64 and array.size and array.max() > INT64:
             raise wrong(caller, name, f"at most {INT64}", array.max())

@@ -95,12 +95,12 @@ class Problem:
 def problem_of(name: str) -> Problem:
     """The problem that a function of `clgeom.dp.problems` solves, by its name; or by that of the catalogue."""
     wanted = name.strip().lower().replace("-", "_").replace(" ", "_")
-    for problem in (*CATALOGUE, *VARIANTS):
+    for problem in SOLVED:
         if wanted in (problem.function, problem.name.lower().replace("-", "_").replace(" ", "_")):
             return problem
     import difflib
 
-    functions = [problem.function for problem in (*CATALOGUE, *VARIANTS)]
+    functions = [problem.function for problem in SOLVED]
     close = difflib.get_close_matches(wanted, functions, 3, 0.5)
     raise InvalidInput(
         f"There is no problem {name!r}. "
@@ -154,3 +154,5 @@ VARIANTS = (
     Problem("Longest Common Subsequence of Three", "IJK", "lcs_of_three", "cubes.LCS_OF_THREE"),
     Problem("Shortest Paths between All Pairs", "I", "all_pairs_shortest_paths", "cubes.ALL_PAIRS"),
 )
+#: All that ``clgeom dp solve`` solves.
+SOLVED = CATALOGUE + VARIANTS

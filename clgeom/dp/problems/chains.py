@@ -14,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import boolean
 from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
 
 
@@ -196,7 +197,7 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
         raise InvalidInput("The 'dims' parameter of matrix_chain is too large: the sums may not fit 64 bits.")
     equation = matrix_chain_equation("int32" if bound <= arguments.INT32 else "int64")
     dims = dims.astype(equation.dtype)
-    if not order:
+    if not boolean(order, "order", caller="matrix_chain"):
         return MatrixChain(int(fill(equation, (n, n), d=dims, keep="corner", device=device).corner))
     table = fill(equation, (n, n), d=dims, keep="decisions", device=device)
     return MatrixChain(int(table.corner), _splits(table, n))
@@ -228,7 +229,7 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
     n = len(weights)
     equation = alphabetic_tree_equation(_sum_type(weights, n, caller="alphabetic_tree", name="weights"))
     sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
-    if not tree:
+    if not boolean(tree, "tree", caller="alphabetic_tree"):
         return AlphabeticTree(fill(equation, (n, n), s=sums, keep="corner", device=device).corner.item())
     table = fill(equation, (n, n), s=sums, keep="decisions", device=device)
     return AlphabeticTree(table.corner.item(), _splits(table, n))
@@ -269,7 +270,7 @@ def search_tree(
     equation = search_tree_equation(dtype)
     p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
     shape = n + 1, n + 1
-    if not tree:
+    if not boolean(tree, "tree", caller=caller):
         return SearchTree(fill(equation, shape, p=p, q=q, keep="corner", device=device).corner.item())
     table = fill(equation, shape, p=p, q=q, keep="decisions", device=device)
     return SearchTree(table.corner.item(), table.recover(PARENTS, 4 * n + 6)[:n].astype(np.int64))

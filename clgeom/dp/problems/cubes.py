@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +14,10 @@ from clgeom.dp.cubes.fills import fill_cube
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.sequences import Codes, taken
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arguments import boolean
 from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
 
-INF = float("inf")
 #: The check is not needed: tests verify the equations, and the arguments are checked.
 fill = functools.partial(fill_cube, check=False)
 
@@ -114,9 +115,15 @@ def lcs_of_three(
     parts = np.split(numbers, np.cumsum([len(x) for x in codes])[:-1])
     shape = tuple(len(x) + 1 for x in codes)
     given = dict(zip("abc", parts))
-    if not subsequence:
+    if not boolean(subsequence, "subsequence", caller=caller):
         return CommonOfThree(int(fill(LCS_OF_THREE, shape, keep="corner", device=device, **given).corner))
-    table = fill(LCS_OF_THREE, shape, device=device, **given).numpy()
+    try:
+        table = fill(LCS_OF_THREE, shape, device=device, **given).numpy()
+    except DeviceLimit as error:
+        raise DeviceLimit(
+            f"The table of {caller} has {math.prod(shape):,} cells of 4 bytes, which do not fit: subsequence=False "
+            "finds the length with a few planes of it."
+        ) from error
     at, found = [len(x) for x in codes], []
     while min(at):
         if len({int(part[x - 1]) for part, x in zip(parts, at)}) == 1:
@@ -161,8 +168,8 @@ def all_pairs_shortest_paths(lengths: ArrayLike, *, device: DeviceLike = None) -
     caller = "all_pairs_shortest_paths"
     lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(lengths)
-    if lengths.shape != (n, n) or (lengths == -INF).any():
-        raise arguments.wrong(caller, "lengths", "square, without -inf", f"shape {lengths.shape}")
+    if lengths.shape != (n, n):
+        raise arguments.wrong(caller, "lengths", "square", f"shape {lengths.shape}")
     found = fill(ALL_PAIRS, (n + 1, n, n), keep="last", w=lengths, device=device).last
     if (found.diagonal() < 0).any():
         raise InvalidInput(f"The 'lengths' parameter of {caller} must be free of circles of negative length.")

@@ -12,7 +12,7 @@ from clgeom.errors import InvalidInput
 def is_batch(values, weights, capacity) -> bool:
     """Whether these are several knapsacks: several capacities, or a list of lists or arrays."""
     lists = any(isinstance(one, (list, tuple)) and len(one) and arguments.several(one[0]) for one in (values, weights))
-    return lists or (arguments.several(capacity) and np.ndim(capacity) == 1)
+    return lists or (arguments.several(capacity) and not any(map(arguments.several, capacity)))
 
 
 def solve(values, weights, capacity, equation_of, check, *, items, caller, device):

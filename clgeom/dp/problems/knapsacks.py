@@ -15,6 +15,7 @@ from clgeom.dp.problems import arguments, knapsack_batches
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import boolean
 from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
@@ -152,6 +153,7 @@ def knapsack(
     >>> [found.value for found in knapsack([25, 24, 15], [18, 15, 10], [22, 25])]
     [25, 39]
     """
+    items = boolean(items, "items", caller="knapsack")
     if knapsack_batches.is_batch(values, weights, capacity):
         return _many(values, weights, capacity, knapsack_equation, items, device, caller="knapsack")
     values, weights, capacity, dtype = _arguments(values, weights, capacity, caller="knapsack")
@@ -203,6 +205,7 @@ def integer_knapsack(
     Knapsack(value=30, weight=20)
     """
     caller = "integer_knapsack"
+    items = boolean(items, "items", caller=caller)
     if knapsack_batches.is_batch(values, weights, capacity):
         options = {"caller": caller, "least": 1, "many": True}
         return _many(values, weights, capacity, integer_knapsack_equation, items, device, **options)

@@ -13,7 +13,7 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.runtime.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
@@ -72,8 +72,7 @@ def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: Devi
     """
     n = arguments.whole(n, "n", caller="binomial", most=arguments.INT32 - 1)
     k = arguments.whole(k, "k", caller="binomial", most=arguments.INT32 - 1)
-    if dtype not in ("int32", "int64"):
-        raise arguments.wrong("binomial", "dtype", "'int32' or 'int64'", repr(dtype))
+    dtype = _type(dtype, caller="binomial")
     if k > n:
         return Binomial(n, k, 0)
     fewer = min(k, n - k)  # the same value, and the largest of the columns that are left: no cell overflows first
@@ -106,9 +105,19 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 2, 1, 0], [1, 3, 3, 1]]
     """
     caller = "pascal_triangle"
-    if dtype not in ("int32", "int64"):
-        raise arguments.wrong(caller, "dtype", "'int32' or 'int64'", repr(dtype))
+    dtype = _type(dtype, caller=caller)
     rows = arguments.whole(rows, "rows", caller=caller, least=1)
     if rows > {"int32": 34, "int64": 67}[dtype]:
         raise InvalidInput(f"The row {rows - 1} of Pascal's triangle does not fit {dtype}.")
     return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()
+
+
+def _type(dtype, *, caller) -> str:
+    """The name of a type, if coefficients have it."""
+    try:
+        name = np.dtype(dtype).name
+    except (TypeError, ValueError):
+        name = ""
+    if dtype is None or name not in ("int32", "int64"):
+        raise arguments.wrong(caller, "dtype", "'int32' or 'int64'", short(dtype))
+    return name

@@ -394,4 +394,4 @@ def transportation(
         return i + 1, left if new < 0 else left - left % width + int(new)
 
     found = follow_choices(table, table.last[start], (0, start), steps, move)
-    return Allocation(found.value, found.choice.reshape(rows, columns))
+    return Allocation(found.value, None if found.choice is None else found.choice.reshape(rows, columns))

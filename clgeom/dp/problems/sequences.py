@@ -17,6 +17,7 @@ from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.device import as_session
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
@@ -244,7 +245,7 @@ def lcs(
     if inputs.are_batches(a, b):
         return _many("lcs", a, b, subsequence, "subsequence", method, score_cutoff, device, caller="lcs")
     codes, session = _arguments(a, b, method, score_cutoff, device, caller="lcs")
-    wanted = subsequence is None or bool(subsequence)
+    wanted = subsequence is None or boolean(subsequence, "subsequence", caller="lcs")
     length, way = _way(session, "lcs", LCS, *codes, wanted=wanted, method=method)
     if not wanted:
         return CommonSubsequence(length)
@@ -329,24 +330,23 @@ def edit_distance(
     if inputs.are_batches(a, b):
         return _many("edit", a, b, operations, "operations", method, score_cutoff, device, caller="edit_distance")
     codes, session = _arguments(a, b, method, score_cutoff, device, caller="edit_distance")
-    wanted = operations is None or bool(operations)
+    wanted = operations is None or boolean(operations, "operations", caller="edit_distance")
     distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=wanted, method=method)
     return Edits(distance, None if way is None or not wanted else tuple(OPERATIONS[step] for step in way.tolist()))
 
 
 def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
     """The values of many pairs."""
-    if method not in ("auto", "bits"):
+    if one_of(method, METHODS, "method", caller=caller) == "equation":
         raise arguments.wrong(caller, "method", "'auto' or 'bits' for many pairs", repr(method))
-    if ways:
+    if ways is not None and boolean(ways, name, caller=caller):
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
     return values(as_session(device), problem, *inputs.pairs(a, b, caller=caller), cutoff)
 
 
 def _arguments(a, b, method, score_cutoff, device, *, caller):
-    if method not in METHODS:
-        raise arguments.wrong(caller, "method", f"one of {', '.join(METHODS)}", repr(method))
+    one_of(method, METHODS, "method", caller=caller)
     if score_cutoff is not None:
         raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
     codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))

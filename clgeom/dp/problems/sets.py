@@ -10,7 +10,6 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
-from clgeom.errors import InvalidInput
 from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 INF = float("inf")
@@ -146,8 +145,6 @@ def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocatio
     if lengths.shape != (n, n) or n > MOST_NODES or not np.array_equal(lengths, lengths.T):
         expected = f"square with at most {MOST_NODES} rows, and symmetric"
         raise arguments.wrong(caller, "lengths", expected, f"shape {lengths.shape}")
-    if (lengths == -INF).any():
-        raise InvalidInput("The 'lengths' parameter of spanning_tree must be free of -inf.")
     near = np.full((1, n), INF)
     for node in range(n):  # sets without and with the next node
         near = np.concatenate([near, np.minimum(near, lengths[node])])

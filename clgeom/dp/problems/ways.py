@@ -295,8 +295,8 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     caller = "shortest_paths"
     lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(lengths)
-    if lengths.shape != (n, n) or (lengths == -INF).any():
-        raise arguments.wrong(caller, "lengths", "square, without -inf", f"shape {lengths.shape}")
+    if lengths.shape != (n, n):
+        raise arguments.wrong(caller, "lengths", "square", f"shape {lengths.shape}")
     source = arguments.whole(source, "source", caller=caller, most=n - 1)
     # one column more than a path has edges: a shorter path there contains a cycle
     last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
@@ -338,7 +338,6 @@ def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
     >>> problems.fibonacci(10)
     55
     """
-    n = arguments.whole(n, "n", caller="fibonacci", most=92)
     n = arguments.whole(n, "n", caller="fibonacci", most=92)
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 
