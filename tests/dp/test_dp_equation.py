@@ -262,8 +262,8 @@ def test_names_of_parameters(name):
         ({"what": "(i + (j)"}, r"Line 1 of an equation: '\(' is not closed"),
         ({"what": "return 1; }\nint f(void) {"}, "Line 1 of an equation: '}' closes nothing"),
         (
-            {"what": "1", "dtype": "uint64"},
-            "'dtype' parameter of Equation must be one of int8, uint8, int16, uint16, int32, uint32, int64",
+            {"what": "1", "dtype": "float16"},
+            "'dtype' parameter of Equation must be one of int8, uint8, int16, uint16, int32, uint32, int64, uint64",
         ),
         ({"what": "1", "pattern": "SIDEWAYS"}, "'pattern' parameter of Equation must be one of 'RUD'"),
         ({"what": "1", "pattern": 3}, "'pattern' parameter of Equation must be one of 'RUD'"),
