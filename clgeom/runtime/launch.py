@@ -62,8 +62,8 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
     watch : function of a float, optional
         Called repeatedly with the share of launches that have ended.
     paced : bool
-        Keep little work enqueued, so that an exception (of `watch`, or KeyboardInterrupt) ends the run soon. A run
-        that is watched, or has a Series, is always paced.
+        Keep little work enqueued from the first launches on, so that an exception (of `watch`, or KeyboardInterrupt)
+        ends the run soon. A run that is watched, or has a long Series, is paced from its first slice on.
     **buffers : pyopencl.Buffer or DeviceArray
         The buffers that the names in the steps' arguments stand for. Chunks of a `DeviceArray` have the names
         "name[0]", "name[1]" ...
@@ -80,8 +80,9 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
             if call is not None:
                 call.phases += plan.phases
             return _run_kept(session, launches, bound)
-    paced = paced or watch or any(isinstance(part, Series) for part in plan)
-    queue, events, pace = session.queue, [], _Pace(plan, watch) if paced else None
+    first = FIRST_LAUNCHES if paced else WATCH_LAUNCHES
+    paced = paced or watch or any(isinstance(part, Series) and len(part.groups) > WATCH_LAUNCHES for part in plan)
+    queue, events, pace = session.queue, [], _Pace(plan, watch, first) if paced else None
     if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
         queue = session.profiling_queue
         for part in plan:
@@ -278,10 +279,10 @@ class _Pace:
     """Limits how far a run is ahead of the device: by two slices of launches, which get longer as long as they are
     quick."""
 
-    def __init__(self, plan, watch):
+    def __init__(self, plan, watch, first=FIRST_LAUNCHES):
         self.watch, self.launches, self.waited_for = watch, 0, None
         self.total = sum(len(part.groups) if isinstance(part, Series) else 1 for part in plan)
-        self.last, self.at, self.most = time.perf_counter(), 0, FIRST_LAUNCHES
+        self.last, self.at, self.most = time.perf_counter(), 0, first
 
     def launched(self, event):
         self.launches += 1

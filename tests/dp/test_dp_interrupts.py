@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import clgeom
 from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.pairs import words
@@ -62,8 +61,6 @@ CALLS = {
     "cdist": lambda session: dp.cdist(READS, device=session),
     "nearest": lambda session: dp.cdist(READS, READS[:60], nearest=2, device=session),
     "pairs": lambda session: problems.edit_distance(READS, READS[::-1], device=session),
-    "traceback": lambda session: problems.gapped_alignment(LETTERS[:900], LETTERS[500:1300], device=session),
-    "align": lambda session: clgeom.align(LETTERS, LETTERS[100:5900], device=session),
     "cube": lambda session: problems.all_pairs_shortest_paths(np.ones((9, 9)), device=session),
 }
 
