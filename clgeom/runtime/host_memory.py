@@ -22,6 +22,24 @@ def map_pinned(session, shape, dtype) -> np.ndarray:
     return mapped
 
 
+class _Kept:
+    """An attribute of a buffer in an array's memory: keeps the array until all kernels that may use it have ended.
+
+    The driver keeps the buffer for them, but not the array.
+    """
+
+    __slots__ = ("array", "queue")
+
+    def __init__(self, array, queue):
+        self.array, self.queue = array, queue
+
+    def __del__(self):  # in any thread, at any time
+        try:  # noqa: SIM105, no other module may be there at the end of the process
+            self.queue.finish()
+        except Exception:  # a queue that failed runs nothing
+            pass
+
+
 def host_buffer(session, array: np.ndarray, *, writable=False):
     """A buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
 
@@ -31,9 +49,11 @@ def host_buffer(session, array: np.ndarray, *, writable=False):
 
     flags = cl.mem_flags.READ_WRITE if writable else cl.mem_flags.READ_ONLY
     try:
-        return cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+        buffer = cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
     except cl.Error as error:
         raise failure(session.device, f"use {array.nbytes:,} bytes of the host", error) from error
+    buffer.clgeom_kept = _Kept(array, session.queue)
+    return buffer
 
 
 def in_place(session, array: np.ndarray):

@@ -154,7 +154,7 @@ def test_one_shape_for_all():
     for outside in (2, -3):
         with pytest.raises(IndexError, match=f"table {outside} of a batch of 2"):
             batch[outside]
-    with pytest.raises(InvalidInput, match="takes the number of one table. Got 0.5"):
+    with pytest.raises(InvalidInput, match="takes the number of one table, or a slice. Got 0.5"):
         batch[0.5]
     assert len(dp.fill_batch(distance, np.empty((0, 2), int), a="cat", b="cow")) == 0
 

@@ -213,7 +213,11 @@ def test_batches_with_choices_of_fields(session, monkeypatch):
 
 def test_bands_of_batches_that_do_not_fit(session):
     equation = EQUATIONS["int8", "NOSE"]
-    for band, said in (((1, 2), r"must hold cell \(0, 0\)|must hold cell \(3, 3\)"), ((2, 1), "must hold"), (3, "two")):
+    for band, said in (
+        ((1, 2), r"must hold cell \(0, 0\)|must hold cell \(3, 3\)"),
+        ((2, 1), "must have low <= high"),
+        (3, "two"),
+    ):
         with pytest.raises(InvalidInput, match=said):
             dp.fill_batch(equation, [(4, 4), (9, 9)], band=band, device=session)
     with pytest.raises(InvalidInput, match="'outside' parameter of fill_batch"):
