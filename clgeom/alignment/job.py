@@ -7,6 +7,7 @@ between them stay in memory where a traceback needs them: it fills the tiles on 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,8 +37,8 @@ MOST_SIDE, NEVER = 32_000, 16_384
 LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
 #: Jobs that a compute unit should have at least, in vectors of the widest type.
 VECTORS_PER_UNIT = 2
-#: Most cells of a part: PoCL on 2 cores takes about a second.
-PART_CELLS = 1 << 33
+#: Most cells of a part: PoCL on 2 cores takes about a second, and so do GPUs of a hundredth of an H200.
+PART_CELLS, PART_CELLS_OF_GPUS = 1 << 33, 1 << 35
 #: Most memory for scratch and for edges.
 BUDGET = 1 << 28
 #: State of a traceback at its end.
@@ -95,18 +96,18 @@ class Job:
         self.policy = select(self.profile, KERNEL)
         self.serial = self.policy.variant == "serial"
         self.rows = self.policy.items_per_thread
-        self.held = []
-        self.buffers = {
-            "a": self._given(a_letters),
-            "b": self._given(b_letters),
-            "codes": self._given(rules.scoring.codes().ravel()),
-            "scores": self._given(rules.scoring.table().ravel()),
-            "status": allocate(session, 4),
-        }
-        fill(session, self.buffers["status"], np.uint32(0), 1)
+        self.letters, self.held = (a_letters, b_letters), []
+
+    @functools.cached_property
+    def buffers(self) -> dict:
+        """What all launches read, and the word that they set for letters outside the alphabet."""
+        scoring, status = self.rules.scoring, allocate(self.session, 4)
+        fill(self.session, status, np.uint32(0), 1)
+        given = dict(zip("ab", self.letters), codes=scoring.codes().ravel(), scores=scoring.table().ravel())
+        return {name: self._given(values) for name, values in given.items()} | {"status": status}
 
     def _given(self, values):
-        array = as_device_values(self.session, np.ascontiguousarray(values), caller="align")
+        array = as_device_values(self.session, values, caller="align")
         self.held.append(array)
         return array.chunks[0].buffer
 
@@ -185,7 +186,7 @@ class Job:
         rules, scoring, lanes = self.rules, self.rules.scoring, shape.lanes
         items, itemsize = shape.groups * shape.policy.wg_size * lanes, TYPES[shape.value].itemsize
         results = allocate(self.session, 12 * slots)
-        buffers = dict(self.buffers, jobs=self._given(jobs.ravel()), results=results)
+        buffers = dict(self.buffers, jobs=self._given(np.ascontiguousarray(jobs).ravel()), results=results)
         buffers["top"] = allocate(self.session, items * 2 * width * itemsize)
         buffers["columns"] = allocate(self.session, items * width)
         numbers = (scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free)
@@ -243,7 +244,7 @@ class Job:
         if len(again):
             for value, order in self._classes(pairs[again], np.zeros(len(again), bool)):
                 found[again[order]] = self._whole(pairs[again][order], value)
-        return self._with_borders(pairs, found)
+        return self.with_borders(pairs, found)
 
     def _whole(self, pairs, value, path=None, free=None):
         """Results of pairs that are a tile each."""
@@ -259,7 +260,7 @@ class Job:
             self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free), count
         )
 
-    def _with_borders(self, pairs, found):
+    def with_borders(self, pairs, found):
         """The ends in the first row and column as well, and the empty local alignment."""
         scores, rows, columns = found.T
         if self.rules.local:
@@ -364,7 +365,7 @@ class Job:
         first = np.lexsort((j, i, -score, pair))[np.cumsum(tiles) - tiles]
         found = np.stack([score, i, j], axis=1)[first]
         found[found[:, 0] == NO_END, 1:] = 0
-        return self._with_borders(pairs, found), tiled
+        return self.with_borders(pairs, found), tiled
 
     def _walk_tiles(self, pairs, side, value, ends, tiled, sizes, regions, operations):
         """The walks of all pairs, from tile to tile."""
