@@ -24,8 +24,9 @@ from clgeom.alignment.sequences import as_sequences, refuse_letters
 from clgeom.alignment.short_pairs import ShortPairs, are_short
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
+from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import each, recording
-from clgeom.runtime.device import as_session
+from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, read
 from clgeom.runtime.typing import DeviceLike
 
@@ -65,11 +66,11 @@ def align(
 
     Parameters
     ----------
-    a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes
+    a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes, or rows of bytes
         One sequence or several each. Several and one: each of the several with the one; several and several: first with
-        first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters. The
-        case of letters is ignored. U is T among nucleotides: with "NUC.4.4", an own matrix of nucleotides, or no
-        matrix.
+        first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters; each
+        row of two dimensions is a sequence. Arrays of uint8 and offsets may be arrays of pyopencl. The case of letters
+        is ignored. U is T among nucleotides: with "NUC.4.4", an own matrix of nucleotides, or no matrix.
     mode : {"global", "local", "semiglobal"}
         "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as
         global, but what is left over at the ends in `free_ends` costs nothing.
@@ -150,14 +151,19 @@ def align(
         )
     lengths = [np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (first, second)]
     _check_sizes(rules, mode, *lengths, single=first.single and second.single)
-    session = as_session(device)
+    session = session_of(first.given, device)
+    if is_device_array(second.given):
+        session = session_of(second.given, session if device is None and is_device_array(first.given) else device)
     call = _Call(session, rules, mode, strand, path, ends, (first, second), lengths)
     with recording(profile) as phases:
         parts = [call.part(part) for part in each(session, call.parts())]
-    fields = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else _nothing()
-    offsets = np.concatenate([[0], np.cumsum(fields.pop("counts"))])
+    fields = parts[0] if parts else _nothing()
+    if len(parts) > 1:
+        fields = {name: np.concatenate([part[name] for part in parts]) for name in fields}
+    counts = fields.pop("counts")
+    offsets = np.append(0, np.cumsum(counts)) if path else None
     if not path:
-        offsets = fields["operations"] = None
+        fields["operations"] = None
     batch = AlignmentBatch(
         **fields, offsets=offsets, a=first, b=second, scoring=scoring, mode=mode, phases=tuple(phases)
     )
@@ -191,8 +197,9 @@ def _check_sizes(rules, mode, n, m, *, single):
     """Refuse scores beyond int32, and bands that no alignment can end in."""
     scoring = rules.scoring
     largest = max(scoring.greatest, -scoring.least, 1) + scoring.gap_extend
-    sums = (n + m) * largest + 4 * (scoring.gap_open + scoring.gap_extend)
-    if len(sums) and sums.max() > MOST_SUM:
+    longest = int(n.max()) + int(m.max()) if len(n) else 0
+    most = longest * largest + 4 * (scoring.gap_open + scoring.gap_extend)
+    if most > MOST_SUM and ((n + m) * largest).max() + most - longest * largest > MOST_SUM:
         raise InvalidInput(
             f"The scores of align must stay within {MOST_SUM:,}. With these scores and penalties, sequences may have "
             f"{MOST_SUM // largest:,} letters together; got {int((n + m).max()):,}."
@@ -280,37 +287,40 @@ class _Call:
             operations = _compacted(read(self.session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
         if job.met_unknown_letters():
             self._refuse(part)
-        return self._fields(ends, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
+        return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
 
     def _letters(self, k, part):
         """The letters of a range of pairs, and where each sequence begins among them, and ends."""
         sequences = self.sequences[k]
         offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
         low, high = int(offsets[0]), int(offsets[-1])
-        return sequences.letters[low:high], offsets - low
+        letters = sequences.given
+        if (low, high) != (0, len(letters)):
+            letters = letters[low:high]
+        return letters, offsets - low if low else offsets
 
     def _short(self, job, part, offsets) -> dict:
         """The results of a range of short pairs, of which nothing but scores and ends is asked."""
         n, m = self.n[part], self.m[part]
         pairs = ShortPairs(self.session, self.rules, job.letters, [one.astype(np.uint32) for one in offsets], len(n))
-        found = []
+        unknown, found = np.full(len(n), -1), []
         for step in STEPS[self.strand]:
             values = pairs.found(reverse=step < 0, ends=self.ends)
             if self.ends:
-                found.append(job.with_borders(Pairs(None, n, None, None, m), values).astype(np.int64))
+                found.append(job.with_borders(Pairs(None, n, None, None, m), values).astype(np.int64).T)
             else:
-                found.append(np.stack([values, *np.full((2, len(n)), -1)], axis=1))
+                found.append((values.astype(np.int64), unknown, unknown))
         if pairs.met_unknown_letters():
             self._refuse(part)
         ends, strands = found[0], np.full(len(n), STEPS[self.strand][0], np.int8)
         if len(found) == 2:
-            better = found[1][:, 0] > ends[:, 0]
-            ends, strands[better] = np.where(better[:, None], found[1], ends), -1
+            better = found[1][0] > ends[0]
+            ends, strands[better] = [np.where(better, other, one) for one, other in zip(*found)], -1
         return self._fields(ends, None, strands, m)
 
     def _fields(self, ends, walks, strands, m):
         """Results as arrays; starts and ends that are not known are -1."""
-        scores, a_ends, columns = ends.T
+        scores, a_ends, columns = ends
         unknown = np.full(len(m), 0 if self.mode == "global" else -1)
         a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
         b_starts, b_ends = begins, columns

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.dp.problems import arguments
-from clgeom.runtime.interop import arrow, frames
-from clgeom.runtime.interop.parameter import Parameter
+from clgeom.runtime.interop import strings
 
-EXPECTED = "a list of text or of bytes, an array of strings, or (letters, offsets)"
+EXPECTED = "a list of text or of bytes, an array of strings, rows of letters, or (letters, offsets)"
 #: Code points of Unicode: 0 .. CODE_POINTS - 1.
 CODE_POINTS = 0x110000
-ARROW_TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
 @dataclass(frozen=True)
@@ -59,32 +57,36 @@ def are_batches(a, b) -> bool:
 
 def is_batch(value) -> bool:
     """Whether a value is many sequences: see `sequences`. An array of strings of one letter each is one sequence."""
-    value = _unwrapped(value)
+    value = strings.unwrapped(value)
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         return np.iterable(value[1])
     if isinstance(value, (list, tuple)):
         return len(value) > 0 and isinstance(value[0], (str, bytes))
     if isinstance(value, np.ndarray):
+        if value.ndim == 2 and value.dtype.kind in "iu":
+            return True
         if value.dtype.kind in "US":
             return value.dtype.newbyteorder("=") != np.dtype(f"{value.dtype.kind}1")
         return value.dtype.kind in "TO" and value.ndim == 1 and value.size > 0 and isinstance(value[0], (str, bytes))
-    return _is_arrow_text(value)
+    return strings.is_arrow_text(value)
 
 
 def sequences(value, name, *, caller) -> Sequences:
     """A batch of sequences as codes and offsets."""
-    value = _unwrapped(value)
-    if _is_arrow_text(value):
+    value = strings.unwrapped(value)
+    if strings.is_arrow_text(value):
         return _from_arrow(value, name, caller=caller)
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         return _from_offsets(*value, name, caller=caller)
     if isinstance(value, np.ndarray):
+        if value.ndim == 2 and value.dtype.kind in "iu" and not np.ma.is_masked(value):
+            return Sequences(*strings.of_rows(value))
         if value.ndim != 1 or value.dtype.kind not in "USTO":
             raise arguments.wrong(caller, name, EXPECTED, f"an array of {value.dtype}, shape {value.shape}")
         if np.ma.is_masked(value):
             raise arguments.wrong(caller, name, "free of masked elements", "some")
         if value.dtype.kind in "US":
-            return _from_fixed(value)
+            return Sequences(*strings.of_fixed(value))
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         raise arguments.wrong(caller, name, EXPECTED, type(value).__name__)
@@ -124,48 +126,21 @@ def _mixed(batches) -> bool:
 def _from_list(values, name, *, caller):
     """Of a list of str, or of bytes."""
     try:
-        offsets = np.empty(len(values) + 1, np.int64)
-        offsets[0] = 0
-        np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
-        if values and isinstance(values[0], bytes):
-            letters = np.frombuffer(b"".join(values), np.uint8)
-        else:
-            letters = _codes("".join(values))
-        if len(letters) != offsets[-1]:
-            raise TypeError("views of wider items")
+        letters, offsets = strings.of_texts(values)
     except (TypeError, ValueError, BufferError):
         kind = bytes if isinstance(values[0], bytes) else str
         at = next(i for i, one in enumerate(values) if not isinstance(one, kind))
         expected = f"a list of {kind.__name__} only, or another kind of batch"
         raise arguments.wrong(caller, name, expected, f"{type(values[at]).__name__} at index {at}") from None
-    return Sequences(letters, offsets)
+    return Sequences(_codes("".join(values)) if letters is None else letters, offsets)
 
 
 def _codes(text) -> np.ndarray:
-    """The code points of text, in the narrowest type."""
-    try:
-        return np.frombuffer(text.encode("latin-1"), np.uint8)
-    except UnicodeEncodeError:
-        units = text.encode("utf-16-le", "surrogatepass")
+    """The code points of text beyond Latin-1, in the narrower type."""
+    units = text.encode("utf-16-le", "surrogatepass")
     if len(units) == 2 * len(text):
         return np.frombuffer(units, "<u2").astype(np.uint16, copy=False)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
-
-
-def _from_fixed(array):
-    """Of an array of NumPy's strings of a fixed size, which end before the NULs at their end."""
-    width = array.dtype.itemsize // (4 if array.dtype.kind == "U" else 1)
-    code = np.uint32 if array.dtype.kind == "U" else np.uint8
-    if not width or not len(array):
-        return Sequences(np.empty(0, code), np.zeros(len(array) + 1, np.int64))
-    codes = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)).view(code)
-    codes = codes.reshape(len(array), width)
-    last = width - np.argmax(codes[:, ::-1] != 0, axis=1)
-    lengths = np.where(codes.any(axis=1), last, 0)
-    letters = codes[np.arange(width) < lengths[:, None]]
-    if code == np.uint32 and (not letters.size or letters.max() < 256):
-        letters = letters.astype(np.uint8)
-    return Sequences(letters, np.append(0, np.cumsum(lengths)))
 
 
 def _from_offsets(letters, offsets, name, *, caller):
@@ -179,47 +154,12 @@ def _from_offsets(letters, offsets, name, *, caller):
     return Sequences(codes, bounds)
 
 
-def _unwrapped(value):
-    """A column of pandas or of any library with Arrow's interface as an array of Arrow or NumPy."""
-    if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
-        return value
-    if frames.is_pandas(value):
-        return np.asarray(value)
-    if not arrow.is_column(value) and arrow.is_capsule(value):
-        return arrow.imported(value, Parameter("a", "a batch"))
-    return value
-
-
-def _is_arrow_text(value) -> bool:
-    if not arrow.is_column(value):
-        return False
-    import pyarrow as pa
-
-    kind = value.type.value_type if pa.types.is_dictionary(value.type) else value.type
-    return str(kind) in ARROW_TEXT
-
-
 def _from_arrow(column, name, *, caller):
     """Of an array of Arrow. Letters of ASCII are taken as they lie in memory."""
-    import pyarrow as pa
-
     if column.null_count:
         raise arguments.wrong(caller, name, "free of missing sequences", f"{column.null_count:,}")
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    is_text = "string" in str(kind)
-    column = column.cast(pa.large_string() if is_text else pa.large_binary())
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    if not len(column):
-        return Sequences(np.empty(0, np.uint8), np.zeros(1, np.int64))
-    _, offsets, data = column.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data is not None else np.empty(0, np.uint8)
-    if is_text and letters.size and letters.max() > 127:
-        return _from_list(column.to_pylist(), name, caller=caller)
-    return Sequences(letters, bounds - bounds[0])
+    found = strings.of_arrow(column)
+    return _from_list(column.to_pylist(), name, caller=caller) if found is None else Sequences(*found)
 
 
 def pairs(a, b, *, caller) -> tuple[Sequences, Sequences]:
