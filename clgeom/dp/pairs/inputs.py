@@ -3,11 +3,14 @@ offsets."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.dp.problems import arguments
+from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.interop import strings
 
 EXPECTED = "a list of text or of bytes, an array of strings, rows of letters, or (letters, offsets)"
@@ -19,25 +22,35 @@ CODE_POINTS = 0x110000
 class Sequences:
     """Sequences one after another: sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
 
-    `letters` are codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them.
+    `letters` are codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them. Those of uint8 may be
+    an array of pyopencl.
     """
 
-    letters: np.ndarray
+    letters: Any
     offsets: np.ndarray
 
     def __len__(self):
         return len(self.offsets) - 1
 
     def __getitem__(self, i) -> np.ndarray:
-        return self.letters[self.offsets[i] : self.offsets[i + 1]]
+        return on_host(self.letters[int(self.offsets[i]) : int(self.offsets[i + 1])])
 
-    @property
+    @functools.cached_property
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
 
+    @property
+    def longest(self) -> int:
+        """The most letters of one."""
+        return int(self.lengths.max(initial=0))
+
+    def here(self) -> Sequences:
+        """The same with the letters on the host."""
+        return Sequences(on_host(self.letters), self.offsets)
+
     def part(self, first, stop) -> Sequences:
         """The sequences first .. stop - 1."""
-        begin, end = self.offsets[first], self.offsets[stop]
+        begin, end = int(self.offsets[first]), int(self.offsets[stop])
         return Sequences(self.letters[begin:end], self.offsets[first : stop + 1] - begin)
 
     def taken(self, indices) -> Sequences:
@@ -45,7 +58,12 @@ class Sequences:
         lengths = self.lengths[indices]
         offsets = np.append(0, np.cumsum(lengths))
         at = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Sequences(self.letters[at], offsets)
+        return Sequences(on_host(self.letters)[at], offsets)
+
+
+def on_host(letters) -> np.ndarray:
+    """Letters that may be an array of pyopencl as one of NumPy."""
+    return fetched(letters) if is_device_array(letters) else letters
 
 
 def are_batches(a, b) -> bool:
@@ -62,6 +80,8 @@ def is_batch(value) -> bool:
         return np.iterable(value[1])
     if isinstance(value, (list, tuple)):
         return len(value) > 0 and isinstance(value[0], (str, bytes))
+    if is_device_array(value):
+        return value.ndim == 2
     if isinstance(value, np.ndarray):
         if value.ndim == 2 and value.dtype.kind in "iu":
             return True
@@ -78,6 +98,9 @@ def sequences(value, name, *, caller) -> Sequences:
         return _from_arrow(value, name, caller=caller)
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         return _from_offsets(*value, name, caller=caller)
+    if is_device_array(value) and value.ndim == 2 and value.dtype.kind in "iu":
+        rows, width = value.shape
+        return Sequences(_as_bytes(value.reshape(-1)), np.arange(rows + 1) * width)
     if isinstance(value, np.ndarray):
         if value.ndim == 2 and value.dtype.kind in "iu" and not np.ma.is_masked(value):
             return Sequences(*strings.of_rows(value))
@@ -96,6 +119,9 @@ def sequences(value, name, *, caller) -> Sequences:
 def alike(*batches) -> tuple[Sequences, ...]:
     """The batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
     types = {one.letters.dtype for one in batches}
+    if types == {np.dtype(np.uint8)}:
+        return batches
+    batches = tuple(one.here() for one in batches)
     if types <= {np.dtype(np.uint8), np.dtype(np.uint16)}:
         return tuple(Sequences(one.letters.astype(max(types), copy=False), one.offsets) for one in batches)
     every = np.concatenate([one.letters.astype(object) if _mixed(batches) else one.letters for one in batches])
@@ -145,13 +171,22 @@ def _codes(text) -> np.ndarray:
 
 def _from_offsets(letters, offsets, name, *, caller):
     """Of all letters, and where each sequence begins."""
-    codes = arguments.sequence(letters, name, caller=caller)
+    if is_device_array(letters) and letters.ndim == 1:
+        codes = _as_bytes(letters)
+    else:
+        codes = arguments.sequence(letters, name, caller=caller)
+    offsets = fetched(offsets) if is_device_array(offsets) else offsets
     bounds = arguments.whole_numbers(offsets, name, caller=caller)
     if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(codes) or (np.diff(bounds) < 0).any():
         raise arguments.wrong(
             caller, name, f"offsets that ascend from 0 to the number of letters, {len(codes):,}", "others"
         )
     return Sequences(codes, bounds)
+
+
+def _as_bytes(array):
+    """Letters of an array of pyopencl: there if they are of uint8, else on the host."""
+    return array if array.dtype == np.uint8 else fetched(array)
 
 
 def _from_arrow(column, name, *, caller):

@@ -17,7 +17,9 @@ from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device import as_session
+from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
@@ -339,7 +341,9 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
     if ways:
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
-    return values(as_session(device), problem, *inputs.pairs(a, b, caller=caller), cutoff)
+    first, second = inputs.pairs(a, b, caller=caller)
+    session = session_of(second.letters, device) if is_device_array(second.letters) else device
+    return values(session_of(first.letters, session), problem, first, second, cutoff)
 
 
 def _arguments(a, b, method, score_cutoff, device, *, caller):
