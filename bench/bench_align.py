@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -109,11 +110,16 @@ class Rivals:
 
 
 def cases(options):
-    """Yield (name, pairs, options of align, rivals) of each comparison."""
+    """Yield (name, function that returns the pairs, options of align, rivals) of each comparison."""
     rivals = Rivals(options.threads)
-    short = related(options.pairs, options.length, DNA, 0.1)
-    protein = related(options.pairs, options.length, PROTEIN, 0.6)
-    long = related(1, options.long, DNA, 0.1)
+    short, protein, long = (
+        functools.cache(lambda arguments=arguments: related(*arguments))
+        for arguments in (
+            (options.pairs, options.length, DNA, 0.1),
+            (options.pairs, options.length, PROTEIN, 0.6),
+            (1, options.long, DNA, 0.1),
+        )
+    )
     edits = {"match": 0, "mismatch": -1, "gap_open": 0, "gap_extend": 1}
     for name, pairs in (("short", short), ("long", long)):
         bits = 16 if name == "short" else 32
@@ -203,7 +209,7 @@ def main():
     for name, pairs, asked, others in cases(options):
         if any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
             others = [(label, call) for label, call in others if label.split()[0] in options.rivals.split(",")]
-            rows.append(measured(session, options, name, pairs, asked, others))
+            rows.append(measured(session, options, name, pairs(), asked, others))
             common.print_table(rows[-1:])
     if options.json:
         command = " ".join(["python", *sys.argv])

@@ -5,8 +5,9 @@
 
 All times are milliseconds, ours from the --input (lists of ``str``; "numpy": letters and offsets; "pinned": the same in
 page-locked memory; "device": in arrays of pyopencl), those of others from lists of ``str`` or a loop over them, medians
-of calls that take turns. Rows "cutoff", "equation" and "all pairs" have lists of ``str``. "kernel" is what the device's clock says of the kernels alone, GCUPS their billions of cells a second, a cell for
-each letter of one sequence with each of the other. Loops of edlib, parasail and a fill of each table get the first
+of calls that take turns. Rows "cutoff", "equation" and "all pairs" have lists of ``str``. "kernel" is what the
+device's clock says of the kernels alone, GCUPS their billions of cells a second, a cell for each letter of one sequence
+with each of the other. Loops of edlib, parasail and a fill of each table get the first
 pairs, --loops of them; their times are scaled to all. rapidfuzz takes --workers threads.
 
     dna       80 to 120 of four letters, at random
