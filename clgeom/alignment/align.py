@@ -13,10 +13,12 @@ Bioinformatics 12 (2011) 221.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from clgeom.alignment.bands import adapted
 from clgeom.alignment.job import A_BEGIN, A_END, B_BEGIN, B_END, PART_CELLS, PART_CELLS_OF_GPUS, Job, Pairs, Rules
 from clgeom.alignment.result import Alignment, AlignmentBatch
 from clgeom.alignment.scoring import UNKNOWN, as_scoring
@@ -54,7 +56,7 @@ def align(
     gap_extend: int | None = None,
     free_ends: Iterable[str] | None = None,
     strand: Literal["forward", "reverse", "both"] = "forward",
-    band: int | None = None,
+    band: int | Literal["auto"] | None = None,
     path: bool = True,
     ends: bool = True,
     a_offsets: Any = None,
@@ -87,8 +89,10 @@ def align(
         ``("b_begin", "b_end")`` finds all of `a` within `b`.
     strand : {"forward", "reverse", "both"}
         "reverse" aligns the reverse complement of `b`; "both" takes what scores better, forward of equal ones.
-    band : int, optional
-        Use only cells near the diagonal: after i letters of a and j of b, ``abs(i - j) <= band``.
+    band : int or "auto", optional
+        Use only cells near the diagonal: after i letters of a and j of b, ``abs(i - j) <= band``. "auto": begin with a
+        narrow band, and double it until the score shows that all best alignments lie within. The result is then the
+        same as without a band, sooner if the sequences are alike.
     path : bool
         Find the alignment too. Otherwise only scores and ends, in less time.
     ends : bool
@@ -139,9 +143,10 @@ def align(
     scoring = as_scoring(match, mismatch, matrix, gap_open, gap_extend)
     if strand != "forward" and not scoring.has_complements:
         raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
-    if band is not None:
+    if band is not None and not (isinstance(band, str) and band == "auto"):
         band = integer(band, "band", caller="align", least=0, most=1 << 29)
-    rules = Rules(scoring, mode == "local", _free(free_ends, mode), band)
+    is_adaptive = isinstance(band, str)
+    rules = Rules(scoring, mode == "local", _free(free_ends, mode), None if is_adaptive else band)
     first, second = as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b")
     count = len(second) if first.single else len(first)
     if not first.single and not second.single and len(first) != len(second):
@@ -154,12 +159,20 @@ def align(
     session = session_of(first.given, device)
     if is_device_array(second.given):
         session = session_of(second.given, session if device is None and is_device_array(first.given) else device)
-    call = _Call(session, rules, mode, strand, path, ends, (first, second), lengths)
-    with recording(profile) as phases:
+
+    def solve(sequences, lengths, band, path):
+        """The fields of the results, with these sequences within a band."""
+        call = _Call(session, replace(rules, band=band), mode, strand, path, ends, sequences, lengths)
         parts = [call.part(part) for part in each(session, call.parts())]
-    fields = parts[0] if parts else _nothing()
-    if len(parts) > 1:
-        fields = {name: np.concatenate([part[name] for part in parts]) for name in fields}
+        if len(parts) < 2:
+            return parts[0] if parts else _nothing()
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    with recording(profile) as phases:
+        if is_adaptive and count:
+            fields = adapted(solve, rules, (first, second), lengths, path)
+        else:
+            fields = solve((first, second), lengths, rules.band, path)
     counts = fields.pop("counts")
     offsets = np.append(0, np.cumsum(counts)) if path else None
     if not path:
@@ -206,11 +219,7 @@ def _check_sizes(rules, mode, n, m, *, single):
         )
     if rules.band is None or rules.local:
         return
-    reached = np.abs(n - m) <= rules.band
-    if rules.free & A_END:
-        reached |= m - n <= rules.band
-    if rules.free & B_END:
-        reached |= n - m <= rules.band
+    reached = rules.reaches(n, m, rules.band)
     if not reached.all():
         index = int(np.argmin(reached))
         where = "" if single else f" of pair {index}"

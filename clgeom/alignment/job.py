@@ -55,10 +55,22 @@ class Rules:
     free: int
     band: int | None
 
+    def gap(self, length):
+        """Cost of a gap, for an array of lengths."""
+        return np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
+
+    def reaches(self, n, m, band):
+        """Whether the band has a cell in which an alignment may end, for arrays of lengths."""
+        reached = np.abs(n - m) <= band
+        if self.free & A_END:
+            reached |= m - n <= band
+        if self.free & B_END:
+            reached |= n - m <= band
+        return reached
+
     def border(self, length, is_free):
         """Score of a gap from the corner along an edge of the table, for an array of lengths."""
-        cost = np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
-        return np.zeros_like(length) if is_free or self.local else -cost
+        return np.zeros_like(length) if is_free or self.local else -self.gap(length)
 
 
 @dataclass(frozen=True)

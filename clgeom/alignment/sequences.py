@@ -51,6 +51,15 @@ class Sequences:
         """Sequence i as text."""
         return self.letters[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("latin-1")
 
+    def taken(self, indices) -> Sequences:
+        """The sequences at these indices; a single one stays as it is."""
+        if self.single or len(indices) == len(self):
+            return self
+        lengths = self.lengths[indices]
+        offsets = np.append(0, np.cumsum(lengths))
+        at = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Sequences(self.letters[at], offsets, False)
+
     def __getstate__(self):
         return {"given": self.letters, "offsets": self.offsets, "single": self.single}
 

@@ -35,7 +35,12 @@ OUTPUT_HELP = (
 @terminal.with_default(
     "--strand", "forward", "Of the second sequence.", type=click.Choice(("forward", "reverse", "both"))
 )
-@click.option("--band", type=int, metavar="N", help="Most letters that one sequence may be ahead of the other.")
+@click.option(
+    "--band",
+    metavar="N|auto",
+    callback=lambda context, option, value: int(value) if value and value.removeprefix("-").isdecimal() else value,
+    help="Most letters that one sequence may be ahead of the other; auto finds how many are enough.",
+)
 @click.option("--score", "only", is_flag=True, help="Compute only scores and ends, which is quicker.")
 @click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP)
 @terminal.device_option

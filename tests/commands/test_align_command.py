@@ -26,6 +26,7 @@ def test_align_prints_three_lines(files):
     assert "score 9, r1 0:9, q1 0:8, strand +, 8 of 9 equal\nACGTTCAGG\n|| ||||||\nAC-TTCAGG\n" in text
     assert "score 6, only 0:4, only 0:4" not in text
     assert "8 of 9 equal" not in done("align", "a.fa", "b.fa", "--score")
+    assert "score 9, r1 0:9, q1 0:8" in done("align", "a.fa", "b.fa", "--band", "auto")
 
 
 def test_align_one_with_all(files):
@@ -82,6 +83,8 @@ def test_align_writes_sam(files):
         (("a.fa", "b.fa", "--matrix", "BLOSUM61"), "option --matrix must be one of BLOSUM45"),
         (("a.fa", "b.fa", "--gap-open", "-1"), "option --gap-open is a penalty"),
         (("a.fa", "b.fa", "--band", "0"), "option --band must reach the end of the table: at least 1"),
+        (("a.fa", "b.fa", "--band", "wide"), "option --band must be an integer.*'wide'"),
+        (("a.fa", "b.fa", "--band", "-1"), "option --band must be an integer from 0"),
         (("a.fa", "b.fa", "--free", "a_end"), "option --free must be left out"),
         (("a.fa", "b.fa", "-o", "out.csv"), "must end in one of .sam, .tsv, .txt"),
         (("a.fa", "b.fa", "--score", "-o", "out.txt"), "leaves no alignments"),
