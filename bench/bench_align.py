@@ -26,7 +26,10 @@ import numpy as np
 import clgeom
 from clgeom.runtime.call import recording
 from clgeom.runtime.device import as_session
+from clgeom.runtime.policies import PairsPolicy
+from clgeom.runtime.tuning import override
 
+PAIRS = "alignment/align_pairs"
 DNA, PROTEIN = b"ACGT", b"ARNDCQEGHILKMFPSTWYV"
 INPUTS = ("str", "numpy", "pinned", "device")
 
@@ -69,6 +72,14 @@ def pinned(session, array):
     copy = clgeom.pinned_empty(array.shape, array.dtype, device=session)
     copy[:] = array
     return copy
+
+
+def imposed(text):
+    """A policy from its values as text."""
+    values = dict(part.split("=") for part in text.split(","))
+    return PairsPolicy(
+        **{name: value if name in ("cells", "variant") else int(value) for name, value in values.items()}
+    )
 
 
 class Rivals:
@@ -195,6 +206,9 @@ def main():
     parser.add_argument("--long", type=int, default=20_000)
     parser.add_argument("--cases", default="", help="parts of names of cases, with commas between them")
     parser.add_argument("--input", choices=INPUTS, default="str")
+    parser.add_argument(
+        "--policy", help="of the kernel for short pairs: wg_size=32,items_per_thread=16,cells=short2 ..."
+    )
     parser.add_argument("--rivals", default="parasail,edlib,Biopython", help="which rivals, if they are installed")
     parser.add_argument("--loops", type=float, default=10_000, help="pairs for the rivals")
     parser.add_argument("--threads", type=int, default=0)
@@ -206,11 +220,12 @@ def main():
     session = as_session(options.device)
     options.threads = options.threads or min(session.profile.compute_units, os.cpu_count())
     rows = []
-    for name, pairs, asked, others in cases(options):
-        if any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
-            others = [(label, call) for label, call in others if label.split()[0] in options.rivals.split(",")]
-            rows.append(measured(session, options, name, pairs(), asked, others))
-            common.print_table(rows[-1:])
+    with override({PAIRS: imposed(options.policy)} if options.policy else {}):
+        for name, pairs, asked, others in cases(options):
+            if any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
+                others = [(label, call) for label, call in others if label.split()[0] in options.rivals.split(",")]
+                rows.append(measured(session, options, name, pairs(), asked, others))
+                common.print_table(rows[-1:])
     if options.json:
         command = " ".join(["python", *sys.argv])
         common.write_json(options.json, command, session, rows, ("parasail", "edlib", "biopython"))

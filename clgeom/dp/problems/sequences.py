@@ -211,8 +211,9 @@ def lcs(
     ----------
     a, b : str, bytes, or array of integers or letters, one-dimensional; or many of them
         One sequence each, or as many each: a list of str or of bytes, an array of strings of NumPy, Arrow, pandas or
-        Polars, or a tuple (letters, offsets), where sequence i is ``letters[offsets[i]:offsets[i + 1]]``. An array of
-        strings of one letter each is one sequence.
+        Polars, an array of integers with a sequence in each row, or a tuple (letters, offsets), where sequence i is
+        ``letters[offsets[i]:offsets[i + 1]]``. The last two may be arrays of pyopencl. An array of strings of one
+        letter each is one sequence.
     subsequence : bool, optional
         Also find the subsequence, not only its length. True by default for two sequences; many pairs have lengths only.
     method : {"auto", "bits", "equation"}
