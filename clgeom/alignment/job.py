@@ -135,7 +135,7 @@ class Job:
 
     def tile_side(self, n, m, path) -> int:
         """Rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
-        if self.rules.band is not None or not len(n):
+        if not len(n) or (self.rules.band is not None and self.rules.band < 2 * LEAST_TILE):
             return 0
         lanes = LANES["short"] if self.serial else self.policy.wg_size
         wanted = VECTORS_PER_UNIT * lanes * self.profile.compute_units
@@ -145,7 +145,8 @@ class Job:
         whole = longest <= MOST_TILE and choices <= self.budget
         if whole and (len(n) >= wanted // 2 or shorter <= 4 * LEAST_TILE):
             return 0
-        side = 1 << max(shorter * len(n) // wanted, 1).bit_length() - 1
+        across = shorter if self.rules.band is None else min(shorter, 2 * self.rules.band)
+        side = 1 << max(across * len(n) // wanted, 1).bit_length() - 1
         side = min(max(side, LEAST_PATH_TILE if path else LEAST_TILE), LARGE_TILE)
         while path and int((n * m).max()) // side * 16 > self.budget and side < MOST_TILE:
             side *= 2
@@ -363,10 +364,15 @@ class Job:
         pair = np.repeat(np.arange(len(pairs)), tiles)
         within = np.arange(len(pair)) - np.repeat(np.cumsum(tiles) - tiles, tiles)
         tile_row, tile_column = within // columns[pair], within % columns[pair]
+        if self.rules.band is not None:  # tiles that have cells of the band
+            has = (np.abs(tile_row - tile_column) - 1) * side < self.rules.band
+            pair, tile_row, tile_column = pair[has], tile_row[has], tile_column[has]
+            tiles = np.bincount(pair, minlength=len(pairs))
         order = np.lexsort((-(pairs.n * pairs.m)[pair], tile_row + tile_column))
         jobs = job_table(pairs[pair], np.arange(len(pair)), tile_row, tile_column, at[pair])[order]
         counts = np.bincount(tile_row + tile_column)
         ranges = np.stack([np.cumsum(counts) - counts, counts], axis=1)
+        ranges = ranges[counts > 0]
         tiled = (allocate(self.session, int(sizes.sum()) * TYPES[value].itemsize), *slots)
         shape = self._shape(value, int(counts.max()), side + 1)
         results = self._launch(

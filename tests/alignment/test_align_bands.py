@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.alignment import align as reference
 from test_align import BLOSUM, ENDS, random_pairs
+from test_align import check as check_reference
 
 import clgeom
-from clgeom.alignment import bands
+from clgeom.alignment import bands, job
 from clgeom.alignment.job import A_BEGIN, A_END, B_BEGIN, B_END, Rules
 from clgeom.alignment.scoring import as_scoring
 from clgeom.errors import InvalidInput
@@ -116,6 +117,28 @@ def test_bands_save_cells(session, monkeypatch):
     for mode in ("global", "local"):
         check(a, b, session, mode=mode)
     assert set(seen) <= {16, 32, 64}
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("mode", ({"mode": "global"}, {"mode": "local", "matrix": BLOSUM}, {"mode": "semiglobal"}))
+def test_bands_in_tiles(any_session, mode, monkeypatch):
+    """Tiles of 16: bands that end in a tile, at its edges, and beyond all tiles."""
+    monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
+    a, b = random_pairs(np.random.default_rng(55), 40, 60, "ARNDCQEGX" if "matrix" in mode else "ACGT")
+    for band in (0, 1, 14, 15, 16, 17, 90):
+        near = [(x, y) for x, y in zip(a, b) if abs(len(x) - len(y)) <= band]
+        check_reference(*map(list, zip(*near)), any_session, band=band, **mode)
+
+
+def test_long_pair_in_a_band(session):
+    """In several real tiles, with the path: the same as without a band, which the score proves."""
+    rng = np.random.default_rng(56)
+    a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 5_000)
+    b = np.delete(np.where(rng.random(5_000) < 0.03, ord("A"), a).astype(np.uint8), rng.integers(0, 5_000, 40))
+    for mode in ("global", "local"):
+        expected = clgeom.align(a, b, mode=mode, device=session)
+        found = clgeom.align(a, b, mode=mode, band=400, device=session)
+        assert (found.score, found.cigar) == (expected.score, expected.cigar)
 
 
 def test_proteins(session):
