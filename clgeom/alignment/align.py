@@ -91,7 +91,7 @@ def align(
         "reverse" aligns the reverse complement of `b`; "both" takes what scores better, forward of equal ones.
     band : int or "auto", optional
         Use only cells near the diagonal: after i letters of a and j of b, ``abs(i - j) <= band``. "auto": begin with a
-        narrow band, and double it until the score shows that all best alignments lie within. The result is then the
+        narrow band, and widen it until the score shows that all best alignments lie within. The result is then the
         same as without a band, sooner if the sequences are alike.
     path : bool
         Find the alignment too. Otherwise only scores and ends, in less time.

@@ -113,10 +113,15 @@ def test_bands_save_cells(session, monkeypatch):
     b = np.where(rng.random(a.shape) < 0.02, ord("A"), a).astype(np.uint8)
     seen = []
     bound = bands.bound_outside
-    monkeypatch.setattr(bands, "bound_outside", lambda rules, n, m, band: seen.append(band) or bound(rules, n, m, band))
+
+    def watched(rules, n, m, band):
+        seen.extend(np.ravel(band).tolist())
+        return bound(rules, n, m, band)
+
+    monkeypatch.setattr(bands, "bound_outside", watched)
     for mode in ("global", "local"):
         check(a, b, session, mode=mode)
-    assert set(seen) <= {16, 32, 64}
+    assert seen and max(seen) <= 64
 
 
 @pytest.mark.settings("as_is", "as_gpu")
