@@ -2,16 +2,20 @@
 """Alignments of many short pairs, and of one long pair: ours beside parasail, edlib and Biopython.
 
     python bench/bench_align.py --pairs 10000 --length 150 --long 20000 --json bench/results/align-pocl.json
+    python bench/bench_align.py --device nvidia --pairs 1e6 --cases blosum --input numpy --rivals ""
 
 All results are compared first: every score must be the same in all. The rivals run on as many threads as the device
-has compute units, up to the number of cores. Times are medians of interleaved calls from two lists of ``str``,
-everything included. GCUPS are cells of all tables a nanosecond.
+has compute units, up to the number of cores, and on the first pairs, --loops of them. Times are medians of interleaved
+calls, everything included, of ours from the --input: two lists of ``str``, "numpy" letters and offsets, "pinned" the
+same in page-locked memory, "device" the same in arrays of pyopencl. GCUPS are cells of all tables a nanosecond;
+"kernel" is what the device's clock says of the kernels alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,21 +24,62 @@ import common
 import numpy as np
 
 import clgeom
+from clgeom.runtime.call import recording
 from clgeom.runtime.device import as_session
+from clgeom.runtime.policies import PairsPolicy
+from clgeom.runtime.tuning import override
 
+PAIRS = "alignment/align_pairs"
 DNA, PROTEIN = b"ACGT", b"ARNDCQEGHILKMFPSTWYV"
+INPUTS = ("str", "numpy", "pinned", "device")
 
 
 def related(count, length, letters, changed, seed=0):
-    """Pairs of which the second is the first with a share of its letters changed, and three deleted."""
+    """Pairs of which the second is the first with a share of its letters changed, and three deleted; 2-D arrays."""
     rng = np.random.default_rng(seed)
     letters = np.frombuffer(letters, np.uint8)
-    a = [rng.choice(letters, length) for _ in range(count)]
-    b = []
-    for first in a:
-        second = np.where(rng.random(length) < changed, rng.choice(letters, length), first)
-        b.append(np.delete(second, rng.integers(0, length, 3)))
-    return [x.tobytes().decode() for x in a], [y.tobytes().decode() for y in b]
+    a = rng.choice(letters, (count, length))
+    b = np.where(rng.random((count, length), np.float32) < changed, rng.choice(letters, (count, length)), a)
+    is_kept = np.ones((count, length), bool)
+    thirds = np.linspace(0, length, 4).astype(int)
+    for begin, end in zip(thirds, thirds[1:]):
+        is_kept[np.arange(count), rng.integers(begin, end, count)] = False
+    return a, b[is_kept].reshape(count, length - 3)
+
+
+def texts(rows):
+    """Lists of str."""
+    return [row.tobytes().decode() for row in rows]
+
+
+def given(session, pairs, form):
+    """The arguments of `clgeom.align` for two 2-D arrays of letters."""
+    if form == "str":
+        return tuple(map(texts, pairs)), {}
+    arrays = [(rows.ravel(), np.arange(len(rows) + 1) * rows.shape[1]) for rows in pairs]
+    if form == "pinned":
+        arrays = [tuple(pinned(session, array) for array in one) for one in arrays]
+    elif form == "device":
+        import pyopencl.array
+
+        arrays = [tuple(pyopencl.array.to_device(session.queue, array) for array in one) for one in arrays]
+    (a, a_offsets), (b, b_offsets) = arrays
+    return (a, b), {"a_offsets": a_offsets, "b_offsets": b_offsets}
+
+
+def pinned(session, array):
+    """A copy in page-locked memory."""
+    copy = clgeom.pinned_empty(array.shape, array.dtype, device=session)
+    copy[:] = array
+    return copy
+
+
+def imposed(text):
+    """A policy from its values as text."""
+    values = dict(part.split("=") for part in text.split(","))
+    return PairsPolicy(
+        **{name: value if name in ("cells", "variant") else int(value) for name, value in values.items()}
+    )
 
 
 class Rivals:
@@ -58,11 +103,13 @@ class Rivals:
             function = getattr(parasail, name)
             yield f"parasail {name}", lambda x, y: function(x, y, opened + extended, extended, theirs).score
 
-    def biopython(self, mode, opened, extended):
+    def biopython(self, mode, opened, extended, matrix=None):
         with contextlib.suppress(ImportError):
-            from Bio.Align import PairwiseAligner
+            from Bio.Align import PairwiseAligner, substitution_matrices
 
             aligner = PairwiseAligner(mode=mode, match_score=2, mismatch_score=-3)
+            if matrix is not None:
+                aligner.substitution_matrix = substitution_matrices.load(matrix)
             aligner.open_gap_score, aligner.extend_gap_score = -opened - extended, -extended
             yield "Biopython", aligner.score
 
@@ -74,11 +121,16 @@ class Rivals:
 
 
 def cases(options):
-    """(name, pairs, options of align, rivals) of each comparison."""
+    """Yield (name, function that returns the pairs, options of align, rivals) of each comparison."""
     rivals = Rivals(options.threads)
-    short = related(options.pairs, options.length, DNA, 0.1)
-    protein = related(options.pairs, options.length, PROTEIN, 0.6)
-    long = related(1, options.long, DNA, 0.1)
+    short, protein, long = (
+        functools.cache(lambda arguments=arguments: related(*arguments))
+        for arguments in (
+            (options.pairs, options.length, DNA, 0.1),
+            (options.pairs, options.length, PROTEIN, 0.6),
+            (1, options.long, DNA, 0.1),
+        )
+    )
     edits = {"match": 0, "mismatch": -1, "gap_open": 0, "gap_extend": 1}
     for name, pairs in (("short", short), ("long", long)):
         bits = 16 if name == "short" else 32
@@ -94,49 +146,86 @@ def cases(options):
             yield f"{name}, local {what}", pairs, {"path": path, "mode": "local"}, others
             others = [*rivals.edlib("path" if path else "distance")]
             yield f"{name}, edit distance, {what}", pairs, {"path": path, **edits}, others
-    for path, sw in ((False, "sw_striped_16"), (True, "sw_trace_striped_16")):
-        found = {"path": path, "mode": "local", "matrix": "BLOSUM62"}
-        others = list(rivals.parasail(sw, 11, 1, "BLOSUM62"))
-        yield f"short, BLOSUM62, local {'path' if path else 'score'}", protein, found, others
+    blosum = {"mode": "local", "matrix": "BLOSUM62"}
+    for what, sw, asked in (
+        ("score", "sw_striped_16", {"path": False, "ends": False}),
+        ("score and end", "sw_striped_16", {"path": False}),
+        ("path", "sw_trace_striped_16", {}),
+    ):
+        others = [*rivals.parasail(sw, 11, 1, "BLOSUM62"), *rivals.biopython("local", 11, 1, "BLOSUM62")]
+        yield f"short, BLOSUM62, local {what}", protein, {**blosum, **asked}, others if what != "path" else others[:1]
 
 
 def measured(session, options, name, pairs, asked, others):
-    """A row: GCUPS of ours and of each rival, once all scores are the same."""
+    """A row: times and GCUPS of ours, GCUPS of each rival, once all scores are the same."""
     rivals = Rivals(options.threads)
-    candidates = {"clgeom": lambda: clgeom.align(*pairs, device=session, **asked).scores.tolist()}
-    for label, function in others:
-        candidates[label] = lambda function=function: rivals.scores(function, *pairs)
-    answers = {label: call() for label, call in candidates.items()}
-    for label, scores in answers.items():
-        assert [int(score) for score in scores] == answers["clgeom"], f"{label} has other scores"
-    cells = sum(len(x) * len(y) for x, y in zip(*pairs))
+    sequences, offsets = given(session, pairs, options.input)
+
+    def ours():
+        return clgeom.align(*sequences, **offsets, device=session, **asked).scores
+
+    candidates, few = {"clgeom": ours}, pairs
+    if others:
+        few = [rows[: options.loops] for rows in pairs]
+        loops = tuple(map(texts, few))
+        for label, function in others:
+            candidates[label] = lambda function=function: rivals.scores(function, *loops)
+    scores = np.asarray(ours())
+    for label, call in candidates.items():
+        assert np.array_equal(np.asarray(call()).astype(int), scores[: len(few[0])] if label != "clgeom" else scores), (
+            f"{label} has other scores"
+        )
     times = common.interleaved(candidates, options.repeat, options.budget)
-    speeds = {label.split()[0]: round(cells / t / 1e9, 3) for label, t in times.items()}
-    ahead = max((v for k, v in speeds.items() if k != "clgeom"), default=None)
+    with recording(True) as phases:
+        ours()
+    kernel = sum(phase.seconds for phase in phases)
+
+    def cells(pairs):
+        return len(pairs[0]) * pairs[0].shape[1] * pairs[1].shape[1] / 1e9
+
+    speeds = {label.split()[0]: round(cells(few) / times[label], 3) for label in times if label != "clgeom"}
+    speed = cells(pairs) / times["clgeom"]
     return {
         "case": name,
-        **{label: speeds.get(label, "–") for label in ("clgeom", "parasail", "edlib", "Biopython")},
-        "ratio": "–" if ahead is None else round(speeds["clgeom"] / ahead, 2),
+        "input": options.input,
+        "pairs": len(pairs[0]),
+        "ms": times["clgeom"] * 1e3,
+        "kernel": kernel * 1e3,
+        "clgeom": round(speed, 3),
+        "kernels": round(cells(pairs) / kernel, 3),
+        **{label: speeds.get(label) for label in ("parasail", "edlib", "Biopython")},
+        "ratio": round(speed / max(speeds.values()), 2) if speeds else None,
     }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device")
-    parser.add_argument("--pairs", type=int, default=10_000)
+    parser.add_argument("--pairs", type=float, default=10_000)
     parser.add_argument("--length", type=int, default=150)
     parser.add_argument("--long", type=int, default=20_000)
+    parser.add_argument("--cases", default="", help="parts of names of cases, with commas between them")
+    parser.add_argument("--input", choices=INPUTS, default="str")
+    parser.add_argument(
+        "--policy", help="of the kernel for short pairs: wg_size=32,items_per_thread=16,cells=short2 ..."
+    )
+    parser.add_argument("--rivals", default="parasail,edlib,Biopython", help="which rivals, if they are installed")
+    parser.add_argument("--loops", type=float, default=10_000, help="pairs for the rivals")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=10.0)
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
+    options.pairs, options.loops = int(options.pairs), int(options.loops)
     session = as_session(options.device)
     options.threads = options.threads or min(session.profile.compute_units, os.cpu_count())
     rows = []
-    for case in cases(options):
-        rows.append(measured(session, options, *case))
-        common.print_table(rows[-1:])
+    with override({PAIRS: imposed(options.policy)} if options.policy else {}):
+        for name, pairs, asked, others in cases(options):
+            if any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
+                others = [(label, call) for label, call in others if label.split()[0] in options.rivals.split(",")]
+                rows.append(measured(session, options, name, pairs(), asked, others))
+                common.print_table(rows[-1:])
     if options.json:
         command = " ".join(["python", *sys.argv])
         common.write_json(options.json, command, session, rows, ("parasail", "edlib", "biopython"))

@@ -3,9 +3,11 @@
     python bench/bench_pairs.py --json bench/results/pairs-pocl.json
     python bench/bench_pairs.py --device nvidia --pairs 1e6 --cases reads --json bench/results/pairs-h200.json
 
-All times are milliseconds from lists of ``str`` (edlib, parasail: from a loop over them), medians of calls that take
-turns. "kernel" is what the device's clock says of the kernels alone, GCUPS their billions of cells a second, a cell for
-each letter of one sequence with each of the other. Loops of edlib, parasail and a fill of each table get the first
+All times are milliseconds, ours from the --input (lists of ``str``; "numpy": letters and offsets; "pinned": the same in
+page-locked memory; "device": in arrays of pyopencl), those of others from lists of ``str`` or a loop over them, medians
+of calls that take turns. Rows "cutoff", "equation" and "all pairs" have lists of ``str``. "kernel" is what the
+device's clock says of the kernels alone, GCUPS their billions of cells a second, a cell for each letter of one sequence
+with each of the other. Loops of edlib, parasail and a fill of each table get the first
 pairs, --loops of them; their times are scaled to all. rapidfuzz takes --workers threads.
 
     dna       80 to 120 of four letters, at random
@@ -33,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 
+import clgeom
 from clgeom import dp
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.runtime.call import recording
@@ -125,6 +128,23 @@ def row_of(session, case, kind, ours, rapid, cells, options, others=None, few=0,
     return row
 
 
+def given(session, strings, form):
+    """A list of str as an argument of the given form. Letters beyond Latin-1 stay a list."""
+    if form == "str" or max("".join(strings)) > "\xff":
+        return strings
+    letters = np.frombuffer("".join(strings).encode("latin-1"), np.uint8)
+    offsets = np.append(0, np.cumsum(list(map(len, strings))))
+    if form == "device":
+        import pyopencl.array
+
+        return tuple(pyopencl.array.to_device(session.queue, array) for array in (letters, offsets))
+    if form == "pinned":
+        locked = clgeom.pinned_empty(len(letters), np.uint8, device=session)
+        locked[:] = letters
+        return locked, offsets
+    return letters, offsets
+
+
 def rows_of(session, case, options):
     from rapidfuzz import process
     from rapidfuzz.distance import LCSseq, Levenshtein
@@ -140,8 +160,9 @@ def rows_of(session, case, options):
     def row(kind, ours, theirs, others=None):
         return row_of(session, case, kind, ours, theirs, cells, options, others, few, len(a))
 
-    yield row("edit", lambda: edit_distance(a, b, device=session), rapid(Levenshtein.distance), others)
-    yield row("lcs", lambda: lcs(a, b, device=session), rapid(LCSseq.similarity))
+    x, y = (given(session, strings, options.input) for strings in (a, b))
+    yield row("edit", lambda: edit_distance(x, y, device=session), rapid(Levenshtein.distance), others)
+    yield row("lcs", lambda: lcs(x, y, device=session), rapid(LCSseq.similarity))
     if case in ("dna", "similar"):
         cutoff = {"score_cutoff": 5}
         yield row(
@@ -171,6 +192,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=float, default=1e4)
     parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--input", choices=("str", "numpy", "pinned", "device"), default="str")
     parser.add_argument("--workers", type=int, default=2, help="threads of rapidfuzz")
     parser.add_argument("--loops", type=float, default=1e3, help="pairs for loops over edlib and parasail")
     parser.add_argument("--device")

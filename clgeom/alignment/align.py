@@ -13,22 +13,28 @@ Bioinformatics 12 (2011) 221.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from clgeom.alignment.job import A_BEGIN, A_END, B_BEGIN, B_END, PART_CELLS, Job, Pairs, Rules
+from clgeom.alignment.bands import adapted
+from clgeom.alignment.job import A_BEGIN, A_END, B_BEGIN, B_END, PART_CELLS, PART_CELLS_OF_GPUS, Job, Pairs, Rules
 from clgeom.alignment.result import Alignment, AlignmentBatch
 from clgeom.alignment.scoring import UNKNOWN, as_scoring
 from clgeom.alignment.sequences import as_sequences, refuse_letters
+from clgeom.alignment.short_pairs import ShortPairs, are_short
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
+from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import each, recording
-from clgeom.runtime.device import as_session
+from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, read
 from clgeom.runtime.typing import DeviceLike
 
-MODES, STRANDS = ("global", "local", "semiglobal"), ("forward", "reverse", "both")
+MODES = ("global", "local", "semiglobal")
+#: Steps through the second sequence of each strand.
+STEPS = {"forward": (1,), "reverse": (-1,), "both": (1, -1)}
 FREE_ENDS = {"a_begin": A_BEGIN, "b_begin": B_BEGIN, "a_end": A_END, "b_end": B_END}
 #: Greatest sum of scores and penalties: half of the least int32 stands for minus infinity.
 MOST_SUM = 1 << 29
@@ -50,8 +56,9 @@ def align(
     gap_extend: int | None = None,
     free_ends: Iterable[str] | None = None,
     strand: Literal["forward", "reverse", "both"] = "forward",
-    band: int | None = None,
+    band: int | Literal["auto"] | None = None,
     path: bool = True,
+    ends: bool = True,
     a_offsets: Any = None,
     b_offsets: Any = None,
     device: DeviceLike = None,
@@ -61,11 +68,12 @@ def align(
 
     Parameters
     ----------
-    a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes
+    a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes, or rows of bytes
         One sequence or several each. Several and one: each of the several with the one; several and several: first with
-        first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters. The
-        case of letters is ignored. U is T among nucleotides: with "NUC.4.4", no matrix, or an own matrix of
-        nucleotides that has one of both.
+        first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters; each
+        row of two dimensions is a sequence. Arrays of uint8 and offsets may be arrays of pyopencl. The case of letters
+        is ignored. U is T among nucleotides: with "NUC.4.4", no matrix, or an own matrix of nucleotides that has one of
+        both.
     mode : {"global", "local", "semiglobal"}
         "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as
         global, but what is left over at the ends in `free_ends` costs nothing.
@@ -82,10 +90,14 @@ def align(
         ``("b_begin", "b_end")`` finds all of `a` within `b`.
     strand : {"forward", "reverse", "both"}
         "reverse" aligns the reverse complement of `b`; "both" takes what scores better, forward of equal ones.
-    band : int, optional
-        Use only cells near the diagonal: after i letters of a and j of b, ``abs(i - j) <= band``.
+    band : int or "auto", optional
+        Use only cells near the diagonal: after i letters of a and j of b, ``abs(i - j) <= band``. "auto": begin with a
+        narrow band, and widen it until the score shows that all best alignments lie within. The result is then the
+        same as without a band, sooner if the sequences are alike.
     path : bool
         Find the alignment too. Otherwise only scores and ends, in less time.
+    ends : bool
+        Without `path`: find where local alignments end. Otherwise only their scores, in less time.
     a_offsets, b_offsets : array_like of int, shape (count + 1,), optional
         Sequence i of `a` is ``a[a_offsets[i]:a_offsets[i + 1]]``.
     device : str, pyopencl.Device or Session, optional
@@ -126,14 +138,16 @@ def align(
     [3, -7]
     """
     one_of(mode, MODES, "mode", caller="align")
-    one_of(strand, STRANDS, "strand", caller="align")
+    one_of(strand, tuple(STEPS), "strand", caller="align")
     path = boolean(path, "path", caller="align")
+    ends = boolean(ends, "ends", caller="align") or path or mode != "local"
     scoring = as_scoring(match, mismatch, matrix, gap_open, gap_extend)
     if strand != "forward" and not scoring.has_complements:
         raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
-    if band is not None:
+    if band is not None and not (isinstance(band, str) and band == "auto"):
         band = integer(band, "band", caller="align", least=0, most=1 << 29)
-    rules = Rules(scoring, mode == "local", _free(free_ends, mode), band)
+    is_adaptive = isinstance(band, str)
+    rules = Rules(scoring, mode == "local", _free(free_ends, mode), None if is_adaptive else band)
     first, second = as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b")
     count = len(second) if first.single else len(first)
     if not first.single and not second.single and len(first) != len(second):
@@ -141,17 +155,29 @@ def align(
             f"The 'a' and 'b' parameters of align must have as many sequences as each other, or one of them a single "
             f"sequence. Got {len(first):,} and {len(second):,} instead."
         )
-    indices = [np.zeros(count, np.int64) if one.single else np.arange(count) for one in (first, second)]
-    lengths = [one.lengths[index] for one, index in zip((first, second), indices)]
+    lengths = [np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (first, second)]
     _check_sizes(rules, mode, *lengths, single=first.single and second.single)
-    session = as_session(device)
-    call = _Call(session, rules, mode, strand, path, (first, second), indices, lengths)
-    with recording(profile) as phases:
+    session = session_of(first.given, device)
+    if is_device_array(second.given):
+        session = session_of(second.given, session if device is None and is_device_array(first.given) else device)
+
+    def solve(sequences, lengths, band, path):
+        """The fields of the results, with these sequences within a band."""
+        call = _Call(session, replace(rules, band=band), mode, strand, path, ends, sequences, lengths)
         parts = [call.part(part) for part in each(session, call.parts())]
-    fields = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else _nothing()
-    offsets = np.concatenate([[0], np.cumsum(fields.pop("counts"))])
+        if len(parts) < 2:
+            return parts[0] if parts else _nothing()
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    with recording(profile) as phases:
+        if is_adaptive and count:
+            fields = adapted(solve, rules, (first, second), lengths, path)
+        else:
+            fields = solve((first, second), lengths, rules.band, path)
+    counts = fields.pop("counts")
+    offsets = np.append(0, np.cumsum(counts)) if path else None
     if not path:
-        offsets = fields["operations"] = None
+        fields["operations"] = None
     batch = AlignmentBatch(
         **fields, offsets=offsets, a=first, b=second, scoring=scoring, mode=mode, phases=tuple(phases)
     )
@@ -185,19 +211,16 @@ def _check_sizes(rules, mode, n, m, *, single):
     """Refuse scores beyond int32, and bands that no alignment can end in."""
     scoring = rules.scoring
     largest = max(scoring.greatest, -scoring.least, 1) + scoring.gap_extend
-    sums = (n + m) * largest + 4 * (scoring.gap_open + scoring.gap_extend)
-    if len(sums) and sums.max() > MOST_SUM:
+    longest = int(n.max()) + int(m.max()) if len(n) else 0
+    most = longest * largest + 4 * (scoring.gap_open + scoring.gap_extend)
+    if most > MOST_SUM and ((n + m) * largest).max() + most - longest * largest > MOST_SUM:
         raise InvalidInput(
             f"The scores of align must stay within {MOST_SUM:,}. With these scores and penalties, sequences may have "
             f"{MOST_SUM // largest:,} letters together; got {int((n + m).max()):,}."
         )
     if rules.band is None or rules.local:
         return
-    reached = np.abs(n - m) <= rules.band
-    if rules.free & A_END:
-        reached |= m - n <= rules.band
-    if rules.free & B_END:
-        reached |= n - m <= rules.band
+    reached = rules.reaches(n, m, rules.band)
     if not reached.all():
         index = int(np.argmin(reached))
         where = "" if single else f" of pair {index}"
@@ -211,16 +234,21 @@ def _check_sizes(rules, mode, n, m, *, single):
 class _Call:
     """A call of `align`: its checked arguments, and its parts, each small enough for one allocation and one second."""
 
-    def __init__(self, session, rules, mode, strand, path, sequences, indices, lengths):
-        self.session, self.rules, self.mode, self.strand, self.path = session, rules, mode, strand, path
-        self.sequences, self.indices, (self.n, self.m) = sequences, indices, lengths
+    def __init__(self, session, rules, mode, strand, path, ends, sequences, lengths):
+        self.session, self.rules, self.mode, self.strand = session, rules, mode, strand
+        self.path, self.ends, self.sequences, (self.n, self.m) = path, ends, sequences, lengths
 
     def parts(self):
         """Slices of the pairs."""
         count, profile = len(self.n), self.session.profile
-        most = min(profile.max_alloc_bytes, 1 << 30)
+        most, cells = min(profile.max_alloc_bytes, 1 << 30), PART_CELLS if profile.is_cpu else PART_CELLS_OF_GPUS
+        if not count:
+            return []
+        n, m = int(self.n.max()), int(self.m.max())
+        if count * n * m <= cells and count * (n + m + 64) <= most:
+            return [slice(0, count)]
         sums = np.stack([np.cumsum(self.n + self.m), np.cumsum(self.n * self.m), np.arange(1, count + 1) * 64])
-        limits, begin, parts = np.array([most, PART_CELLS, most]), 0, []
+        limits, begin, parts = np.array([most, cells, most]), 0, []
         while begin < count:
             before = sums[:, begin - 1] if begin else np.zeros(3, np.int64)
             ends = [
@@ -233,11 +261,16 @@ class _Call:
 
     def part(self, part) -> dict:
         """The results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
-        (a_letters, a_begin), (b_letters, b_begin) = (self._letters(k, part) for k in (0, 1))
+        (a_letters, a_offsets), (b_letters, b_offsets) = (self._letters(k, part) for k in (0, 1))
         n, m = self.n[part], self.m[part]
         job = Job(self.session, a_letters, b_letters, self.rules)
         side = job.tile_side(n, m, self.path)
-        strands = {"forward": (1,), "reverse": (-1,), "both": (1, -1)}[self.strand]
+        if not self.path and not side and are_short(self.session, self.rules, max(int(n.max()), int(m.max()))):
+            return self._short(job, part, (a_offsets, b_offsets))
+        a_begin, b_begin = (
+            np.broadcast_to(one[0], len(n)) if len(one) == 2 else one[:-1] for one in (a_offsets, b_offsets)
+        )
+        strands = STEPS[self.strand]
         pairs = [Pairs(a_begin, n, b_begin if k > 0 else b_begin + m - 1, np.full(len(n), k), m) for k in strands]
         ends = walks = None
         if len(strands) == 2 or not self.path or (self.mode != "global" and not side):
@@ -264,29 +297,58 @@ class _Call:
             operations = _compacted(read(self.session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
         if job.met_unknown_letters():
             self._refuse(part)
-        return self._fields(pairs, ends, walks) | {"operations": operations}
+        return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
 
     def _letters(self, k, part):
-        """The letters of a range of pairs, and where each sequence begins among them."""
-        sequences, index = self.sequences[k], self.indices[k][part]
-        offsets = sequences.offsets
-        low, high = int(offsets[index[0]]), int(offsets[index[-1] + 1])
-        return sequences.letters[low:high], offsets[index] - low
+        """The letters of a range of pairs, and where each sequence begins among them, and ends."""
+        sequences = self.sequences[k]
+        offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
+        low, high = int(offsets[0]), int(offsets[-1])
+        letters = sequences.given
+        if (low, high) != (0, len(letters)):
+            letters = letters[low:high]
+        return letters, offsets - low if low else offsets
 
-    def _fields(self, pairs, ends, walks):
-        """Results as arrays; starts that are not known are -1."""
-        scores, a_ends, columns = ends.T
-        reverse, unknown = pairs.b_step < 0, np.full(len(pairs), 0 if self.mode == "global" else -1)
+    def _short(self, job, part, offsets) -> dict:
+        """The results of a range of short pairs, of which nothing but scores and ends is asked."""
+        n, m = self.n[part], self.m[part]
+        pairs = ShortPairs(self.session, self.rules, job.letters, [one.astype(np.uint32) for one in offsets], len(n))
+        unknown, found = np.full(len(n), -1), []
+        for step in STEPS[self.strand]:
+            values = pairs.found(reverse=step < 0, ends=self.ends)
+            if self.ends:
+                found.append(job.with_borders(Pairs(None, n, None, None, m), values).astype(np.int64).T)
+            else:
+                found.append((values.astype(np.int64), unknown, unknown))
+        if pairs.met_unknown_letters():
+            self._refuse(part)
+        ends, strands = found[0], np.full(len(n), STEPS[self.strand][0], np.int8)
+        if len(found) == 2:
+            better = found[1][0] > ends[0]
+            ends, strands[better] = [np.where(better, other, one) for one, other in zip(*found)], -1
+        return self._fields(ends, None, strands, m)
+
+    def _fields(self, ends, walks, strands, m):
+        """Results as arrays; starts and ends that are not known are -1."""
+        scores, a_ends, columns = ends
+        unknown = np.full(len(m), 0 if self.mode == "global" else -1)
         a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
-        opposite = np.where(begins < 0, begins, pairs.m - begins)
+        b_starts, b_ends = begins, columns
+        if self.strand != "forward":
+            reverse = strands < 0
+            b_starts, b_ends = (
+                np.where(reverse, np.where(turned < 0, turned, m - turned), one)
+                for one, turned in ((begins, columns), (columns, begins))
+            )
         return {
             "scores": scores,
             "a_starts": a_starts,
             "a_ends": a_ends,
-            "b_starts": np.where(reverse, pairs.m - columns, begins),
-            "b_ends": np.where(reverse, opposite, columns),
-            "strands": pairs.b_step.astype(np.int8),
-            "counts": np.zeros(len(pairs), np.int64) if walks is None else walks[:, 3],
+            "b_starts": b_starts,
+            "b_ends": b_ends,
+            "strands": strands,
+            "counts": np.zeros(len(m), np.int64) if walks is None else walks[:, 3],
+            "operations": np.empty(0, np.uint8),
         }
 
     def _refuse(self, part):

@@ -7,6 +7,7 @@ between them stay in memory where a traceback needs them: it fills the tiles on 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,8 +37,8 @@ MOST_SIDE, NEVER = 32_000, 16_384
 LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
 #: Jobs that a compute unit should have at least, in vectors of the widest type.
 VECTORS_PER_UNIT = 2
-#: Most cells of a part: PoCL on 2 cores takes about a second.
-PART_CELLS = 1 << 33
+#: Most cells of a part: PoCL on 2 cores takes about a second, and so do GPUs of a hundredth of an H200.
+PART_CELLS, PART_CELLS_OF_GPUS = 1 << 33, 1 << 35
 #: Most memory for scratch and for edges.
 BUDGET = 1 << 28
 #: State of a traceback at its end.
@@ -54,10 +55,22 @@ class Rules:
     free: int
     band: int | None
 
+    def gap(self, length):
+        """Cost of a gap, for an array of lengths."""
+        return np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
+
+    def reaches(self, n, m, band):
+        """Whether the band has a cell in which an alignment may end, for arrays of lengths."""
+        reached = np.abs(n - m) <= band
+        if self.free & A_END:
+            reached |= m - n <= band
+        if self.free & B_END:
+            reached |= n - m <= band
+        return reached
+
     def border(self, length, is_free):
         """Score of a gap from the corner along an edge of the table, for an array of lengths."""
-        cost = np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
-        return np.zeros_like(length) if is_free or self.local else -cost
+        return np.zeros_like(length) if is_free or self.local else -self.gap(length)
 
 
 @dataclass(frozen=True)
@@ -95,18 +108,18 @@ class Job:
         self.policy = select(self.profile, KERNEL)
         self.serial = self.policy.variant == "serial"
         self.rows = self.policy.items_per_thread
-        self.held = []
-        self.buffers = {
-            "a": self._given(a_letters),
-            "b": self._given(b_letters),
-            "codes": self._given(rules.scoring.codes().ravel()),
-            "scores": self._given(rules.scoring.table().ravel()),
-            "status": allocate(session, 4),
-        }
-        fill(session, self.buffers["status"], np.uint32(0), 1)
+        self.letters, self.held = (a_letters, b_letters), []
+
+    @functools.cached_property
+    def buffers(self) -> dict:
+        """What all launches read, and the word that they set for letters outside the alphabet."""
+        scoring, status = self.rules.scoring, allocate(self.session, 4)
+        fill(self.session, status, np.uint32(0), 1)
+        given = dict(zip("ab", self.letters), codes=scoring.codes().ravel(), scores=scoring.table().ravel())
+        return {name: self._given(values) for name, values in given.items()} | {"status": status}
 
     def _given(self, values):
-        array = as_device_values(self.session, np.ascontiguousarray(values), caller="align")
+        array = as_device_values(self.session, values, caller="align")
         self.held.append(array)
         return array.chunks[0].buffer
 
@@ -122,7 +135,7 @@ class Job:
 
     def tile_side(self, n, m, path) -> int:
         """Rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
-        if self.rules.band is not None or not len(n):
+        if not len(n) or (self.rules.band is not None and self.rules.band < 2 * LEAST_TILE):
             return 0
         lanes = LANES["short"] if self.serial else self.policy.wg_size
         wanted = VECTORS_PER_UNIT * lanes * self.profile.compute_units
@@ -132,7 +145,8 @@ class Job:
         whole = longest <= MOST_TILE and choices <= self.budget
         if whole and (len(n) >= wanted // 2 or shorter <= 4 * LEAST_TILE):
             return 0
-        side = 1 << max(shorter * len(n) // wanted, 1).bit_length() - 1
+        across = shorter if self.rules.band is None else min(shorter, 2 * self.rules.band)
+        side = 1 << max(across * len(n) // wanted, 1).bit_length() - 1
         side = min(max(side, LEAST_PATH_TILE if path else LEAST_TILE), LARGE_TILE)
         while path and int((n * m).max()) // side * 16 > self.budget and side < MOST_TILE:
             side *= 2
@@ -185,7 +199,7 @@ class Job:
         rules, scoring, lanes = self.rules, self.rules.scoring, shape.lanes
         items, itemsize = shape.groups * shape.policy.wg_size * lanes, TYPES[shape.value].itemsize
         results = allocate(self.session, 12 * slots)
-        buffers = dict(self.buffers, jobs=self._given(jobs.ravel()), results=results)
+        buffers = dict(self.buffers, jobs=self._given(np.ascontiguousarray(jobs).ravel()), results=results)
         buffers["top"] = allocate(self.session, items * 2 * width * itemsize)
         buffers["columns"] = allocate(self.session, items * width)
         numbers = (scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free)
@@ -243,7 +257,7 @@ class Job:
         if len(again):
             for value, order in self._classes(pairs[again], np.zeros(len(again), bool)):
                 found[again[order]] = self._whole(pairs[again][order], value)
-        return self._with_borders(pairs, found)
+        return self.with_borders(pairs, found)
 
     def _whole(self, pairs, value, path=None, free=None):
         """Results of pairs that are a tile each."""
@@ -259,7 +273,7 @@ class Job:
             self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free), count
         )
 
-    def _with_borders(self, pairs, found):
+    def with_borders(self, pairs, found):
         """The ends in the first row and column as well, and the empty local alignment."""
         scores, rows, columns = found.T
         if self.rules.local:
@@ -350,10 +364,15 @@ class Job:
         pair = np.repeat(np.arange(len(pairs)), tiles)
         within = np.arange(len(pair)) - np.repeat(np.cumsum(tiles) - tiles, tiles)
         tile_row, tile_column = within // columns[pair], within % columns[pair]
+        if self.rules.band is not None:  # tiles that have cells of the band
+            has = (np.abs(tile_row - tile_column) - 1) * side < self.rules.band
+            pair, tile_row, tile_column = pair[has], tile_row[has], tile_column[has]
+            tiles = np.bincount(pair, minlength=len(pairs))
         order = np.lexsort((-(pairs.n * pairs.m)[pair], tile_row + tile_column))
         jobs = job_table(pairs[pair], np.arange(len(pair)), tile_row, tile_column, at[pair])[order]
         counts = np.bincount(tile_row + tile_column)
         ranges = np.stack([np.cumsum(counts) - counts, counts], axis=1)
+        ranges = ranges[counts > 0]
         tiled = (allocate(self.session, int(sizes.sum()) * TYPES[value].itemsize), *slots)
         shape = self._shape(value, int(counts.max()), side + 1)
         results = self._launch(
@@ -364,7 +383,7 @@ class Job:
         first = np.lexsort((j, i, -score, pair))[np.cumsum(tiles) - tiles]
         found = np.stack([score, i, j], axis=1)[first]
         found[found[:, 0] == NO_END, 1:] = 0
-        return self._with_borders(pairs, found), tiled
+        return self.with_borders(pairs, found), tiled
 
     def _walk_tiles(self, pairs, side, value, ends, tiled, sizes, regions, operations):
         """The walks of all pairs, from tile to tile."""

@@ -110,7 +110,7 @@ class Alignment:
         """Both aligned parts with "-" for gaps. For strand "-" the second is of the reverse complement."""
         path, b = self._path("aligned"), self.b[self.b_start : self.b_end]
         if self.strand == "-":
-            b = b[::-1].translate(_COMPLEMENT)
+            b = reverse_complement(b)
         return _with_gaps(self.a[self.a_start : self.a_end], path != INSERT), _with_gaps(b, path != DELETE)
 
     @property
@@ -284,6 +284,11 @@ class AlignmentBatch:
         """The CIGAR of each alignment, with "=" and "X"."""
         letters, ends = OPERATIONS[self._path("cigars")], self.offsets.tolist()
         return [cigar_of(letters[begin:end]) for begin, end in zip(ends, ends[1:])]
+
+
+def reverse_complement(text: str) -> str:
+    """The letters of the other strand, with IUPAC's codes of nucleotides."""
+    return text[::-1].translate(_COMPLEMENT)
 
 
 def cigar_of(letters) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import unmasked, wrong
-from clgeom.runtime.interop import arrow, frames
+from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.interop import arrow, strings
 from clgeom.runtime.interop.objects import values_of
 
-FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str or bytes"
+FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str or bytes, or rows of bytes"
 
 
 @dataclass(frozen=True)
@@ -20,27 +24,44 @@ class Sequences:
 
     Attributes
     ----------
-    letters : ndarray of uint8, shape (n,)
+    given : ndarray or pyopencl.array.Array of uint8, shape (n,)
         ASCII codes.
     offsets : ndarray of int64, shape (count + 1,)
     single : bool
         Whether they came as one sequence and not as a collection.
     """
 
-    letters: np.ndarray
+    given: Any
     offsets: np.ndarray
     single: bool
 
     def __len__(self):
         return len(self.offsets) - 1
 
-    @property
+    @functools.cached_property
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
+
+    @functools.cached_property
+    def letters(self) -> np.ndarray:
+        """The letters on the host."""
+        return fetched(self.given) if is_device_array(self.given) else self.given
 
     def text(self, i: int) -> str:
         """Sequence i as text."""
         return self.letters[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("latin-1")
+
+    def taken(self, indices) -> Sequences:
+        """The sequences at these indices; a single one stays as it is."""
+        if self.single or len(indices) == len(self):
+            return self
+        lengths = self.lengths[indices]
+        offsets = np.append(0, np.cumsum(lengths))
+        at = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Sequences(self.letters[at], offsets, False)
+
+    def __getstate__(self):
+        return {"given": self.letters, "offsets": self.offsets, "single": self.single}
 
 
 def as_sequences(value, offsets, name, *, caller="align") -> Sequences:
@@ -73,6 +94,8 @@ def _one(value, name, caller):
         return np.frombuffer(value.tobytes(), np.uint8)
     if isinstance(value, (bytes, bytearray)):
         return np.frombuffer(value, np.uint8)
+    if is_device_array(value) and value.ndim == 1:
+        return _on_device(value, name, caller)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         unmasked(value, name, caller=caller)
         if value.dtype == np.uint8:
@@ -82,21 +105,46 @@ def _one(value, name, caller):
     return None
 
 
-def _encoded(text, name, caller, bounds=None):
+def _encoded(text, name, caller):
+    """The codes of a text of ASCII."""
     try:
         return np.frombuffer(text.encode("ascii"), np.uint8)
     except UnicodeEncodeError as error:
-        place = f"index {error.start}"
-        if bounds is not None:
-            sequence = int(np.searchsorted(bounds, error.start, side="right")) - 1
-            place = f"index {error.start - int(bounds[sequence])} of sequence {sequence}"
-        raise wrong(name, caller, "letters of the alphabet", f"{text[error.start]!a} at {place}") from None
+        what = f"{text[error.start]!a} at index {error.start}"
+        raise wrong(name, caller, "letters of the alphabet", what) from None
+
+
+def _narrow(letters, offsets, name, caller):
+    """Letters of several sequences as bytes; those beyond are refused. Bytes are not looked at: kernels do that."""
+    if letters.dtype == np.uint8:
+        return letters
+    at = int(np.argmax(letters > 127))
+    sequence = int(np.searchsorted(offsets, at, side="right")) - 1
+    what = f"{chr(letters[at])!a} at index {at - int(offsets[sequence])} of sequence {sequence}"
+    raise wrong(name, caller, "letters of the alphabet", what)
+
+
+def _on_device(array, name, caller):
+    """An array of pyopencl whose items are letters."""
+    if array.dtype != np.uint8:
+        raise wrong(name, caller, FORMS, f"an array of pyopencl of {array.dtype}, shape {array.shape}")
+    return array
 
 
 def _many(value, name, caller):
+    if is_device_array(value) and value.ndim == 2:
+        rows, width = _on_device(value, name, caller).shape
+        return Sequences(value.reshape(-1), np.arange(rows + 1) * width, False)
+    value = strings.unwrapped(value)
     if arrow.is_text(value):
         value = arrow.text_of(value)
-    values = np.asarray(value) if frames.is_pandas(value) else values_of(value, caller=caller, name=name)
+        found = None if value.null_count else strings.of_arrow(value)
+        if found is not None:
+            return Sequences(*found, False)
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype == np.uint8:
+        unmasked(value, name, caller=caller)
+        return Sequences(*strings.of_rows(value), False)
+    values = values_of(value, caller=caller, name=name)
     unmasked(values, name, caller=caller)
     if not isinstance(values, (list, tuple, np.ndarray)):
         try:
@@ -106,10 +154,16 @@ def _many(value, name, caller):
     if isinstance(values, np.ndarray):
         if values.ndim != 1 or values.dtype.kind not in "OUST":
             raise wrong(name, caller, FORMS, f"an array of {values.dtype}, shape {values.shape}")
+        if values.dtype.kind in "US":
+            letters, offsets = strings.of_fixed(values)
+            return Sequences(_narrow(letters, offsets, name, caller), offsets, False)
         values = values.tolist()
-    if all(type(one) is str for one in values):
-        offsets = _sums(values)
-        return Sequences(_encoded("".join(values), name, caller, offsets), offsets, False)
+    if values and isinstance(values[0], (str, bytes)):
+        with contextlib.suppress(TypeError, ValueError, BufferError):  # others among them
+            letters, offsets = strings.of_texts(values)
+            if letters is None:
+                letters = np.frombuffer("".join(values).encode("utf-32-le", "surrogatepass"), np.uint32)
+            return Sequences(_narrow(letters, offsets, name, caller), offsets, False)
     parts = []
     for index, one in enumerate(values):
         letters = _one(one, name, caller)
@@ -126,13 +180,13 @@ def _sums(parts):
 def _offsets(offsets, n, name, caller):
     """Checked offsets: integers from 0 to n that never descend."""
     try:
-        array = np.asarray(offsets)
+        array = np.asarray(fetched(offsets) if is_device_array(offsets) else offsets)
     except ValueError:
         array = np.empty((0, 0))
     which = f"{name}_offsets"
     if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu":
         raise wrong(which, caller, "integers of shape (count + 1,)", f"{array.dtype} of shape {array.shape}")
-    array = array.astype(np.int64)
+    array = array.astype(np.int64, copy=False)
     if array[0] != 0 or array[-1] != n:
         raise wrong(which, caller, f"from 0 to the number of letters, {n:,}", f"{array[0]:,} to {array[-1]:,}")
     falls = np.flatnonzero(array[1:] < array[:-1])

@@ -7,10 +7,13 @@ import click
 from clgeom.commands import terminal
 
 COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", "identities", "columns", "cigar")
-FORMATS = (".tsv", ".txt")
+FORMATS = (".tsv", ".txt", ".sam")
 #: Most pairs that the terminal shows.
 SHOWN = 10
-OUTPUT_HELP = "Write the result: .tsv with a line for each pair, or .txt with all alignments in full."
+OUTPUT_HELP = (
+    "Write the result: .tsv with a line for each pair, .txt with all alignments in full, or .sam, where the first "
+    "sequences are the references and the second ones the reads."
+)
 
 
 @click.command()
@@ -32,7 +35,12 @@ OUTPUT_HELP = "Write the result: .tsv with a line for each pair, or .txt with al
 @terminal.with_default(
     "--strand", "forward", "Of the second sequence.", type=click.Choice(("forward", "reverse", "both"))
 )
-@click.option("--band", type=int, metavar="N", help="Most letters that one sequence may be ahead of the other.")
+@click.option(
+    "--band",
+    metavar="N|auto",
+    callback=lambda context, option, value: int(value) if value and value.removeprefix("-").isdecimal() else value,
+    help="Most letters that one sequence may be ahead of the other; auto finds how many are enough.",
+)
 @click.option("--score", "only", is_flag=True, help="Compute only scores and ends, which is quicker.")
 @click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP)
 @terminal.device_option
@@ -51,8 +59,10 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     from clgeom.runtime.device import as_session
 
     check_outputs((first, second), (output, FORMATS))
-    if only and output and output.lower().endswith(".txt"):
-        raise InvalidInput("The option --score leaves no alignments for a .txt file; write a .tsv file.")
+    if only and output and not output.lower().endswith(".tsv"):
+        raise InvalidInput(
+            f"The option --score leaves no alignments for a {output[-4:].lower()} file; write a .tsv file."
+        )
     records = [read_sequences(path) for path in (first, second)]
     counts = [len(found) for found in records]
     if 1 not in counts and counts[0] != counts[1]:
@@ -106,10 +116,25 @@ def _texts(batch, first, second):
             yield f"{facts}, {one.identities:,} of {one.columns:,} equal\n{one}\n"
 
 
+def _sam(batch, first, second):
+    """Yield the lines of a .sam file."""
+    from clgeom import __version__
+    from clgeom.alignment.sam import sam_header, sam_line
+
+    lengths = batch.a.lengths.tolist() * (len(batch) if len(batch.a) == 1 else 1)
+    yield from sam_header(zip(first, lengths), __version__)
+    for found, reference, read in zip(batch, first, second):
+        yield sam_line(found, reference, read)
+
+
 def _write(output, batch, first, second):
     from clgeom.io.atomic import replacing
 
     with replacing(output) as file:
+        if output.lower().endswith(".sam"):
+            for line in _sam(batch, first, second):
+                file.write(f"{line}\n".encode())
+            return
         if output.lower().endswith(".txt"):
             file.write("\n".join(_texts(batch, first, second)).encode())
             return

@@ -102,6 +102,27 @@ class StagePolicy(Policy):
     layout: str = "stages"
 
 
+@dataclass(frozen=True)
+class PairsPolicy(Policy):
+    """The shape of alignments of short pairs. `items_per_thread` is the rows of a strip, a multiple of 4.
+
+    Parameters
+    ----------
+    cells : {"int", "short2", "ptx"}
+        "int": a work-item takes one pair at a time, in 32 bits. "short2": two, in 16 bits each. "ptx": two, by NVIDIA's
+        instructions for both halves of a word, where they compile.
+    """
+
+    cells: str = "short2"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.cells not in ("int", "short2", "ptx"):
+            raise ValueError(f"cells must be 'int', 'short2' or 'ptx', not {self.cells!r}")
+        if self.variant == "group" and self.items_per_thread % 4:
+            raise ValueError(f"items_per_thread must be a multiple of 4, not {self.items_per_thread}")
+
+
 def ceil_div(a: int, b: int) -> int:
     """a / b rounded up, in integers."""
     return -(-a // b)

@@ -11,7 +11,7 @@ import contextlib
 import contextvars
 from dataclasses import replace
 
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import PairsPolicy, Policy
 from clgeom.runtime.tuning_dp import DP
 
 
@@ -363,6 +363,12 @@ TABLE: dict[str, dict[str, Policy]] = {
     "alignment/align_tiles": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
         "any": Policy("group", wg_size=64, items_per_thread=8, groups_per_unit=16),
+    },
+    # Scores of short pairs: items_per_thread is the rows of a strip, a multiple of 4.
+    "alignment/align_pairs": {
+        "cpu": PairsPolicy("serial", wg_size=1),  # align_tiles instead
+        "nvidia": PairsPolicy("group", wg_size=32, items_per_thread=16, groups_per_unit=32, cells="ptx"),
+        "any": PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
     },
     **DP,
 }

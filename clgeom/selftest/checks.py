@@ -375,9 +375,11 @@ def _coverage(session):
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
 
 
-@checks("alignment: align_tiles")
+@checks("alignment: align_tiles align_pairs")
 def _alignments(session):
     from clgeom.alignment.align import align
+    from clgeom.runtime.policies import PairsPolicy
+    from clgeom.runtime.tuning import override
 
     rng = np.random.default_rng(4)
     a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 900)
@@ -394,4 +396,9 @@ def _alignments(session):
         same(found.scores, [best] * pairs, f"local scores of {pairs} pairs")
         one = found[pairs - 1]
         same(2 * one.identities - 3 * one.mismatches - 2 * one.gaps, best, "the score of the path")
+    options = {"mode": "local", "gap_open": 0, "gap_extend": 2, "path": False, "device": session}
+    for cells in ("int", "short2"):
+        policy = PairsPolicy("group", wg_size=1, items_per_thread=4, groups_per_unit=4, cells=cells)
+        with override({"alignment/align_pairs": policy} if session.profile.is_cpu else {}):
+            same(align([a] * 71, [b] * 71, **options).scores, [best] * 71, f"scores of pairs in cells of {cells}")
     return "local alignments of 900 and 850 letters, alone and 70 at once"

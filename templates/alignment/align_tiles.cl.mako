@@ -110,6 +110,21 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
         }
         const cells_t own_rows = LOAD(lane_rows), own_columns = LOAD(lane_columns);
         const cells_t own_last = LOAD(lane_last), own_right = LOAD(lane_right);
+#if BANDED
+        // within the tile: the least and the most rows that a cell of the band is ahead of its column
+        cell_t lane_least[LANES], lane_most[LANES];
+        int least_shift = INT_MAX, most_shift = INT_MIN;
+        for (int l = 0; l < LANES; ++l) {
+            const int shift = job[l].i0 - job[l].j0;
+            lane_least[l] = clamp(-band - shift, -side - 1, side + 1);
+            lane_most[l] = clamp(band - shift, -side - 1, side + 1);
+            if (job[l].rows > 0) {
+                least_shift = min(least_shift, shift);
+                most_shift = max(most_shift, shift);
+            }
+        }
+        const cells_t least_ahead = LOAD(lane_least), most_ahead = LOAD(lane_most);
+#endif
         // the row above the tile, and the letters of b
         uint wrong = 0;
         for (int j = 0; j <= columns_of_all; ++j) {
@@ -129,8 +144,9 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
                 e[l] = h[l] - gap_open - gap_extend;
                 if (job[l].i0 > 0 && j <= job[l].columns) {
                     global const cell_t *edge = row_edge(edges, job[l], job[l].tile_row - 1, row_slots);
-                    h[l] = edge[2 * (size_t)(job[l].j0 + j)];
-                    e[l] = edge[2 * (size_t)(job[l].j0 + j) + 1];
+                    const bool has = !BANDED || (int)abs(job[l].i0 - job[l].j0 - j) <= band;   // else none was written
+                    h[l] = has ? edge[2 * (size_t)(job[l].j0 + j)] : NEVER;
+                    e[l] = has ? edge[2 * (size_t)(job[l].j0 + j) + 1] : NEVER;
                 }
             }
             STORE(LOAD(h), top_h + AT(j));
@@ -170,8 +186,9 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
                     gap[l] = left[l] - gap_open - gap_extend;
                     if (job[l].j0 > 0 && i <= job[l].rows) {
                         global const cell_t *edge = column_edge(edges, job[l], job[l].tile_column - 1, row_slots, column_slots);
-                        left[l] = edge[2 * (size_t)(job[l].i0 + i)];
-                        gap[l] = edge[2 * (size_t)(job[l].i0 + i) + 1];
+                        const bool has = !BANDED || (int)abs(job[l].i0 + i - job[l].j0) <= band;
+                        left[l] = has ? edge[2 * (size_t)(job[l].i0 + i)] : NEVER;
+                        gap[l] = has ? edge[2 * (size_t)(job[l].i0 + i) + 1] : NEVER;
                     }
                 }
                 h[r] = LOAD(left);
@@ -193,8 +210,8 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
 #endif
             int begin = 1, end = columns_of_all;
 #if BANDED
-            begin = max(1, above + 1 - band);
-            end = min(end, band < side ? above + ROWS + band : side);
+            begin = min(max(1, above + 1 - band + least_shift), columns_of_all + 1);
+            end = min(end, above + ROWS + band + most_shift);
             if (begin > 1) {
                 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
@@ -240,8 +257,8 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
                     now = max(now, (cells_t)0);
 #endif
 #if BANDED
-                    const bool outside = (int)abs(above + r + 1 - j) > band;
-                    now = outside ? (cells_t)NEVER : now;
+                    const cells_t ahead = (cells_t)(above + r + 1 - j), outside = (ahead > most_ahead) | (ahead < least_ahead);
+                    now = SELECT(now, (cells_t)NEVER, outside);
 #endif
                     const cells_t open = now - opened, longer_e = e - extended, longer_f = f[r] - extended;
 #if PATH
@@ -258,8 +275,8 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
                     e = max(longer_e, open);
                     f[r] = max(longer_f, open);
 #if BANDED
-                    e = outside ? (cells_t)NEVER : e;
-                    f[r] = outside ? (cells_t)NEVER : f[r];
+                    e = SELECT(e, (cells_t)NEVER, outside);
+                    f[r] = SELECT(f[r], (cells_t)NEVER, outside);
 #endif
                     before = h[r];
                     h[r] = now;
@@ -272,7 +289,7 @@ void align_tiles(global const uchar *a, global const uchar *b, global const ucha
 #if PATH
                 #pragma unroll
                 for (int q = 0; q < ROWS / 4; ++q) {
-                    const size_t entry = choice_entry(above / 4 + q, j - begin, choice_width);
+                    const size_t entry = choice_entry(above / 4 + q, j - (TILED ? 1 : begin), choice_width);
                     STORE(packed[q], choices + (share * strips * choice_width + item) * LANES + AT(entry));
                 }
 #endif

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 from command_line import done, here, refused
@@ -14,6 +15,9 @@ def files(here):
     (here / "a.fa").write_text(">r1 first\nACGTTCAGG\n>r2\nggttcca\n")
     (here / "b.fa").write_text(">q1\nACTTCAGG\n>q2\nTGGAACC\n")
     (here / "one.fa").write_text(">only\nACGU\n")
+    (here / "twice.fa").write_text(">r1\nACGT\n>r1\nACG\n")
+    (here / "odd.fa").write_text(">=r\nACGT\n>r1\nACG\n")
+    (here / "star.fa").write_text(">s\nAC*GT\n")
     (here / "three.fa").write_text(">x\nA\n>y\nC\n>z\nG\n")
 
 
@@ -22,6 +26,7 @@ def test_align_prints_three_lines(files):
     assert "score 9, r1 0:9, q1 0:8, strand +, 8 of 9 equal\nACGTTCAGG\n|| ||||||\nAC-TTCAGG\n" in text
     assert "score 6, only 0:4, only 0:4" not in text
     assert "8 of 9 equal" not in done("align", "a.fa", "b.fa", "--score")
+    assert "score 9, r1 0:9, q1 0:8" in done("align", "a.fa", "b.fa", "--band", "auto")
 
 
 def test_align_one_with_all(files):
@@ -53,6 +58,24 @@ def test_align_writes(files):
     assert "\n|| ||||||\n" in open("out.txt").read()
 
 
+def test_align_writes_sam(files):
+    """The reference is the first sequence; reads are clipped, turned, and not mapped where nothing aligns."""
+    Path("reference.fa").write_text(">chr\nTTTTACGTTCAGGTTTT\n")
+    Path("reads.fa").write_text(">same\nACTTCAGG\n>turned\naacCTGAAGT\n>clipped\nCACGTTCAC\n>none\nNN\n")
+    done("align", "reference.fa", "reads.fa", "--mode", "local", "--strand", "both", "-o", "out.sam")
+    header, *lines = [line.split("\t") for line in open("out.sam").read().splitlines()]
+    assert header[:2] == ["@HD", "VN:1.6"] and lines[0] == ["@SQ", "SN:chr", "LN:17"]
+    assert lines[1][:3] == ["@PG", "ID:clgeom", "PN:clgeom"]
+    same, turned, clipped, none = lines[2:]
+    assert same == "same 0 chr 8 255 2S6= * 0 0 ACTTCAGG * AS:i:12 NM:i:0".split()
+    assert turned == "turned 16 chr 8 255 2S8= * 0 0 ACTTCAGGTT * AS:i:16 NM:i:0".split()
+    assert clipped == "clipped 0 chr 5 255 1S7=1S * 0 0 CACGTTCAC * AS:i:14 NM:i:0".split()
+    assert none == "none 4 * 0 0 * * 0 0 NN *".split()
+    done("align", "reference.fa", "reads.fa", "-o", "out.sam")
+    same = open("out.sam").read().splitlines()[3].split("\t")
+    assert same[:6] == ["same", "0", "chr", "5", "255", "2=1D6="] and same[-1] == "NM:i:1"
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -60,9 +83,16 @@ def test_align_writes(files):
         (("a.fa", "b.fa", "--matrix", "BLOSUM61"), "option --matrix must be one of BLOSUM45"),
         (("a.fa", "b.fa", "--gap-open", "-1"), "option --gap-open is a penalty"),
         (("a.fa", "b.fa", "--band", "0"), "option --band must reach the end of the table: at least 1"),
+        (("a.fa", "b.fa", "--band", "wide"), "option --band must be an integer.*'wide'"),
+        (("a.fa", "b.fa", "--band", "-1"), "option --band must be an integer from 0"),
         (("a.fa", "b.fa", "--free", "a_end"), "option --free must be left out"),
-        (("a.fa", "b.fa", "-o", "out.csv"), "must end in one of .tsv, .txt"),
+        (("a.fa", "b.fa", "-o", "out.csv"), "must end in one of .sam, .tsv, .txt"),
         (("a.fa", "b.fa", "--score", "-o", "out.txt"), "leaves no alignments"),
+        (("a.fa", "b.fa", "--score", "-o", "out.sam"), "leaves no alignments for a .sam file"),
+        (("twice.fa", "b.fa", "-o", "out.sam"), "needs a name for each reference. Several sequences have 'r1'"),
+        (("odd.fa", "b.fa", "-o", "out.sam"), "cannot hold the reference name '=r'"),
+        (("one.fa", "odd.fa", "-o", "out.sam", "--matrix", "BLOSUM62"), "Got 'U'"),
+        (("star.fa", "star.fa", "-o", "out.sam", "--matrix", "BLOSUM62"), "cannot hold all letters of the read 's'"),
         (("one.fa", "one.fa", "--matrix", "BLOSUM62"), "first file must be letters of the alphabet.*Got 'U'"),
     ],
 )

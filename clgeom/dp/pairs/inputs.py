@@ -3,15 +3,17 @@ offsets."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.dp.problems import arguments
-from clgeom.runtime.interop import arrow, frames
-from clgeom.runtime.interop.parameter import Parameter
+from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.interop import arrow, strings
 
-EXPECTED = "a list of text or of bytes, an array of strings, or (letters, offsets)"
+EXPECTED = "a list of text or of bytes, an array of strings, rows of letters, or (letters, offsets)"
 #: Code points of Unicode: 0 .. CODE_POINTS - 1.
 CODE_POINTS = 0x110000
 
@@ -20,25 +22,35 @@ CODE_POINTS = 0x110000
 class Sequences:
     """Sequences one after another: sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
 
-    `letters` are codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them.
+    `letters` are codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them. Those of uint8 may be
+    an array of pyopencl.
     """
 
-    letters: np.ndarray
+    letters: Any
     offsets: np.ndarray
 
     def __len__(self):
         return len(self.offsets) - 1
 
     def __getitem__(self, i) -> np.ndarray:
-        return self.letters[self.offsets[i] : self.offsets[i + 1]]
+        return on_host(self.letters[int(self.offsets[i]) : int(self.offsets[i + 1])])
 
-    @property
+    @functools.cached_property
     def lengths(self) -> np.ndarray:
         return np.diff(self.offsets)
 
+    @property
+    def longest(self) -> int:
+        """The most letters of one."""
+        return int(self.lengths.max(initial=0))
+
+    def here(self) -> Sequences:
+        """The same with the letters on the host."""
+        return Sequences(on_host(self.letters), self.offsets)
+
     def part(self, first, stop) -> Sequences:
         """The sequences first .. stop - 1."""
-        begin, end = self.offsets[first], self.offsets[stop]
+        begin, end = int(self.offsets[first]), int(self.offsets[stop])
         return Sequences(self.letters[begin:end], self.offsets[first : stop + 1] - begin)
 
     def taken(self, indices) -> Sequences:
@@ -46,7 +58,12 @@ class Sequences:
         lengths = self.lengths[indices]
         offsets = np.append(0, np.cumsum(lengths))
         at = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Sequences(self.letters[at], offsets)
+        return Sequences(on_host(self.letters)[at], offsets)
+
+
+def on_host(letters) -> np.ndarray:
+    """Letters that may be an array of pyopencl as one of NumPy."""
+    return fetched(letters) if is_device_array(letters) else letters
 
 
 def are_batches(a, b) -> bool:
@@ -58,12 +75,16 @@ def are_batches(a, b) -> bool:
 
 def is_batch(value) -> bool:
     """Whether a value is many sequences: see `sequences`. An array of strings of one letter each is one sequence."""
-    value = _unwrapped(value)
+    value = strings.unwrapped(value)
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         return np.iterable(value[1])
     if isinstance(value, (list, tuple)):
         return len(value) > 0 and isinstance(value[0], (str, bytes))
+    if is_device_array(value):
+        return value.ndim == 2
     if isinstance(value, np.ndarray):
+        if value.ndim == 2 and value.dtype.kind in "iu":
+            return True
         if value.dtype.kind in "US":
             return value.dtype.newbyteorder("=") != np.dtype(f"{value.dtype.kind}1")
         return value.dtype.kind in "TO" and value.ndim == 1 and value.size > 0 and isinstance(value[0], (str, bytes))
@@ -72,18 +93,23 @@ def is_batch(value) -> bool:
 
 def sequences(value, name, *, caller) -> Sequences:
     """A batch of sequences as codes and offsets."""
-    value = _unwrapped(value)
+    value = strings.unwrapped(value)
     if arrow.is_text(value):
         return _from_arrow(value, name, caller=caller)
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
         return _from_offsets(*value, name, caller=caller)
+    if is_device_array(value) and value.ndim == 2 and value.dtype.kind in "iu":
+        rows, width = value.shape
+        return Sequences(_as_bytes(value.reshape(-1)), np.arange(rows + 1) * width)
     if isinstance(value, np.ndarray):
+        if value.ndim == 2 and value.dtype.kind in "iu" and not np.ma.is_masked(value):
+            return Sequences(*strings.of_rows(value))
         if value.ndim != 1 or value.dtype.kind not in "USTO":
             raise arguments.wrong(caller, name, EXPECTED, f"an array of {value.dtype}, shape {value.shape}")
         if np.ma.is_masked(value):
             raise arguments.wrong(caller, name, "free of masked elements", "some")
         if value.dtype.kind in "US":
-            return _from_fixed(value)
+            return Sequences(*strings.of_fixed(value))
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         raise arguments.wrong(caller, name, EXPECTED, type(value).__name__)
@@ -93,6 +119,9 @@ def sequences(value, name, *, caller) -> Sequences:
 def alike(*batches) -> tuple[Sequences, ...]:
     """The batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
     types = {one.letters.dtype for one in batches}
+    if types == {np.dtype(np.uint8)}:
+        return batches
+    batches = tuple(one.here() for one in batches)
     if types <= {np.dtype(np.uint8), np.dtype(np.uint16)}:
         return tuple(Sequences(one.letters.astype(max(types), copy=False), one.offsets) for one in batches)
     every = np.concatenate([one.letters.astype(object) if _mixed(batches) else one.letters for one in batches])
@@ -123,53 +152,30 @@ def _mixed(batches) -> bool:
 def _from_list(values, name, *, caller):
     """Of a list of str, or of bytes."""
     try:
-        offsets = np.empty(len(values) + 1, np.int64)
-        offsets[0] = 0
-        np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
-        if values and isinstance(values[0], bytes):
-            letters = np.frombuffer(b"".join(values), np.uint8)
-        else:
-            letters = _codes("".join(values))
-        if len(letters) != offsets[-1]:
-            raise TypeError("views of wider items")
+        letters, offsets = strings.of_texts(values)
     except (TypeError, ValueError, BufferError):
         kind = bytes if isinstance(values[0], bytes) else str
         at = next(i for i, one in enumerate(values) if not isinstance(one, kind))
         expected = f"a list of {kind.__name__} only, or another kind of batch"
         raise arguments.wrong(caller, name, expected, f"{type(values[at]).__name__} at index {at}") from None
-    return Sequences(letters, offsets)
+    return Sequences(_codes("".join(values)) if letters is None else letters, offsets)
 
 
 def _codes(text) -> np.ndarray:
-    """The code points of text, in the narrowest type."""
-    try:
-        return np.frombuffer(text.encode("latin-1"), np.uint8)
-    except UnicodeEncodeError:
-        units = text.encode("utf-16-le", "surrogatepass")
+    """The code points of text beyond Latin-1, in the narrower type."""
+    units = text.encode("utf-16-le", "surrogatepass")
     if len(units) == 2 * len(text):
         return np.frombuffer(units, "<u2").astype(np.uint16, copy=False)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
 
 
-def _from_fixed(array):
-    """Of an array of NumPy's strings of a fixed size, which end before the NULs at their end."""
-    width = array.dtype.itemsize // (4 if array.dtype.kind == "U" else 1)
-    code = np.uint32 if array.dtype.kind == "U" else np.uint8
-    if not width or not len(array):
-        return Sequences(np.empty(0, code), np.zeros(len(array) + 1, np.int64))
-    codes = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)).view(code)
-    codes = codes.reshape(len(array), width)
-    last = width - np.argmax(codes[:, ::-1] != 0, axis=1)
-    lengths = np.where(codes.any(axis=1), last, 0)
-    letters = codes[np.arange(width) < lengths[:, None]]
-    if code == np.uint32 and (not letters.size or letters.max() < 256):
-        letters = letters.astype(np.uint8)
-    return Sequences(letters, np.append(0, np.cumsum(lengths)))
-
-
 def _from_offsets(letters, offsets, name, *, caller):
     """Of all letters, and where each sequence begins."""
-    codes = arguments.sequence(letters, name, caller=caller)
+    if is_device_array(letters) and letters.ndim == 1:
+        codes = _as_bytes(letters)
+    else:
+        codes = arguments.sequence(letters, name, caller=caller)
+    offsets = fetched(offsets) if is_device_array(offsets) else offsets
     bounds = arguments.whole_numbers(offsets, name, caller=caller)
     if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(codes) or (np.diff(bounds) < 0).any():
         raise arguments.wrong(
@@ -178,15 +184,9 @@ def _from_offsets(letters, offsets, name, *, caller):
     return Sequences(codes, bounds)
 
 
-def _unwrapped(value):
-    """A column of pandas or of any library with Arrow's interface as an array of Arrow or NumPy."""
-    if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
-        return value
-    if frames.is_pandas(value):
-        return np.asarray(value)
-    if not arrow.is_column(value) and arrow.is_capsule(value):
-        return arrow.imported(value, Parameter("a", "a batch"))
-    return value
+def _as_bytes(array):
+    """Letters of an array of pyopencl: there if they are of uint8, else on the host."""
+    return array if array.dtype == np.uint8 else fetched(array)
 
 
 def _from_arrow(column, name, *, caller):
@@ -194,14 +194,8 @@ def _from_arrow(column, name, *, caller):
     column = arrow.text_of(column)
     if column.null_count:
         raise arguments.wrong(caller, name, "free of missing sequences", f"{column.null_count:,}")
-    if not len(column):
-        return Sequences(np.empty(0, np.uint8), np.zeros(1, np.int64))
-    _, offsets, data = column.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data is not None else np.empty(0, np.uint8)
-    if "string" in str(column.type) and letters.size and letters.max() > 127:
-        return _from_list(column.to_pylist(), name, caller=caller)
-    return Sequences(letters, bounds - bounds[0])
+    found = strings.of_arrow(column)
+    return _from_list(column.to_pylist(), name, caller=caller) if found is None else Sequences(*found)
 
 
 def pairs(a, b, *, caller) -> tuple[Sequences, Sequences]:

@@ -127,10 +127,10 @@ def cdist(
     most_bytes = integer(most_bytes, "most_bytes", caller="cdist", least=0)
     symmetric = b is None
     if symmetric:
-        (first,) = inputs.alike(inputs.batch(a, "a", caller="cdist"))
+        (first,) = inputs.alike(inputs.batch(a, "a", caller="cdist").here())
         second = first
     else:
-        first, second = inputs.both(a, b, caller="cdist")
+        first, second = (one.here() for one in inputs.both(a, b, caller="cdist"))
     shape = len(first), len(second)
     if boolean(sparse, "sparse", caller="cdist"):
         if nearest is not None or cutoff is None:
@@ -270,7 +270,7 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
             plan = words.class_plan(
                 session.profile, problem, letters=a.letters.dtype, planes=planes, words=kind[2], strips=kind[3],
                 bounds=[cut * len(columns) for cut in words.cuts(per_row)], longest=int(m[columns].max()), total=total,
-                out=out, grid=len(columns),
+                out=out, where=("rows", "columns", np.uint32(len(columns))),
             )  # fmt: skip
             sides = (
                 np.stack([start[at], length[at]], axis=1).astype(np.uint32)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.dp.pairs.inputs import on_host
 from clgeom.dp.paths.bits import Pair
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.arrays import c_name, to_device
-from clgeom.runtime.launch import allocate, joined, read, run, write
+from clgeom.runtime.arrays import as_device_values, c_name, to_device
+from clgeom.runtime.launch import allocate, copy, read, run, write
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
+CALLER = "a batch of pairs"
 KERNEL, LETTERS = "dp/pairs/pairs_bits", "dp/pairs/pairs_letters"
 #: Words of a pattern for which there are kernels: of 64 bits on CPUs, of 32 elsewhere. 150 letters are 5 words of 32.
 #: PoCL, 2 cores, 10,000 pairs of 150 letters, whole call: with 3 words 4.6 ms, with 4 6.8.
@@ -33,6 +35,8 @@ MOST_LETTERS = 8192
 MOST_WORK = 1 << 29
 #: Bytes of carries between strips.
 MOST_CARRIES = 1 << 28
+#: Letters behind the last ones, which kernels read and do not use.
+ENDING = np.zeros(8, np.uint8)
 #: Bytes of a job, its index and its value.
 JOB_BYTES = 24
 
@@ -54,20 +58,19 @@ def values(session, problem, a, b, cutoff=None) -> np.ndarray:
     ndarray of int32, shape (pairs,)
         As rapidfuzz has them with a cutoff: distances beyond it are cutoff + 1, lengths below it 0.
     """
+    if cutoff is None and min(a.longest, b.longest) <= MOST_LETTERS:
+        return _in_parts(session, problem, a, b)
     n, m = a.lengths, b.lengths
-    shorter, found, kept = np.minimum(n, m), np.empty(len(a), np.int32), None
+    shorter, found = np.minimum(n, m), np.empty(len(a), np.int32)
+    within = np.ones(len(a), bool)
     if cutoff is not None:  # pairs whose lengths alone tell
         found[:] = 0 if problem == "lcs" else min(cutoff, np.iinfo(np.int32).max - 1) + 1
         within = shorter >= cutoff if problem == "lcs" else np.abs(n - m) <= cutoff
-        kept = np.flatnonzero(within)
-    if len(shorter) and shorter.max() > MOST_LETTERS:
-        long = shorter > MOST_LETTERS
-        for i in np.flatnonzero(long & within if cutoff is not None else long).tolist():
-            found[i] = Pair(session, problem, a[i], b[i]).solve()
-        kept = np.flatnonzero(within & ~long if cutoff is not None else ~long)
-    if kept is None:
-        found = _in_parts(session, problem, a, b)
-    elif len(kept):
+    long = within & (shorter > MOST_LETTERS)
+    for i in np.flatnonzero(long).tolist():
+        found[i] = Pair(session, problem, a[i], b[i]).solve()
+    kept = np.flatnonzero(within & ~long)
+    if len(kept):
         found[kept] = _in_parts(session, problem, a.taken(kept), b.taken(kept))
     return cut_off(found, problem, cutoff)
 
@@ -83,15 +86,17 @@ def cut_off(values, problem, cutoff) -> np.ndarray:
 
 def _in_parts(session, problem, a, b):
     """The values of all pairs, as many at once as the device has memory for in one buffer."""
-    size = a.letters.itemsize
-    needed = (a.offsets + b.offsets) * size + np.arange(len(a) + 1) * JOB_BYTES
+    size = a.letters.dtype.itemsize
     limit = min(session.profile.max_alloc_bytes, 1 << 32) - 16
+    if (len(a.letters) + len(b.letters)) * size + len(a) * JOB_BYTES <= limit:
+        return _solved(session, problem, a, b) if len(a) else np.empty(0, np.int32)
+    needed = (a.offsets + b.offsets) * size + np.arange(len(a) + 1) * JOB_BYTES
     found, first = [], 0
     while first < len(a):
         stop = max(int(np.searchsorted(needed, needed[first] + limit, side="right")) - 1, first + 1)
         found.append(_solved(session, problem, a.part(first, stop), b.part(first, stop)))
         first = stop
-    return np.concatenate(found) if found else np.empty(0, np.int32)
+    return np.concatenate(found)
 
 
 def _solved(session, problem, a, b):
@@ -100,53 +105,65 @@ def _solved(session, problem, a, b):
     planes, shifts = planes_in(session, letters, a.letters, b.letters)
     word_bits = 64 if policy.variant == "serial" else 32
     rows, columns = a.lengths, b.lengths
+    count, is_even = len(a), _is_one(rows) and _is_one(columns)
+    out = Scratch("out", np.int32, count)
+    buffers = {"letters": letters, "shifts": flat(session, shifts)}
     # the pattern is the sequence whose words, times the other's letters, are fewer
-    n, m = (rows[:1], columns[:1]) if _is_one(rows) and _is_one(columns) else (rows, columns)
+    n, m = (int(rows[0]), int(columns[0])) if is_even else (rows, columns)
     swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
-    begins = a.offsets[:-1], b.offsets[:-1] + len(a.letters)
-    jobs = np.empty((len(a), 4), np.uint32)
-    for k, (first, second) in enumerate(((begins[0], begins[1]), (rows, columns))):
-        jobs[:, k], jobs[:, 2 + k] = np.where(swapped, second, first), np.where(swapped, first, second)
-    classes, order = sorted_by_work(policy, planes, jobs[:, 1], jobs[:, 3], word_bits)
-    if order is None:
-        order = np.arange(len(jobs), dtype=np.uint32)
+    if is_even:
+        spans = (len(a.letters), m, 0, n) if swapped else (0, n, len(a.letters), m)
+        where, order = tuple(map(np.uint32, spans)), None
+        patterns, texts = np.array([[spans[1]], [spans[3]]])
+        ((_, _, words, strips),), _ = sorted_by_work(policy, planes, patterns, texts, word_bits)
+        classes = [(0, count, words, strips)]
     else:
-        jobs = jobs[order]
-    out = Scratch("out", np.int32, len(jobs))
+        begins = a.offsets[:-1], b.offsets[:-1] + len(a.letters)
+        jobs = np.empty((count, 4), np.uint32)
+        for k, (first, second) in enumerate(((begins[0], begins[1]), (rows, columns))):
+            jobs[:, k], jobs[:, 2 + k] = np.where(swapped, second, first), np.where(swapped, first, second)
+        classes, order = sorted_by_work(policy, planes, jobs[:, 1], jobs[:, 3], word_bits)
+        if order is None:
+            order = np.arange(count, dtype=np.uint32)
+        else:
+            jobs = jobs[order]
+        where, (patterns, texts) = ("jobs", "order"), (jobs[:, 1], jobs[:, 3])
+        buffers |= {"jobs": flat(session, jobs), "order": flat(session, order.astype(np.uint32))}
     plan = Plan()
     for first, stop, words, strips in classes:
-        patterns, texts = jobs[first:stop, 1], jobs[first:stop, 3]
+        chosen = slice(None) if is_even else slice(first, stop)
+        work = texts[chosen] * np.maximum(patterns[chosen] / word_bits, words)
+        bounds = even_cuts(float(work[0]), count) if is_even else [first + cut for cut in cuts(work)]
         plan += class_plan(
-            session.profile, problem, letters=a.letters.dtype, planes=planes, words=words, strips=strips,
-            bounds=[first + cut for cut in cuts(texts * np.maximum(patterns / word_bits, words))],
-            longest=int(texts.max()), total=total, out=out,
+            session.profile, problem, letters=a.letters.dtype, planes=planes, words=words, strips=strips, bounds=bounds,
+            longest=int(texts[chosen].max()), total=total, out=out, where=where,
         )  # fmt: skip
-    buffers = {"letters": letters, "jobs": flat(session, jobs), "order": flat(session, order.astype(np.uint32))}
-    return run(session, plan, shifts=flat(session, shifts), paced=len(plan) > len(classes), **buffers).read(out)
+    return run(session, plan, paced=len(plan) > len(classes), **buffers).read(out)
 
 
 def flat(session, values):
     """A buffer with the elements of an array."""
-    return to_device(session, np.ascontiguousarray(values).ravel(), caller="a batch of pairs").chunks[0].buffer
+    return to_device(session, np.ascontiguousarray(values).ravel(), caller=CALLER).chunks[0].buffer
 
 
 def upload(session, policy, *parts):
     """One buffer of letters, one part after another, and the number of letters. For groups it ends with two words."""
     total = sum(map(len, parts))
-    if total * parts[0].itemsize > session.profile.max_alloc_bytes - 16:
+    size = parts[0].dtype.itemsize
+    if total * size > session.profile.max_alloc_bytes - 16:
         raise DeviceLimit(
-            f"Two sequences of {total * parts[0].itemsize:,} bytes need one buffer, and {session.profile.name} allows "
+            f"Two sequences of {total * size:,} bytes need one buffer, and {session.profile.name} allows "
             f"{session.profile.max_alloc_bytes:,}."
         )
     if policy.variant == "serial" and session.profile.is_cpu:
-        whole = np.concatenate(parts) if total else np.zeros(1, parts[0].dtype)
+        whole = np.concatenate([on_host(part) for part in parts]) if total else np.zeros(1, parts[0].dtype)
         return flat(session, whole), np.uint32(total)
-    pieces = []
-    for part in (*parts, np.zeros(8, np.uint8)):
+    whole, at = allocate(session, total * size + 8), 0
+    for part in (*parts, ENDING.view(parts[0].dtype)):
         if len(part):
-            pieces.append((allocate(session, part.nbytes), part.nbytes))
-            write(session, pieces[-1][0], part)
-    return joined(session, pieces), np.uint32(total)
+            copy(session, as_device_values(session, part, caller=CALLER).chunks[0].buffer, whole, part.nbytes, at=at)
+            at += part.nbytes
+    return whole, np.uint32(total)
 
 
 def _is_one(values) -> bool:
@@ -156,15 +173,15 @@ def _is_one(values) -> bool:
 
 def planes_in(session, buffer, *parts) -> tuple[int, np.ndarray]:
     """As `planes_of`, for letters that are on the device, where they are found sooner if it has memory of its own."""
-    size, total = parts[0].itemsize, sum(map(len, parts))
+    size, total = parts[0].dtype.itemsize, sum(map(len, parts))
     count = total * size // 4
     if session.profile.is_cpu or not count:
-        return planes_of(*parts)
+        return planes_of(*map(on_host, parts))
     found = allocate(session, 8)
     write(session, found, np.array([0, 2**32 - 1], np.uint32))
     step = Step.over(session.profile, LETTERS, ("letters", np.uint32(count), "found"), count)
     run(session, Plan(step), letters=buffer, found=found)
-    rest = np.concatenate([part[-3:] for part in parts])[-3:]  # after the last whole word
+    rest = np.concatenate([on_host(part[-3:]) for part in parts if len(part)])[-3:]  # after the last whole word
     return planes_of(read(session, found, np.uint32, 2).view(parts[0].dtype), rest)
 
 
@@ -234,15 +251,21 @@ def cuts(work) -> list[int]:
     return sorted({0, *within, len(done)})
 
 
-def class_plan(profile, problem, *, letters, planes, words, strips, bounds, longest, total, out, grid=None) -> Plan:
+def even_cuts(work, count) -> list[int]:
+    """The same for so many elements of the same work."""
+    return [*range(0, count, max(int(MOST_WORK // max(work, 1)), 1)), count]
+
+
+def class_plan(profile, problem, *, letters, planes, words, strips, bounds, longest, total, out, where) -> Plan:
     """Launches for pairs of one number of words: for each two bounds one. Pure: needs no device.
 
-    With `grid` (the number of columns) pair p is that of row p / grid and column p % grid.
+    `where` the pairs are: the names ("jobs", "order"); or ("rows", "columns", width), of which pair p is that of row
+    p / width and column p % width; or first letters and lengths of rows and of columns that all have one length.
     """
     policy = select(profile, KERNEL)
     params = {
         "problem": problem, "letter": c_name(letters), "planes": planes, "words": words, "strips": strips,
-        "grid": grid is not None,
+        "where": {2: "jobs", 3: "grid", 4: "even"}[len(where)],
     }  # fmt: skip
     most_groups, carries = 1 << 30, Scratch("carries", np.uint32, 1)
     if strips:
@@ -252,7 +275,6 @@ def class_plan(profile, problem, *, letters, planes, words, strips, bounds, long
         most = min(MOST_CARRIES, profile.max_alloc_bytes) // group_bytes
         most_groups = max(min(tiles, most, 8 * profile.compute_units), 1)
         carries = Scratch(f"carries_{bounds[0]}", np.uint8, group_bytes * most_groups)
-    where = ("jobs", "order") if grid is None else ("rows", "columns", np.uint32(grid))
     steps = []
     for first, stop in zip(bounds, bounds[1:]):
         groups = min(policy.groups(ceil_div(stop - first, policy.tile), profile.compute_units), most_groups)

@@ -18,7 +18,9 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import boolean, one_of
+from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device import as_session
+from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
@@ -210,10 +212,11 @@ def lcs(
     ----------
     a, b : str, bytes, or array of integers or letters, one-dimensional; or many of them
         One sequence each, or as many each: a list of str or of bytes, an array of strings or of categories of NumPy,
-        Arrow, pandas or Polars, none of them missing, or a tuple (letters, offsets), where sequence i is
-        ``letters[offsets[i]:offsets[i + 1]]``. An array of strings of one letter each is one sequence. Where one of
-        `a` and `b` is text or bytes, both are one sequence, and a list is one of letters: "abc" against ["a", "b"] is
-        "abc" against "ab". One sequence against many is ``[a] * len(b)`` against b, or `dp.cdist`.
+        Arrow, pandas or Polars, none of them missing, an array of integers with a sequence in each row, or a tuple
+        (letters, offsets), where sequence i is ``letters[offsets[i]:offsets[i + 1]]``; these may be arrays of pyopencl.
+        An array of strings of one letter each is one sequence. Where one of `a` and `b` is text or bytes, both are one
+        sequence, and a list is one of letters: "abc" against ["a", "b"] is "abc" against "ab". One sequence against
+        many is ``[a] * len(b)`` against b, or `dp.cdist`.
     subsequence : bool, optional
         Also find the subsequence, not only its length. True by default for two sequences; many pairs have lengths only.
     method : {"auto", "bits", "equation"}
@@ -342,7 +345,9 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
     if ways is not None and boolean(ways, name, caller=caller):
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
-    return values(as_session(device), problem, *inputs.pairs(a, b, caller=caller), cutoff)
+    first, second = inputs.pairs(a, b, caller=caller)
+    session = session_of(second.letters, device) if is_device_array(second.letters) else device
+    return values(session_of(first.letters, session), problem, first, second, cutoff)
 
 
 def _arguments(a, b, method, score_cutoff, device, *, caller):

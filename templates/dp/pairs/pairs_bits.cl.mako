@@ -1,10 +1,11 @@
-<%page args="problem='edit', letter='uchar', planes=2, words=4, strips=False, grid=False, variant='group', wg_size=64, items_per_thread=1"/>\
+<%page args="problem='edit', letter='uchar', planes=2, words=4, strips=False, where='jobs', variant='group', wg_size=64, items_per_thread=1"/>\
 <% staged = letter == "uchar" and not strips %>\
 // pairs_bits: the edit distance, or the length of the longest common subsequence, of each of many pairs of sequences.
 //
 //   letters  | first sequences, one after another | second ones |        a job: (begin, length) of rows, of columns
 //   item p   rows as bits: planes[k][w], bit i: bit shifts[k] of the code of row 32 * w + i
 //            columns, one letter after another: WORD_BITS rows a word, WORDS words      ─> out[order[p]]
+//   where="even": all rows are of one length, and all columns; "grid": pair p is that of row p / width, column p % width
 //
 // Two letters are equal where all PLANES bits that distinguish the letters of the batch are, so no table of masks is
 // needed: a column takes PLANES operations a word besides. A work-item computes a pair alone, in registers; pairs are
@@ -92,8 +93,10 @@ inline void stage(local uint *staged, local const uint2 *spans, global const uin
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters, const uint total,
-% if grid:
+% if where == "grid":
                 global const uint2 *rows, global const uint2 *columns, const uint width,
+% elif where == "even":
+                const uint row_begin, const uint row_count, const uint column_begin, const uint column_count,
 % else:
                 global const uint4 *jobs, global const uint *order,
 % endif
@@ -111,8 +114,11 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
 % endif
     for (ulong base = first + gid - get_local_id(0); base < stop; base += size) {
         const ulong p = base + get_local_id(0);
-% if grid:
+% if where == "grid":
         const uint4 job = p < stop ? (uint4)(rows[p / width], columns[p % width]) : (uint4)(0);
+% elif where == "even":
+        const uint at = (uint)p;
+        const uint4 job = p < stop ? (uint4)(row_begin + at * row_count, row_count, column_begin + at * column_count, column_count) : (uint4)(0);
 % else:
         const uint4 job = p < stop ? jobs[p] : (uint4)(0);
 % endif
@@ -211,6 +217,6 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
         }
 % endif
         if (p < stop)
-            out[${"p" if grid else "order[p]"}] = value;
+            out[${"order[p]" if where == "jobs" else "p"}] = value;
     }
 }

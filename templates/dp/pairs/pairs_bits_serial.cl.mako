@@ -1,4 +1,4 @@
-<%page args="problem='edit', letter='uchar', planes=2, words=2, strips=False, grid=False, variant='serial', wg_size=1, items_per_thread=8"/>\
+<%page args="problem='edit', letter='uchar', planes=2, words=2, strips=False, where='jobs', variant='serial', wg_size=1, items_per_thread=8"/>\
 <%
     narrow = {"uchar": 8, "ushort": 4}.get(letter, 0)     # letters of a chunk of eight bytes; 0: one at a time
     wide = 64 // narrow if narrow else 0
@@ -74,8 +74,10 @@ inline ulong chunk_of(global const ${letter} *letters, const uint at, const uint
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void pairs_bits(global const ${letter} *letters, const uint total,
-% if grid:
+% if where == "grid":
                 global const uint2 *rows, global const uint2 *columns, const uint width,
+% elif where == "even":
+                const uint row_begin, const uint row_count, const uint column_begin, const uint column_count,
 % else:
                 global const uint4 *jobs, global const uint *order,
 % endif
@@ -90,8 +92,10 @@ void pairs_bits(global const ${letter} *letters, const uint total,
         uint columns_of_block = 0, least = UINT_MAX;
         for (uint l = 0; l < LANES; ++l) {
             const ulong p = min(block + l, (ulong)stop - 1);
-% if grid:
+% if where == "grid":
             job[l] = (uint4)(rows[p / width], columns[p % width]);
+% elif where == "even":
+            job[l] = (uint4)(row_begin + (uint)p * row_count, row_count, column_begin + (uint)p * column_count, column_count);
 % else:
             job[l] = jobs[p];
 % endif
@@ -219,6 +223,6 @@ void pairs_bits(global const ${letter} *letters, const uint total,
         }
 % endif
         for (uint l = 0; l < LANES && block + l < stop; ++l)
-            out[${"block + l" if grid else "order[block + l]"}] = value[l];
+            out[${"order[block + l]" if where == "jobs" else "block + l"}] = value[l];
     }
 }
