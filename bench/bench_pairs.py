@@ -62,6 +62,10 @@ def distance(M, i, j, a, b):
     return dp.where(i == 0, j, dp.where(j == 0, i, dp.minimum(near, same)))
 
 
+#: Pairs beyond these repeat them.
+MOST_DIFFERENT = 100_000
+
+
 def pairs_of(case, count):
     letters, least, most, errors, share = CASES[case]
     rng = random.Random(5)
@@ -78,8 +82,11 @@ def pairs_of(case, count):
                 changed.append(rng.choice(letters) + letter * (rng.random() < 0.5))
         return "".join(changed)
 
-    first = [one() for _ in range(max(int(count * share), 1))]
-    return first, [one() if errors is None else like(text) for text in first]
+    count = max(int(count * share), 1)
+    first = [one() for _ in range(min(count, MOST_DIFFERENT))]
+    second = [one() if errors is None else like(text) for text in first]
+    rounds = -(-count // MOST_DIFFERENT)
+    return (first * rounds)[:count], (second * rounds)[:count]
 
 
 def kernel_seconds(call):
