@@ -2,7 +2,7 @@
 """Alignments of many short pairs, and of one long pair: ours beside parasail, edlib and Biopython.
 
     python bench/bench_align.py --pairs 10000 --length 150 --long 20000 --json bench/results/align-pocl.json
-    python bench/bench_align.py --device nvidia --pairs 1e6 --cases blosum --input numpy --rivals ""
+    python bench/bench_align.py --device nvidia --pairs 1e6 --cases short --input numpy,device
 
 All results are compared first: every score must be the same in all. The rivals run on as many threads as the device
 has compute units, up to the number of cores, and on the first pairs, --loops of them. Times are medians of interleaved
@@ -156,10 +156,10 @@ def cases(options):
         yield f"short, BLOSUM62, local {what}", protein, {**blosum, **asked}, others if what != "path" else others[:1]
 
 
-def measured(session, options, name, pairs, asked, others):
+def measured(session, options, name, pairs, asked, others, form):
     """A row: times and GCUPS of ours, GCUPS of each rival, once all scores are the same."""
     rivals = Rivals(options.threads)
-    sequences, offsets = given(session, pairs, options.input)
+    sequences, offsets = given(session, pairs, form)
 
     def ours():
         return clgeom.align(*sequences, **offsets, device=session, **asked).scores
@@ -187,7 +187,7 @@ def measured(session, options, name, pairs, asked, others):
     speed = cells(pairs) / times["clgeom"]
     return {
         "case": name,
-        "input": options.input,
+        "input": form,
         "pairs": len(pairs[0]),
         "ms": times["clgeom"] * 1e3,
         "kernel": kernel * 1e3,
@@ -205,7 +205,7 @@ def main():
     parser.add_argument("--length", type=int, default=150)
     parser.add_argument("--long", type=int, default=20_000)
     parser.add_argument("--cases", default="", help="parts of names of cases, with commas between them")
-    parser.add_argument("--input", choices=INPUTS, default="str")
+    parser.add_argument("--input", type=lambda text: text.split(","), default=["str"], help=", ".join(INPUTS))
     parser.add_argument(
         "--policy", help="of the kernel for short pairs: wg_size=32,items_per_thread=16,cells=short2 ..."
     )
@@ -224,8 +224,9 @@ def main():
         for name, pairs, asked, others in cases(options):
             if any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
                 others = [(label, call) for label, call in others if label.split()[0] in options.rivals.split(",")]
-                rows.append(measured(session, options, name, pairs(), asked, others))
-                common.print_table(rows[-1:])
+                for form in options.input:
+                    rows.append(measured(session, options, name, pairs(), asked, others, form))
+                    common.print_table(rows[-1:])
     if options.json:
         command = " ".join(["python", *sys.argv])
         common.write_json(options.json, command, session, rows, ("parasail", "edlib", "biopython"))

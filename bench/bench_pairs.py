@@ -164,12 +164,14 @@ def rows_of(session, case, options):
     def rapid(scorer, **more):
         return lambda: process.cpdist(a, b, scorer=scorer, **workers, **more)
 
-    def row(kind, ours, theirs, others=None):
-        return row_of(session, case, kind, ours, theirs, cells, options, others, few, len(a))
+    def row(kind, ours, theirs, others=None, form="str"):
+        found = row_of(session, case, kind, ours, theirs, cells, options, others, few, len(a))
+        return {"case": case, "input": form, **found}
 
-    x, y = (given(session, strings, options.input) for strings in (a, b))
-    yield row("edit", lambda: edit_distance(x, y, device=session), rapid(Levenshtein.distance), others)
-    yield row("lcs", lambda: lcs(x, y, device=session), rapid(LCSseq.similarity))
+    for form in options.input:
+        x, y = (given(session, strings, form) for strings in (a, b))
+        yield row("edit", lambda: edit_distance(x, y, device=session), rapid(Levenshtein.distance), others, form)
+        yield row("lcs", lambda: lcs(x, y, device=session), rapid(LCSseq.similarity), form=form)
     if case in ("dna", "similar"):
         cutoff = {"score_cutoff": 5}
         yield row(
@@ -199,7 +201,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=float, default=1e4)
     parser.add_argument("--cases", default=",".join(CASES))
-    parser.add_argument("--input", choices=("str", "numpy", "pinned", "device"), default="str")
+    parser.add_argument(
+        "--input", type=lambda text: text.split(","), default=["str"], help="forms, with commas between"
+    )
     parser.add_argument("--workers", type=int, default=2, help="threads of rapidfuzz")
     parser.add_argument("--loops", type=float, default=1e3, help="pairs for loops over edlib and parasail")
     parser.add_argument("--device")

@@ -54,8 +54,12 @@ decisions: kernels for the problem alone that do the same by the same algorithm;
 there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
-MANY_PAIRS = """Milliseconds from lists of ``str``; kernel: the kernels alone, and their billions of cells a second.
+MANY_PAIRS = """Milliseconds, ours from the input: lists of ``str``, or letters and offsets of NumPy, in page-locked
+memory, or on the device; the others from lists of ``str``. kernel: the kernels alone, and their billions of cells a second.
 edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases are."""
+ALIGNED = """ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or letters
+and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a second; ratio:
+of clgeom to the quickest rival. The rivals have as many threads as the device has units."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
 largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""
@@ -115,6 +119,8 @@ PAGES = {
     "dp-pairs-h200": ("Two long sequences on a GPU", PAIRS, None),
     "pairs-pocl": ("Many pairs of sequences on a CPU", MANY_PAIRS, None),
     "pairs-h200": ("Many pairs of sequences on a GPU", MANY_PAIRS, None),
+    "align-pocl": ("Alignments on a CPU", ALIGNED, None),
+    "align-h200": ("Alignments on a GPU", ALIGNED, None),
     "dp-items-pocl": ("Knapsacks against OR-Tools", ITEMS, None),
     "primitives-pocl": ("Primitives on a CPU", "GB/s of the input.", None),
     "primitives-h200": ("Primitives on a GPU", "GB/s of the input.", None),
