@@ -1,14 +1,15 @@
 """Many pairs of sequences against rapidfuzz, edlib and parasail, in one run, results verified first.
 
     python bench/bench_pairs.py --json bench/results/pairs-pocl.json
-    python bench/bench_pairs.py --device nvidia --pairs 1e6 --cases reads --json bench/results/pairs-h200.json
+    python bench/bench_pairs.py --device nvidia --pairs 1e6 --cases reads --input str,numpy,pinned,device \\
+        --json bench/results/pairs-h200.json
 
 All times are milliseconds, ours from the --input (lists of ``str``; "numpy": letters and offsets; "pinned": the same in
 page-locked memory; "device": in arrays of pyopencl), those of others from lists of ``str`` or a loop over them, medians
-of calls that take turns. Rows "cutoff", "equation" and "all pairs" have lists of ``str``. "kernel" is what the
-device's clock says of the kernels alone, GCUPS their billions of cells a second, a cell for each letter of one sequence
-with each of the other. Loops of edlib, parasail and a fill of each table get the first
-pairs, --loops of them; their times are scaled to all. rapidfuzz takes --workers threads.
+of calls that take turns. Rows "cutoff", "equation" and "all pairs" have lists of ``str``. "kernel" is what the device's
+clock says of the kernels alone, GCUPS their billions of cells a second, a cell for each letter of one sequence with each
+of the other. Loops of edlib, parasail and a fill of each table get the first pairs, --loops of them; their times are
+scaled to all. rapidfuzz takes --workers threads. Pairs beyond 100,000 repeat the first.
 
     dna       80 to 120 of four letters, at random
     similar   the same, the second is the first with 3 % changes, insertions and deletions

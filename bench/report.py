@@ -55,8 +55,9 @@ there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
 MANY_PAIRS = """Milliseconds, ours from the input: lists of ``str``, or letters and offsets of NumPy, in page-locked
-memory, or on the device; the others from lists of ``str``. kernel: the kernels alone, and their billions of cells a second.
-edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases are."""
+memory, or on the device; the others from lists of ``str``. kernel: the kernels alone, and their billions of cells a
+second. edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases
+are."""
 ALIGNED = """ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or letters
 and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a second; ratio:
 of clgeom to the quickest rival. The rivals have as many threads as the device has units."""
