@@ -4,17 +4,18 @@
     python bench/bench_pairs.py --device nvidia --pairs 1e6 --cases reads --input str,numpy,pinned,device \\
         --json bench/results/pairs-h200.json
 
-All times are milliseconds, ours from the --input (lists of ``str``; "numpy": letters and offsets; "pinned": the same in
-page-locked memory; "device": in arrays of pyopencl), those of others from lists of ``str`` or a loop over them, medians
-of calls that take turns. Rows "cutoff", "equation" and "all pairs" have lists of ``str``. "kernel" is what the device's
-clock says of the kernels alone, GCUPS their billions of cells a second, a cell for each letter of one sequence with each
-of the other. Loops of edlib, parasail and a fill of each table get the first pairs, --loops of them; their times are
-scaled to all. rapidfuzz takes --workers threads. Pairs beyond 100,000 repeat the first.
+All times are milliseconds, medians of calls that take turns, ours from the --input: lists of ``str``; "numpy", letters
+and offsets; "pinned", the same in page-locked memory; "device", in arrays of pyopencl. Those of others are from lists
+of ``str`` or a loop over them, as are ours in the rows "cutoff", "equation" and "all pairs". "kernel" is what the
+device's clock says of the kernels alone, GCUPS their billions of cells a second, a cell for each letter of one sequence
+with each of the other. Loops of edlib, parasail and a fill of each table get the first pairs, --loops of them; their
+times are scaled to all. rapidfuzz takes --workers threads. Pairs beyond 100,000 repeat the first.
 
     dna       80 to 120 of four letters, at random
     similar   the same, the second is the first with 3 % changes, insertions and deletions
     text      80 to 120 of 27 letters, at random
     reads     150 of four letters, the second is the first with 3 % errors
+    even      150 of four letters, at random
     words     3 to 12 of 26 letters
     long      1,000 to 1,200 of four letters, a tenth of the pairs
     unicode   80 to 120 of 300 letters of several scripts
@@ -50,6 +51,7 @@ CASES = {
     "similar": (DNA, 80, 120, 0.03, 1),
     "text": (TEXT, 80, 120, None, 1),
     "reads": (DNA, 150, 150, 0.03, 1),
+    "even": (DNA, 150, 150, None, 1),
     "words": (TEXT[:-1], 3, 12, None, 1),
     "long": (DNA, 1_000, 1_200, None, 0.1),
     "unicode": (SCRIPTS, 80, 120, None, 1),

@@ -13,6 +13,7 @@ from clgeom.dp.pairs import inputs, words
 from clgeom.dp.pairs.matrix import MOST_PAIRS
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
+from clgeom.runtime.call import recording
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
@@ -67,6 +68,21 @@ def test_lengths_around_words(any_session, rng, alphabet, most):
     n, m = (rng.permutation(edges * 2) for _ in range(2))
     check(any_session, texts(rng, n, alphabet), texts(rng, m, alphabet))
     check(any_session, texts(rng, [60] * 9, alphabet), texts(rng, [61] * 9, alphabet))  # in their order already
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("least, most, letters", [(129, 160, "ACGT"), (40, 50, "ab\U0010ffff"), (1_100, 1_200, "ACGT")])
+def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monkeypatch):
+    """They need no jobs and no order; the shorter of each pair is the pattern. In several launches, too."""
+    n, m = rng.integers(least, most + 1, (2, 37))
+    a, b = texts(rng, n, letters), texts(rng, m, letters)
+    with recording() as phases:
+        check(any_session, a, b)
+    assert {phase.name for phase in phases} <= {"pairs_bits", "pairs_letters"}
+    monkeypatch.setattr(words, "MOST_WORK", 5 * most * (most // 32 + 1))
+    check(any_session, a, b)
+    monkeypatch.setattr(words, "ALIKE", 0)
+    check(any_session, a, b)
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")

@@ -35,6 +35,8 @@ MOST_LETTERS = 8192
 MOST_WORK = 1 << 29
 #: Bytes of carries between strips.
 MOST_CARRIES = 1 << 28
+#: Pairs whose texts differ in length by no more than this factor are computed in their own order.
+ALIKE = 1.25
 #: Letters behind the last ones, which kernels read and do not use.
 ENDING = np.zeros(8, np.uint8)
 #: Bytes of a job, its index and its value.
@@ -110,14 +112,23 @@ def _solved(session, problem, a, b):
     buffers = {"letters": letters, "shifts": flat(session, shifts)}
     # the pattern is the sequence whose words, times the other's letters, are fewer
     n, m = (int(rows[0]), int(columns[0])) if is_even else (rows, columns)
-    swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
-    if is_even:
+    alike = None if is_even else _alike(policy, planes, n, m, word_bits)
+    if alike:
+        where, patterns, texts = ("row_bounds", "column_bounds", np.uint32(len(a.letters))), *alike
+        ((_, _, words, strips),), _ = sorted_by_work(policy, planes, patterns, texts, word_bits)
+        classes, is_even = [(0, count, words, strips)], True
+        buffers |= {
+            name: flat(session, one.offsets.astype(np.uint32)) for name, one in zip(where, (a, b), strict=False)
+        }
+    elif is_even:
+        swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
         spans = (len(a.letters), m, 0, n) if swapped else (0, n, len(a.letters), m)
         where, order = tuple(map(np.uint32, spans)), None
         patterns, texts = np.array([[spans[1]], [spans[3]]])
         ((_, _, words, strips),), _ = sorted_by_work(policy, planes, patterns, texts, word_bits)
         classes = [(0, count, words, strips)]
     else:
+        swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
         begins = a.offsets[:-1], b.offsets[:-1] + len(a.letters)
         jobs = np.empty((count, 4), np.uint32)
         for k, (first, second) in enumerate(((begins[0], begins[1]), (rows, columns))):
@@ -139,6 +150,18 @@ def _solved(session, problem, a, b):
             longest=int(texts[chosen].max()), total=total, out=out, where=where,
         )  # fmt: skip
     return run(session, plan, paced=len(plan) > len(classes), **buffers).read(out)
+
+
+def _alike(policy, planes, n, m, word_bits):
+    """(longest pattern, longest text) of pairs that need no order, as arrays of one element; None of others.
+
+    The shorter sequence of a pair is its pattern. All patterns need the same kernel, and texts are almost as long.
+    """
+    shorter, longer = np.minimum(n, m), np.maximum(n, m)
+    ends = np.array([shorter.min(), shorter.max()])
+    first, last = np.searchsorted(ladder(policy, planes), -(-ends // word_bits)).tolist()
+    longest = int(longer.max())
+    return (ends[1:], np.array([longest])) if first == last and longest <= ALIKE * int(longer.min()) else None
 
 
 def flat(session, values):
@@ -260,12 +283,13 @@ def class_plan(profile, problem, *, letters, planes, words, strips, bounds, long
     """Launches for pairs of one number of words: for each two bounds one. Pure: needs no device.
 
     `where` the pairs are: the names ("jobs", "order"); or ("rows", "columns", width), of which pair p is that of row
-    p / width and column p % width; or first letters and lengths of rows and of columns that all have one length.
+    p / width and column p % width; or ("row_bounds", "column_bounds", first letter of columns); or first letters and
+    lengths of rows and of columns that all have one length.
     """
     policy = select(profile, KERNEL)
     params = {
         "problem": problem, "letter": c_name(letters), "planes": planes, "words": words, "strips": strips,
-        "where": {2: "jobs", 3: "grid", 4: "even"}[len(where)],
+        "where": "bounds" if where[0] == "row_bounds" else {2: "jobs", 3: "grid", 4: "even"}[len(where)],
     }  # fmt: skip
     most_groups, carries = 1 << 30, Scratch("carries", np.uint32, 1)
     if strips:

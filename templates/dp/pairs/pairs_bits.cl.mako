@@ -5,7 +5,8 @@
 //   letters  | first sequences, one after another | second ones |        a job: (begin, length) of rows, of columns
 //   item p   rows as bits: planes[k][w], bit i: bit shifts[k] of the code of row 32 * w + i
 //            columns, one letter after another: WORD_BITS rows a word, WORDS words      ─> out[order[p]]
-//   where="even": all rows are of one length, and all columns; "grid": pair p is that of row p / width, column p % width
+//   where="even": all rows are of one length, and all columns; "grid": pair p is that of row p / width, column p % width;
+//   "bounds": a job is made from where the sequences begin, the shorter one as rows
 //
 // Two letters are equal where all PLANES bits that distinguish the letters of the batch are, so no table of masks is
 // needed: a column takes PLANES operations a word besides. A work-item computes a pair alone, in registers; pairs are
@@ -97,6 +98,8 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
                 global const uint2 *rows, global const uint2 *columns, const uint width,
 % elif where == "even":
                 const uint row_begin, const uint row_count, const uint column_begin, const uint column_count,
+% elif where == "bounds":
+                global const uint *row_bounds, global const uint *column_bounds, const uint columns_at,
 % else:
                 global const uint4 *jobs, global const uint *order,
 % endif
@@ -119,6 +122,14 @@ void pairs_bits(global const ${"uint" if letter == "uchar" else letter} *letters
 % elif where == "even":
         const uint at = (uint)p;
         const uint4 job = p < stop ? (uint4)(row_begin + at * row_count, row_count, column_begin + at * column_count, column_count) : (uint4)(0);
+% elif where == "bounds":
+        uint4 job = (uint4)(0);
+        if (p < stop) {
+            const uint2 from = (uint2)(row_bounds[p], column_bounds[p]);
+            const uint2 count = (uint2)(row_bounds[p + 1], column_bounds[p + 1]) - from;
+            job = (uint4)(from.x, count.x, columns_at + from.y, count.y);
+            job = count.y < count.x ? job.zwxy : job;
+        }
 % else:
         const uint4 job = p < stop ? jobs[p] : (uint4)(0);
 % endif

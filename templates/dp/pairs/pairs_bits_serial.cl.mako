@@ -78,6 +78,8 @@ void pairs_bits(global const ${letter} *letters, const uint total,
                 global const uint2 *rows, global const uint2 *columns, const uint width,
 % elif where == "even":
                 const uint row_begin, const uint row_count, const uint column_begin, const uint column_count,
+% elif where == "bounds":
+                global const uint *row_bounds, global const uint *column_bounds, const uint columns_at,
 % else:
                 global const uint4 *jobs, global const uint *order,
 % endif
@@ -96,6 +98,11 @@ void pairs_bits(global const ${letter} *letters, const uint total,
             job[l] = (uint4)(rows[p / width], columns[p % width]);
 % elif where == "even":
             job[l] = (uint4)(row_begin + (uint)p * row_count, row_count, column_begin + (uint)p * column_count, column_count);
+% elif where == "bounds":
+            const uint2 from = (uint2)(row_bounds[p], column_bounds[p]);
+            const uint2 count = (uint2)(row_bounds[p + 1], column_bounds[p + 1]) - from;
+            job[l] = (uint4)(from.x, count.x, columns_at + from.y, count.y);
+            job[l] = count.y < count.x ? job[l].zwxy : job[l];
 % else:
             job[l] = jobs[p];
 % endif
