@@ -31,7 +31,7 @@ inline void walk(rules_t rules, global const uchar *a, global const uchar *b, gl
     int i = walk_state[0] - job.i0, j = walk_state[1] - job.j0, state = walk_state[2], length = walk_state[3];
     global uchar *end = operations + job.end;
     while (i > 0 && j > 0 && state != DONE) {
-        const int row = i - 1, begin = BANDED && !TILED ? max(1, row / ROWS * ROWS + 1 - rules.band) : 1;
+        const int row = i - 1, begin = BANDED > TILED ? max(1, row / ROWS * ROWS + 1 - rules.band) : 1;
         const size_t entry = choice_entry(row / 4, j - begin, width);
         const int choice = choices[entry * WG_SIZE * LANES] >> 4 * (row % 4) & 15;
         int by = choice & 3;
@@ -56,12 +56,14 @@ inline void walk(rules_t rules, global const uchar *a, global const uchar *b, gl
     i += job.i0;
     j += job.j0;
     if (i == 0 || j == 0) {
-        if (i > 0 && !LOCAL && !(rules.free_ends & A_BEGIN))
+#if !LOCAL
+        if (!(rules.free_ends & A_BEGIN))
             for (; i > 0; --i)
                 end[-(++length)] = DELETE;
-        if (j > 0 && !LOCAL && !(rules.free_ends & B_BEGIN))
+        if (!(rules.free_ends & B_BEGIN))
             for (; j > 0; --j)
                 end[-(++length)] = INSERT;
+#endif
         state = DONE;
     }
     walk_state[0] = i;
