@@ -375,6 +375,26 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "region/rings/outward_mark": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_measure": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=128, groups_per_unit=16),
+    },
+    "region/rings/outward_choose": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_remove": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_alive": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=16),
+    },
     "radio/path_loss": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),

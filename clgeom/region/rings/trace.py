@@ -131,7 +131,7 @@ def rings_of(masks: Masks) -> Rings:
         bytes_moved=50 * count,
     )
     bound = {memory.name: made[memory] for memory in args}
-    written = run(session, Plan(step), begins=masks.job.sent(begins), **bound)
+    written = run(session, Plan(step), begins=masks.job.written(begins), **bound)
     first_rows = made.read(names["row_of"])[part[fresh]]
     return Rings(
         written.read(corners).reshape(-1, 2),
