@@ -1,23 +1,23 @@
 """Outward simplification of exact rings: vertices are removed where that only adds area, the least area first.
 
-A reflex vertex v with the neighbours p and n can go if no corner of any ring is in the triangle p, v, n: then the new edge
-crosses nothing, and the polygon grows by the triangle. So polygons keep every cell, holes shrink or vanish, and rings
-never cross. All vertices are corners of cells, so every decision is one of integers.
+A reflex vertex v with the neighbours p and n can go if no corner of any ring is in the triangle p, v, n: then the new
+edge crosses nothing, and the polygon grows by the triangle. So polygons keep every cell, holes shrink or vanish, and
+rings never cross. All vertices are corners of cells, so every decision is one of integers.
 
     limit 1, 2, 3, ..  (twice the area that a vertex may add; each about 5/4 of the one before)
       a few rounds     measure -> choose -> remove: vertices that are least among their neighbours go at once
       compact          the list of those that remain
 
 The order of removals does not depend on a budget: a budget takes the first ones, and any number of them is valid.
-Removals are tried against the corners of the exact rings, so the order of rings does not matter either. Proof that two new
-edges do not cross: each of the regions that they cut off holds no corner of the other ring, so no edge of the other ring
-ends in it, and the new edge of the other ring would have to enter and leave it through one straight edge.
+Removals are tried against the corners of the exact rings, so the order of rings does not matter either. New edges do
+not cross: the regions that two of them cut off hold no corner of the other ring, so no edge of the other ring ends
+there, and the other new edge would have to enter and leave through one straight edge.
 
 A higher level is simplified after the level around it, and its triangles hold no vertex of that level's result: so it
 stays within.
 
-M. Visvalingam, J. D. Whyatt, "Line generalisation by repeated elimination of points" (1993), restricted to additions as in
-the polygon hulls of JTS (M. Davis, 2022).
+M. Visvalingam, J. D. Whyatt, "Line generalisation by repeated elimination of points" (1993), restricted to additions as
+in the polygon hulls of JTS (M. Davis, 2022).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from fractions import Fraction
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.coverage.job import Job
+from clgeom.region.coverage.job import Job, Masks
 from clgeom.region.rings.trace import UINT, Rings, twice_areas
 from clgeom.runtime.launch import allocate, fill, read, run, write
 from clgeom.runtime.plan import Plan, Step
@@ -79,21 +79,21 @@ class Removals:
     weights: np.ndarray
 
 
-def simplified(job: Job, rings: Rings, goal: Goal, *, below: bool, caller: str) -> Rings:
+def simplified(masks: Masks, rings: Rings, goal: Goal, *, below: bool, caller: str) -> Rings:
     """The rings of masks (maps times levels), simplified outwards as far as the goal says; nested by level.
 
     `below` says that the lowest level is the most demanding one.
     """
-    levels, given = len(job.levels.given), job.levels.given
+    job, levels, given = masks.job, len(masks.job.levels.given), masks.job.levels.given
     parts, outer = [None] * levels, None
     for level in sorted(range(levels), key=lambda k: given[k], reverse=below):
         chosen = np.flatnonzero(rings.masks % levels == level)
         own = subset(rings, chosen)
-        removals = _removals(job, own, own.masks // levels, goal, outer)
+        removals = _removals(job, own, own.masks // levels, masks.maps, goal, outer)
         parts[level] = (chosen, _cut(own, removals, goal, own.masks, caller))
         if levels > 1:
             made = parts[level][1]
-            outer = _bitmaps(job, made, made.masks // levels)
+            outer = _bitmaps(job, made, made.masks // levels, masks.maps)
     if levels == 1:
         return parts[0][1]
     order = np.argsort(np.concatenate([chosen for chosen, _ in parts]), kind="stable")
@@ -131,11 +131,11 @@ def _together(parts):
 # Removals on the device -----------------------------------------------------------------------------------------------
 
 
-def _bitmaps(job, rings, maps):
-    """A buffer with the bits of the corners of the rings; `maps` has the map of each polygon."""
+def _bitmaps(job, rings, maps, count):
+    """A buffer with the bits of the corners of the rings; `maps` has the map of each polygon, of `count`."""
     words, stride = _layout(job)
-    bitmap = allocate(job.session, 4 * stride * job.stack.maps)
-    fill(job.session, bitmap, np.uint32(0), stride * job.stack.maps)
+    bitmap = allocate(job.session, 4 * stride * count)
+    fill(job.session, bitmap, np.uint32(0), stride * count)
     n = len(rings.corners)
     if n:
         args = ("corners", "masks", np.uint32(n), np.uint32(words), np.uint64(stride), "bitmap")
@@ -157,7 +157,7 @@ def _per_corner(rings, values):
     return np.repeat(np.asarray(values, np.uint32)[rings.ring_polygons], np.diff(rings.rings))
 
 
-def _removals(job: Job, rings: Rings, maps, goal: Goal, outer) -> Removals:
+def _removals(job: Job, rings: Rings, maps, map_count, goal: Goal, outer) -> Removals:
     """Remove vertices until every map meets the goal, or nothing more can go."""
     session, n = job.session, len(rings.corners)
     if n == 0 or not goal.is_set:
@@ -168,7 +168,7 @@ def _removals(job: Job, rings: Rings, maps, goal: Goal, outer) -> Removals:
     after[rings.rings[1:] - 1] = rings.rings[:-1]
     previous = np.arange(-1, n - 1).astype(np.uint32)
     previous[rings.rings[:-1]] = rings.rings[1:] - 1
-    state = np.zeros(3 + 3 * job.stack.maps, np.uint32)
+    state = np.zeros(3 + 3 * map_count, np.uint32)
     bound = {
         "corners": job.written(rings.corners.reshape(-1)),
         "saddles": job.written(rings.saddles.view(np.uint8)),
@@ -181,7 +181,7 @@ def _removals(job: Job, rings: Rings, maps, goal: Goal, outer) -> Removals:
         "areas": job.written(np.zeros(n, np.uint32)),
         "alive_0": job.written(np.arange(n, dtype=np.uint32)),
         "alive_1": allocate(session, 4 * n),
-        "bitmaps": _bitmaps(job, rings, maps),
+        "bitmaps": _bitmaps(job, rings, maps, map_count),
         "state": job.written(state),
     }
     bound["outer"] = bound["bitmaps"] if outer is None else outer
@@ -189,7 +189,7 @@ def _removals(job: Job, rings: Rings, maps, goal: Goal, outer) -> Removals:
     # rounded down, and by more than the three roundings of the kernel's comparison
     squared = np.float32(min(tolerance**2 * (1 - 2.0**-20), 1e30))
     params = {"nested": outer is not None, "bounded": goal.tolerance is not None}
-    ends = _Ends(rings, maps, job.stack.maps, goal)
+    ends = _Ends(rings, maps, map_count, goal)
     limit, number, list_, count = 1, 1, 0, n
     while True:
         state[:3] = count, 0, NEVER
