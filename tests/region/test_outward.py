@@ -43,7 +43,8 @@ def check(found, maps, *, tolerance=None, iou=None, vertices=None, part_vertices
     for index, (values, level) in enumerate(itertools.product(maps, found.given)):
         exact, made = mask_polygons(cells_of(values, level)), together(found, index)
         assert exact.area == found.cells[masks == index].sum() == np.count_nonzero(cells_of(values, level))
-        assert made.covers(exact) and exact.difference(made).area == 0
+        assert exact.is_empty or made.covers(exact)
+        assert exact.difference(made).area == 0
         assert made.area == found.areas[masks == index].sum()
         if iou is not None:
             assert exact.area >= iou * made.area * (1 - 1e-12)
@@ -53,7 +54,7 @@ def check(found, maps, *, tolerance=None, iou=None, vertices=None, part_vertices
             near = shapely.points(shapely.get_coordinates(shapely.segmentize(made, 0.5)))
             assert shapely.distance(near, exact).max() <= tolerance + 1e-9
         if index % levels and found.given[index % levels] > found.given[index % levels - 1]:
-            assert together(found, index - 1).covers(made)
+            assert made.is_empty or together(found, index - 1).covers(made)
     assert part_vertices is None or (sizes <= part_vertices).all()
 
 
@@ -74,8 +75,13 @@ def is_between(a, b, c):
 
 
 def no_edges_meet(found):
-    """Whether edges have no points in common but ends, in integers, without any package."""
-    for (_, a, b), (_, c, d) in itertools.combinations(edges_of(found), 2):
+    """Whether edges of one map and level have no points in common but ends, in integers, without any package."""
+    masks = found.maps * len(found.given) + found.levels
+    return all(no_edges_cross(list(edges_of(found.select(masks == index)))) for index in np.unique(masks))
+
+
+def no_edges_cross(edges):
+    for (_, a, b), (_, c, d) in itertools.combinations(edges, 2):
         if {a, b} == {c, d} or any(
             (is_between(a, b, c), is_between(a, b, d), is_between(c, d, a), is_between(c, d, b))
         ):
@@ -94,6 +100,7 @@ def test_pictures(session, name, budget):
         assert no_edges_meet(found)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
 @given(
     maps=hnp.arrays(
         np.uint8, st.tuples(st.integers(1, 2), st.integers(1, 10), st.integers(1, 10)), elements=st.integers(0, 3)
@@ -106,9 +113,10 @@ def test_any_small_maps(any_session, maps, budget):
     assert no_edges_meet(found)
 
 
+@pytest.mark.settings("as_gpu", "small_allocations", "odd_shapes")
 def test_rough_maps_in_every_setting(any_session):
     maps = np.stack([shadowing((90, 110), correlation=6, seed=seed) for seed in (1, 2)])
-    for budget in ({"iou": 0.9}, {"vertices": 900}, {"tolerance": 1.5}, {"part_vertices": 400}):
+    for budget in ({"iou": 0.9}, {"vertices": 1400}, {"tolerance": 1.5}, {"part_vertices": 1000}):
         found = coverage_regions(maps, (-4.0, 0.0, 4.0), outline="cells", device=any_session, **budget)
         check(found, maps, **budget)
         usual = coverage_regions(maps, (-4.0, 0.0, 4.0), outline="cells", device=any_session.device, **budget)
