@@ -15,7 +15,6 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
-from clgeom.io.ragged import Ragged
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.tables import columns_of
 from clgeom.region.rings.outward import subset
@@ -217,6 +216,8 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
     @functools.cached_property
     def _ragged(self):
         """The polygons in map coordinates, outer rings counter-clockwise."""
+        from clgeom.io.ragged import Ragged
+
         made = Ragged(self.grid.to_map(self.corners), self.ring_offsets, self.polygon_offsets)
         return made.reversed() if self.grid.determinant < 0 else made
 
