@@ -27,7 +27,13 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @click.argument("file", required=False, type=click.Path())
 @click.option("--level", "levels", type=float, multiple=True, help="Threshold; may be repeated.")
 @with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
-@with_default("--segments", 64, "Number of segments of each region: its resolution. 1 gives the convex hull.")
+@click.option(
+    "--segments",
+    default="64",
+    metavar="N[,N...]",
+    show_default=True,
+    help="Number of segments of each region: its resolution. 1 gives the convex hull. Several are compared.",
+)
 @click.option("--outline", type=click.Choice(OUTLINES), help="Outlines of --segments (usual), or along the cells.")
 @click.option("--vertices", type=int, metavar="N", help="Along the cells: most vertices of each level.")
 @click.option("--part-vertices", type=int, metavar="N", help="Along the cells: most vertices of each polygon.")
@@ -103,6 +109,7 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
     if options["outline"] is None:
         along_cells = any(options[name] is not None for name in BUDGETS)
         options["outline"] = "cells" if along_cells else "segments"
+    options["segments"] = _numbers(options["segments"])
     _check(file, levels, output, picture, comparison, options)
     session = as_session(device)
     if _has_points(file):
@@ -113,6 +120,15 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
         from clgeom.commands.region_raster import of_raster
 
         of_raster(file, levels, output, picture, comparison, session, as_json, profile, options)
+
+
+def _numbers(text):
+    """Return the value of --segments: a number, or a list of several."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInput(f"The option --segments must be whole numbers, as 64 or 8,32,128. Got '{text}'.") from None
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _has_points(file):
@@ -137,6 +153,7 @@ def _check(file, levels, output, picture, comparison, options):
         rasters_own = {f"--{name}": options[name] for name in RASTERS_OWN}
         rasters_own |= {"--no-parts": not options["parts"], "--compare": comparison}
         rasters_own |= {f"--{name.replace('_', '-')}": options[name] for name in BUDGETS}
+        rasters_own |= {"--segments with several numbers": isinstance(options["segments"], list)}
         rasters_own |= {"--outline": options["outline"] == "cells"}
         rasters_own |= {"--holes": options["holes"] is not None, "--band": options["band"] != 1}
         given = [name for name, value in rasters_own.items() if value not in (None, False, 0)]
@@ -149,6 +166,13 @@ def _check(file, levels, output, picture, comparison, options):
     if len(set(levels)) < len(levels):
         twice = next(level for level in levels if levels.count(level) > 1)
         raise InvalidInput(f"The option --level must name each level once. Got {twice:g} more than once.")
+    if isinstance(options["segments"], list):
+        others = {"-o": output, "--plot": picture, "--metrics": options["metrics"], "--simplify": options["simplify"]}
+        others |= {"--outline cells": options["outline"] == "cells", "--least": options["least"]}
+        given = [name for name, value in others.items() if value]
+        if given:
+            raise InvalidInput(f"Several --segments compare regions. They do not go together with {given[0]}.")
+        require_shapely()
     if options["simplify"] is not None and options["outline"] == "cells":
         raise InvalidInput("The option --simplify is for outlines of segments. Use --tolerance along the cells.")
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):

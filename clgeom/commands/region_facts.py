@@ -27,6 +27,20 @@ METRICS = {
 }
 
 
+#: The same for the table of several numbers of segments.
+RESOLUTIONS = {
+    ">segments": ("segments", ",d"),
+    ">level": ("level", "g"),
+    ">regions": ("regions", ",d"),
+    ">vertices": ("vertices", ",d"),
+    ">area": ("area", ",.6g"),
+    ">area of cells": ("cells_area", ",.6g"),
+    ">superfluous": ("superfluous", ",.6g"),
+    ">missed": ("missed", ",.3g"),
+    ">IoU": ("iou", ".3f"),
+}
+
+
 def measured(raster, kept, levels, options, session):
     """Return metrics of the convex hull and of the regions of each level."""
     from clgeom.region.coverage.contours import mask_polygons
@@ -45,6 +59,18 @@ def measured(raster, kept, levels, options, session):
         for name, shape in (("convex hull", hull_of(mask)), ("regions", own)):
             rows.append({"level": level, "shape": name, **measure(shape, mask, polygons=exact).asdict()})
     return rows
+
+
+def print_resolutions(found, work, session, as_json):
+    """Print the table of regions of several numbers of segments."""
+    rows = found.table()
+    if as_json:
+        terminal.print_json({"device": session.profile.name, **work.facts(), "resolutions": rows})
+        return
+    terminal.print_facts(("device", terminal.device_words(session)), ("time", work.words()))
+    click.echo()
+    lines = [[format(row[name], form) for name, form in RESOLUTIONS.values()] for row in rows]
+    terminal.print_table(RESOLUTIONS, lines)
 
 
 def _mask(raster, level, options):

@@ -17,6 +17,7 @@ from clgeom.commands.region_facts import (
     measured,
     print_levels,
     print_metrics,
+    print_resolutions,
     written_words,
 )
 from clgeom.errors import InvalidInput
@@ -38,6 +39,9 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         found, work = terminal.worked(_regions, raster, levels, session, profile, options)
+    if isinstance(options["segments"], list):
+        print_resolutions(found, work, session, as_json)
+        return
     kept = _kept(found, raster, options)
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))

@@ -107,3 +107,11 @@ def test_budgets_are_for_rasters(here):  # noqa: F811
 def test_longitude_and_latitude_need_a_system(here):  # noqa: F811
     np.save("plain.npy", hill())
     assert "no coordinate reference system" in refused("plain.npy", "--level", 40, "--iou", 0.9, "-o", "out.geojson")
+
+
+def test_several_numbers_of_segments_are_compared(rough):
+    rows = json.loads(done("map.npz", "--level", 40, "--segments", "4,16", "--json"))["resolutions"]
+    assert [row["segments"] for row in rows] == [4, 16] and all(row["missed"] == 0 for row in rows)
+    assert "IoU" in done("map.npz", "--level", 40, "--segments", "4,16")
+    assert "whole numbers" in refused("map.npz", "--level", 40, "--segments", "4,few")
+    assert "do not go together with -o" in refused("map.npz", "--level", 40, "--segments", "4,16", "-o", "out.wkt")
