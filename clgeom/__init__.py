@@ -67,6 +67,10 @@ if TYPE_CHECKING:
     from clgeom.region.arc.result import CrossRegion as CrossRegion, Region as Region
     from clgeom.region.coverage.resolutions import CoverageResolutions as CoverageResolutions
     from clgeom.region.coverage.result import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions
+    from clgeom.region.rings.polygons import (
+        CoveragePolygon as CoveragePolygon,
+        CoveragePolygons as CoveragePolygons,
+    )
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions
     from clgeom.region.localize import localize as localize
     from clgeom.runtime.arrays import pinned_empty as pinned_empty

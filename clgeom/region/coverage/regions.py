@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -33,23 +33,48 @@ from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.call import each, recording
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """Options of both kinds of outlines."""
+
+        direction: Literal[">=", "<="]
+        transform: Any
+        crs: Any
+        nodata: FloatLike | None
+        device: DeviceLike
+        profile: bool
+
+    class SegmentOptions(Options, total=False):
+        """Options of outlines with a number of segments."""
+
+        cuts: Literal["count", "width"]
+        axis: Literal["x", "both"]
+        parts: bool
+        holes: FloatLike | None
+
+    class CellOptions(Options, total=False):
+        """Options of polygons along the cells."""
+
+        vertices: IntLike | None
+        part_vertices: IntLike | None
+        tolerance: FloatLike | None
+        iou: FloatLike | None
+
+
 #: Most cells of masks in one batch for parts.
 CELLS_AT_ONCE = 1 << 26
 
 
 @overload
 def coverage_regions(
-    raster: AnyArray, levels: FloatLike | Sequence[FloatLike], *, outline: Literal["cells"], **options: Any
-) -> CoveragePolygons: ...
-@overload
-def coverage_regions(
     raster: AnyArray,
     levels: FloatLike | Sequence[FloatLike],
     *,
-    segments: IntLike = ...,
-    outline: Literal["segments"] = ...,
-    **options: Any,
-) -> CoverageRegions: ...
+    outline: Literal["cells"],
+    **options: Unpack[CellOptions],
+) -> CoveragePolygons: ...
 @overload
 def coverage_regions(
     raster: AnyArray,
@@ -57,8 +82,17 @@ def coverage_regions(
     *,
     segments: Sequence[IntLike],
     outline: Literal["segments"] = ...,
-    **options: Any,
+    **options: Unpack[SegmentOptions],
 ) -> CoverageResolutions: ...
+@overload
+def coverage_regions(
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    segments: IntLike = ...,
+    outline: Literal["segments"] = ...,
+    **options: Unpack[SegmentOptions],
+) -> CoverageRegions: ...
 def coverage_regions(
     raster: AnyArray,
     levels: FloatLike | Sequence[FloatLike],
