@@ -247,3 +247,38 @@ def test_values_and_exchange(session):
     )
     with pytest.raises(IndexError):
         found[len(found)]
+
+
+@given(
+    best=hnp.arrays(np.uint8, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.integers(0, 3)),
+    budget=st.sampled_from(BUDGETS),
+)
+def test_best_servers_stay_apart(session, best, budget):
+    maps = (best == np.arange(1, 4)[:, None, None]).astype(np.uint8)
+    found = coverage_regions(maps, 1, outline="cells", apart=True, device=session, **budget)
+    check(found, maps, **budget)
+    shapes = [together(found, index) for index in range(3)]
+    for one, other in itertools.combinations(shapes, 2):
+        assert one.intersection(other).area == 0
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_smooth_best_servers_stay_apart_and_nested(any_session):
+    fields = np.stack([shadowing((60, 80), correlation=12, seed=seed) for seed in (1, 2, 3)])
+    maps = np.where(fields == fields.max(axis=0), fields, -99).astype(np.float32)
+    levels = (2.0, 5.0)
+    for budget in ({"iou": 0.85}, {"tolerance": 2.0}):
+        found = coverage_regions(maps, levels, outline="cells", apart=True, device=any_session, **budget)
+        check(found, maps, **budget)
+        assert len(found.corners) < 0.9 * found.exact_vertices
+        for level in (0, 1):
+            shapes = [together(found, 2 * number + level) for number in range(3)]
+            for one, other in itertools.combinations(shapes, 2):
+                assert one.intersection(other).area == 0
+
+
+def test_maps_that_share_cells_cannot_stay_apart(session):
+    with pytest.raises(InvalidInput, match="share no covered cells"):
+        coverage_regions(np.ones((2, 3, 3)), 1, outline="cells", apart=True, iou=0.9, device=session)
+    with pytest.raises(InvalidInput, match="'apart' parameter .* for outline='cells'"):
+        coverage_regions(np.ones((3, 3)), 1, apart=True, device=session)
