@@ -245,6 +245,8 @@ def test_values_and_exchange(session):
         and frame["cells"].sum() == found.cells.sum()
         and frame.area.sum() == found.areas.sum()
     )
+    assert "CoveragePolygons" in found._repr_html_() and "<svg" in found._repr_html_()
+    assert found.plot() is not None and found[0].plot() is not None
     with pytest.raises(IndexError):
         found[len(found)]
 

@@ -332,10 +332,10 @@ def _ordered(owner, removals, amounts):
 
 def _of_corners(rings: Rings, kept) -> Rings:
     """The rings of the corners that are kept; rings of fewer than three are left out."""
-    sizes = np.add.reduceat(kept, rings.rings[:-1], dtype=np.int64)
+    sizes = _counts(kept, rings.rings)
     whole = sizes >= 3
     kept = kept & np.repeat(whole, np.diff(rings.rings))
-    counts = np.add.reduceat(whole, rings.polygons[:-1], dtype=np.int64)
+    counts = _counts(whole, rings.polygons)
     return Rings(
         rings.corners[kept],
         rings.saddles[kept],
@@ -343,3 +343,9 @@ def _of_corners(rings: Rings, kept) -> Rings:
         np.append(0, np.cumsum(counts)),
         rings.masks,
     )
+
+
+def _counts(flags, offsets):
+    """How many flags are set in each range."""
+    before = np.append(0, np.cumsum(flags))
+    return before[offsets[1:]] - before[offsets[:-1]]

@@ -225,6 +225,11 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
             f"{len(self.corners):,} vertices)"
         )
 
+    def _repr_html_(self) -> str:
+        from clgeom.region.coverage.drawn import regions_html
+
+        return regions_html(self)
+
     @functools.cached_property
     def _ragged(self):
         """The polygons in map coordinates, outer rings counter-clockwise."""
