@@ -301,7 +301,7 @@ def _polygons(session):
     rows, columns = np.ogrid[:150, :210]
     hills = [((rows - a) * (rows - a) + (columns - b) * (columns - b)) % 997 for a, b in ((40, 30), (90, 170))]
     found = []
-    for budget in ({}, {"iou": 0.875}, {"tolerance": 2.5}, {"vertices": 12_000}):
+    for budget in ({}, {"iou": 0.875}, {"tolerance": 2.5}, {"vertices": 5_200}):
         polygons = coverage_regions(np.stack(hills), (300, 700), outline="cells", device=session, **budget)
         found += [polygons.corners, polygons.ring_offsets, polygons.polygon_offsets, polygons.cells]
     return found
