@@ -136,6 +136,41 @@ def earth_areas(geometries, crs, *, caller) -> np.ndarray:
     return np.bincount(np.array(owner, np.int64), areas, len(geometries))
 
 
+def ragged_areas(places, offsets, crs, *, caller) -> np.ndarray:
+    """The area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
+
+    Parameters
+    ----------
+    places : ndarray of float64, shape (n, 2)
+        The vertices of all rings, one after the other, not closed. Rings do not touch themselves.
+    offsets : ndarray of int64, shape (number of rings + 1,)
+        Ring r has the places from ``offsets[r]`` to ``offsets[r + 1]``.
+    crs, caller
+        As for `earth_areas`.
+
+    Returns
+    -------
+    ndarray of float64, shape (number of rings,)
+    """
+    system = as_crs(crs, caller=caller)
+    if not len(places):
+        return np.zeros(len(offsets) - 1)
+    turn = turn_of(system)
+    if system.is_engineering or system.ellipsoid is None or (turn and np.ptp(places[:, 0]) > turn * 0.25):
+        pieces = np.split(places, offsets[1:-1])
+        made = [{"type": "Polygon", "coordinates": [[*piece.tolist(), piece[0].tolist()]]} for piece in pieces]
+        return earth_areas(made, crs, caller=caller)
+    sizes = np.diff(offsets)
+    x, y = (places - np.repeat(places[offsets[:-1]], sizes, axis=0)).T
+    after = np.arange(1, len(x) + 1)
+    after[offsets[1:] - 1] = offsets[:-1]
+    clockwise = np.add.reduceat(x * y[after] - x[after] * y, offsets[:-1]) < 0
+    begin = np.repeat(offsets[:-1], sizes)
+    place = np.arange(len(x)) - begin
+    turned = np.repeat(sizes, sizes) - 1 - place
+    return Earth(system, caller).of_rings(places[begin + np.where(np.repeat(clockwise, sizes), turned, place)], sizes)
+
+
 def _rings(geometry):
     """Pairs of a ring and its sign for all polygons of a geometry: 1, or -1 for a hole."""
     return [(ring, 1 - 2 * (i > 0)) for rings in _polygons(geometry) for i, ring in enumerate(rings)]
@@ -304,10 +339,10 @@ class Earth:
         if not some:
             return found
         sizes = np.array([len(rings[i]) for i in some])
-        found[some] = self._areas(np.concatenate([rings[i] for i in some]), sizes)
+        found[some] = self.of_rings(np.concatenate([rings[i] for i in some]), sizes)
         return found
 
-    def _areas(self, places, sizes):
+    def of_rings(self, places, sizes):
         """The areas of counter-clockwise rings of 3 or more positions, which `places` has ring after ring."""
         first = np.cumsum(sizes) - sizes
         longitude, latitude = self.mapping(*places.T)

@@ -33,6 +33,7 @@ LAZY_REACH = {
     ("radio.maps", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
+    ("region.rings.polygons", "io"),
 }
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}

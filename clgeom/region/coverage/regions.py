@@ -12,24 +12,89 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from clgeom.errors import InvalidInput
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.region.arc.chains import CUTS
+from clgeom.region.arc.result import checked_tolerance
 from clgeom.region.coverage.extents import whole_regions
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.region.coverage.resolutions import CoverageResolutions
 from clgeom.region.coverage.result import CoverageRegions
+from clgeom.region.rings.outward import Goal, simplified
+from clgeom.region.rings.polygons import CoveragePolygons
+from clgeom.region.rings.trace import joined, rings_of, twice_areas
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.call import each, recording
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """Options of both kinds of outlines."""
+
+        direction: Literal[">=", "<="]
+        transform: Any
+        crs: Any
+        nodata: FloatLike | None
+        device: DeviceLike
+        profile: bool
+
+    class SegmentOptions(Options, total=False):
+        """Options of outlines with a number of segments."""
+
+        cuts: Literal["count", "width"]
+        axis: Literal["x", "both"]
+        parts: bool
+        holes: FloatLike | None
+
+    class CellOptions(Options, total=False):
+        """Options of polygons along the cells."""
+
+        vertices: IntLike | None
+        part_vertices: IntLike | None
+        tolerance: FloatLike | None
+        iou: FloatLike | None
+        apart: bool
+
 
 #: Most cells of masks in one batch for parts.
 CELLS_AT_ONCE = 1 << 26
 
 
+@overload
+def coverage_regions(
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    outline: Literal["cells"],
+    **options: Unpack[CellOptions],
+) -> CoveragePolygons: ...
+@overload
+def coverage_regions(
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    segments: Sequence[IntLike],
+    outline: Literal["segments"] = ...,
+    **options: Unpack[SegmentOptions],
+) -> CoverageResolutions: ...
+@overload
+def coverage_regions(
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    segments: IntLike = ...,
+    outline: Literal["segments"] = ...,
+    **options: Unpack[SegmentOptions],
+) -> CoverageRegions: ...
 def coverage_regions(
     raster: AnyArray,
     levels: FloatLike | Sequence[FloatLike],
@@ -38,14 +103,20 @@ def coverage_regions(
     transform: Any = None,
     crs: Any = None,
     nodata: FloatLike | None = None,
-    segments: IntLike = 64,
+    segments: IntLike | Sequence[IntLike] = 64,
     cuts: Literal["count", "width"] = "count",
     axis: Literal["x", "both"] = "x",
     parts: bool = True,
     holes: FloatLike | None = None,
+    outline: Literal["segments", "cells"] = "segments",
+    vertices: IntLike | None = None,
+    part_vertices: IntLike | None = None,
+    tolerance: FloatLike | None = None,
+    iou: FloatLike | None = None,
+    apart: bool = False,
     device: DeviceLike = None,
     profile: bool = False,
-) -> CoverageRegions:
+) -> CoverageRegions | CoveragePolygons | CoverageResolutions:
     """Polygons around the cells of a raster that reach a level. They are valid, cover every cell and have few vertices.
 
     Parameters
@@ -64,9 +135,10 @@ def coverage_regions(
         for export.
     nodata : float, optional
         Value of cells without data.
-    segments : int
+    segments : int or sequence of int
         Number of segments of each region: its resolution. 1 gives the convex hull. A region never has more segments
-        than columns; ``region.segments`` is its number.
+        than columns; ``region.segments`` is its number. Several numbers give regions of each, from one read of the
+        raster.
     cuts : {"count", "width"}
         Segments of equally many occupied columns, or of equal width.
     axis : {"x", "both"}
@@ -79,6 +151,22 @@ def coverage_regions(
     holes : float, optional
         Cut out holes (uncovered areas that coverage encloses) of at least this area, exactly along their cells. The
         area is in the square of the transformed coordinates' unit, or in cells without a transform. 0 cuts out all.
+    outline : {"segments", "cells"}
+        "segments": regions whose outline has a resolution, `segments`, as the notes say. "cells": polygons along the
+        sides of cells, with all holes, one for each part of cells that share sides. Without one of the next four they
+        are exact. With some of them they are simplified outwards: they cover every cell, holes shrink or vanish, and
+        polygons of one level do not overlap. A polygon of a higher level is within one of the lower level.
+    vertices, part_vertices : int, optional
+        Most vertices of each map and level, or of each polygon; of all ways that were tried to get there, the one that
+        adds the least area first. Vertices are counted before any reprojection.
+    tolerance : float, optional
+        Largest distance of the simplified polygons from the cells, in the unit of the transformed coordinates.
+    iou : float, optional
+        Least area of the cells over that of the polygons, of each map and level, above 0 and at most 1. With this or
+        with `tolerance` alone, as few vertices remain as they allow.
+    apart : bool
+        Simplified polygons of different maps do not overlap either: for maps that share no cells, such as the areas of
+        best servers, ``best == numpy.arange(n)[:, None, None]``.
     device : optional
         As everywhere in clgeom.
     profile : bool
@@ -86,14 +174,18 @@ def coverage_regions(
 
     Returns
     -------
-    CoverageRegions
+    CoverageRegions, CoveragePolygons or CoverageResolutions
         A sequence of CoverageRegion, ordered by map, by level as given, and by part from left to right. A region's
-        polygon is computed at the first access. A level that no cell reaches has no parts.
+        polygon is computed at the first access. A level that no cell reaches has no parts. With ``outline="cells"``
+        polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom. For several
+        numbers of segments a sequence with CoverageRegions for each, and a table that compares them.
 
     Raises
     ------
     InvalidInput
-        For another shape, type, level, direction or number of segments, or a transform without an inverse.
+        For another shape, type, level, direction or number of segments, or a transform without an inverse. For fewer
+        vertices than polygons need that cover their cells: the message says how many that is. For maps that share
+        cells with ``apart=True``.
     DeviceLimit
         For a raster of float64 on a device without float64, or too little memory.
 
@@ -110,24 +202,125 @@ def coverage_regions(
     >>> regions = clgeom.coverage_regions(raster, 5)
     >>> [(region.cells, region.area) for region in regions]
     [(3, 3.5), (2, 2.0)]
+    >>> clgeom.coverage_regions(raster, 5, outline="cells", part_vertices=5)
+    CoveragePolygons(2 polygons >= 5 of 2 x 4 cells, 9 vertices)
     """
-    segments = integer(segments, "segments", caller=CALLER)
+    single, resolutions = _resolutions(segments)
     one_of(cuts, CUTS, "cuts", caller=CALLER)
     one_of(axis, ("x", "both"), "axis", caller=CALLER)
+    one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
     parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
+    apart = boolean(apart, "apart", caller=CALLER)
+    _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou, apart or None))
     stack = as_stack(raster, device, caller=CALLER)
     chosen = as_levels(levels, direction, nodata, stack.dtype, caller=CALLER)
     grid = as_grid(transform, crs, (stack.rows, stack.columns), caller=CALLER)
+    if outline == "cells":
+        goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
+        if apart:
+            _check_apart(stack, chosen)
+        return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile)
     least = _least_cells(holes, grid.cell_area)
-    job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
-    groups = []
+    job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
+    groups: list[list] = [[] for _ in resolutions]
     with recording(profile) as phases:
         if parts or least is not None:
             for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-                groups += regions_of_runs(masks, parts=parts, least=least)
+                for own, made in zip(groups, regions_of_runs(masks, resolutions, parts=parts, least=least)):
+                    own += made
         else:
-            groups = [whole_regions(masks) for masks in _batches(job)]
-    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
+            for masks in _batches(job):
+                for own, one in zip(groups, whole_regions(masks, resolutions)):
+                    own.append(one)
+    found = [CoverageRegions.of(own, grid, chosen.given, direction, stack.maps, tuple(phases)) for own in groups]
+    return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
+
+
+def _resolutions(segments):
+    """Whether one number of segments is given, and the numbers."""
+    if isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1:
+        numbers = tuple(integer(number, "segments", caller=CALLER) for number in segments)
+        if not numbers or len(set(numbers)) < len(numbers):
+            raise InvalidInput(
+                f"The 'segments' parameter of {CALLER} must be a number, or different numbers. Got {segments!r}."
+            )
+        return False, numbers
+    return True, (integer(segments, "segments", caller=CALLER),)
+
+
+def _check_outline(outline, axis, parts, holes, budgets):
+    """Refuse parameters that are of the other kind of outline."""
+    if outline == "segments":
+        names = ("vertices", "part_vertices", "tolerance", "iou", "apart")
+        given = [name for name, value in zip(names, budgets) if value is not None]
+        if given:
+            raise InvalidInput(
+                f"The '{given[0]}' parameter of {CALLER} is for outline='cells'. Got 'segments' instead."
+            )
+        return
+    for name, value, usual in (("axis", axis, "x"), ("parts", parts, True)):
+        if value != usual:
+            raise InvalidInput(f"The '{name}' parameter of {CALLER} is for outline='segments'. Got 'cells' instead.")
+    if holes is not None and holes is not False and not (isinstance(holes, (int, float)) and holes == 0):
+        raise InvalidInput(f"The 'holes' parameter of {CALLER} must be 0 or None for outline='cells'. Got {holes!r}.")
+
+
+def _goal(vertices, part_vertices, tolerance, iou, grid):
+    """The budgets of a simplification, the distance in cells."""
+    counts = [
+        None if count is None else integer(count, name, caller=CALLER)
+        for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
+    ]
+    if tolerance is not None:
+        tolerance = checked_tolerance(tolerance, caller=CALLER)
+        a, b, _, d, e, _ = grid.transform
+        tolerance /= float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
+    if iou is not None:
+        try:
+            share = float(iou)
+        except (TypeError, ValueError):
+            share = math.nan
+        if not 0 < share <= 1:
+            raise InvalidInput(f"The 'iou' parameter of {CALLER} must be above 0 and at most 1. Got {iou!r} instead.")
+        iou = share
+    return Goal(*counts, tolerance, iou)
+
+
+def _check_apart(stack, levels):
+    """Refuse maps that share covered cells."""
+    for k, level in enumerate(levels.given):
+        seen = np.zeros((stack.rows, stack.columns), bool)
+        for number in range(stack.maps):
+            mask = levels.mask(stack.map(number), k)
+            if (seen & mask).any():
+                row, column = np.argwhere(seen & mask)[0].tolist()
+                raise InvalidInput(
+                    f"The 'raster' parameter of {CALLER} must have maps that share no covered cells for apart=True. "
+                    f"Got the cell ({row}, {column}) in map {number} and in one before, at level {level:g}."
+                )
+            seen |= mask
+
+
+def _polygons(job, grid, goal, profile):
+    """The polygons of all cells, in batches of maps."""
+    levels, made, cells, exact = len(job.levels.given), [], [], 0
+    with recording(profile) as phases:
+        firsts = []
+        for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
+            if goal.apart and masks.maps < job.stack.maps:
+                raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
+            rings = rings_of(masks)
+            areas = twice_areas(rings.corners, rings.rings)
+            cells.append(np.add.reduceat(areas, rings.polygons[:-1]) // 2 if len(rings.masks) else areas)
+            exact += len(rings.corners)
+            if goal.is_set:
+                below = job.levels.below
+                rings = simplified(masks, rings, goal, below=below, caller=CALLER)
+            made.append(rings)
+            firsts.append(masks.first_map * levels)
+    found, counts = joined(made, firsts), np.concatenate(cells) if cells else np.zeros(0, np.int64)
+    direction = "<=" if job.levels.below else ">="
+    return CoveragePolygons(found, counts, exact, grid, job.levels.given, direction, tuple(phases))
 
 
 def _least_cells(holes, cell_area):

@@ -1,0 +1,1 @@
+"""Exact boundaries of covered cells: rings, their simplification, and polygons as arrays."""

@@ -1,0 +1,369 @@
+"""Polygons of covered cells as values: arrays of vertices and offsets, areas, exchange with other packages."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.exchange import Exchange
+from clgeom.optional import require_shapely
+from clgeom.region.coverage.grid import Grid
+from clgeom.region.coverage.tables import columns_of
+from clgeom.region.rings.outward import subset
+from clgeom.region.rings.trace import Rings, twice_areas
+from clgeom.runtime.messages import counted
+from clgeom.runtime.plan import Phase
+from clgeom.runtime.typing import FloatLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class CoveragePolygon(Exchange):
+    """The polygon around a part of the cells of a raster that reach a level: cells that share sides.
+
+    Parameters
+    ----------
+    rings : tuple of ndarray of float64, shape (m, 2)
+        The outer ring, counter-clockwise, and the holes, clockwise, in map coordinates; not closed.
+    corners : tuple of ndarray of int32, shape (m, 2)
+        The same in columns and rows; where the transform mirrors, the other way round.
+    grid : Grid
+    level : float
+    direction : {">=", "<="}
+    map, part : int
+        Index of the map in its stack, and of the part in its map and level.
+    cells : int
+        Number of its cells.
+    area : float
+        In the square of the map's unit, without the holes.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> polygon = clgeom.coverage_regions(np.array([[5, 5], [5, 0]]), 5, outline="cells")[0]
+    >>> polygon.cells, polygon.area, polygon.exterior.tolist()
+    (3, 3.0, [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [0.0, 2.0]])
+    """
+
+    rings: tuple[NDArray[Any], ...]
+    corners: tuple[NDArray[Any], ...]
+    grid: Grid
+    level: float
+    direction: str
+    map: int
+    part: int
+    cells: int
+    area: float
+
+    def __repr__(self) -> str:
+        where = f"map {self.map}, part {self.part}: " if self.map or self.part else ""
+        holes = f", {counted(len(self.rings) - 1, 'hole', 'holes')}" if len(self.rings) > 1 else ""
+        return (
+            f"CoveragePolygon({where}{self.direction} {self.level:g}, {counted(len(self), 'vertex', 'vertices')}"
+            f"{holes}, area {self.area:.6g})"
+        )
+
+    def __len__(self) -> int:
+        """Number of vertices."""
+        return sum(map(len, self.rings))
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def exterior(self) -> NDArray[Any]:
+        """The outer ring."""
+        return self.rings[0]
+
+    @property
+    def crs(self) -> Any:  # type: ignore[override]
+        return self.grid.crs
+
+    @property
+    def transform(self) -> tuple[float, ...]:
+        return self.grid.transform
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """Least x, least y, greatest x, greatest y."""
+        return (*self.rings[0].min(axis=0).tolist(), *self.rings[0].max(axis=0).tolist())
+
+    def to_shapely(self, *, cells: bool = False) -> Any:
+        """The polygon as a valid Shapely Polygon.
+
+        Parameters
+        ----------
+        cells : bool
+            Return columns and rows instead of map coordinates.
+        """
+        outer, *holes = self.corners if cells else self.rings
+        return require_shapely().geometry.Polygon(outer, holes)
+
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """GeoJSON-like geometry in map coordinates."""
+        closed = (tuple(map(tuple, (*ring.tolist(), ring[0].tolist()))) for ring in self.rings)
+        return {"type": "Polygon", "coordinates": tuple(closed)}
+
+    def _columns(self):
+        return columns_of([self])
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the polygon with Matplotlib. Returns the axes."""
+        from clgeom.region.coverage.drawn import plot_regions
+
+        return plot_regions([self], ax=ax, **options)
+
+
+class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
+    """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
+
+    Attributes
+    ----------
+    corners : ndarray of int32, shape (n, 2)
+        Vertices in columns and rows, ring after ring, not closed. They are corners of cells.
+    ring_offsets : ndarray of int64, shape (number of rings + 1,)
+        Ring r has the vertices from ``ring_offsets[r]`` to ``ring_offsets[r + 1]``.
+    polygon_offsets : ndarray of int64, shape (n + 1,)
+        Polygon p has the rings from ``polygon_offsets[p]`` to ``polygon_offsets[p + 1]``: its outer ring, then its
+        holes.
+    maps, levels, parts : ndarray of int64, shape (n,)
+        For each polygon the index of its map, of its level in `given`, and of its part in these, from top to bottom.
+    cells : ndarray of int64, shape (n,)
+        The number of cells of each part.
+    exact_vertices : int
+        The number of vertices before simplification.
+    grid : Grid
+    given : tuple of float
+        The levels.
+    direction : {">=", "<="}
+    phases : tuple of Phase
+        What each launch on the device was and took.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[5, 5, 5], [5, 0, 5], [5, 5, 5], [0, 0, 0], [7, 0, 0]])
+    >>> polygons = clgeom.coverage_regions(raster, 5, outline="cells")
+    >>> polygons, polygons.cells.tolist(), polygons.areas.tolist()
+    (CoveragePolygons(2 polygons >= 5 of 5 x 3 cells, 12 vertices), [8, 1], [8.0, 1.0])
+    >>> polygons.ring_offsets.tolist(), polygons.polygon_offsets.tolist()
+    ([0, 4, 8, 12], [0, 2, 3])
+    """
+
+    corners: NDArray[np.int32]
+    ring_offsets: NDArray[np.int64]
+    polygon_offsets: NDArray[np.int64]
+    maps: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    parts: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    exact_vertices: int
+    grid: Grid
+    given: tuple[float, ...]
+    direction: str
+    phases: tuple[Phase, ...]
+
+    def __init__(
+        self,
+        rings: Rings,
+        cells: NDArray[np.int64],
+        exact_vertices: int,
+        grid: Grid,
+        given: tuple[float, ...],
+        direction: str,
+        phases: tuple[Phase, ...],
+    ) -> None:
+        self._rings, self.cells, self.exact_vertices = rings, cells, exact_vertices
+        self.corners, self.ring_offsets, self.polygon_offsets = rings.corners, rings.rings, rings.polygons
+        self.maps, self.levels = np.divmod(rings.masks, len(given))
+        self.parts = np.arange(len(rings.masks)) - np.searchsorted(rings.masks, rings.masks)
+        self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+    @overload
+    def __getitem__(self, index: int) -> CoveragePolygon: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[CoveragePolygon]: ...
+    def __getitem__(self, index: int | slice) -> CoveragePolygon | list[CoveragePolygon]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self)} polygons, and no polygon {index}.")
+        index %= len(self)
+        first, last = self.polygon_offsets[index : index + 2].tolist()
+        bounds = self.ring_offsets[first : last + 1].tolist()
+        return CoveragePolygon(
+            *(
+                tuple(places[begin:end] for begin, end in zip(bounds, bounds[1:]))
+                for places in (self._ragged.places, self.corners)
+            ),
+            self.grid,
+            self.given[int(self.levels[index])],
+            self.direction,
+            int(self.maps[index]),
+            int(self.parts[index]),
+            int(self.cells[index]),
+            float(self.areas[index]),
+        )
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{level:g}" for level in self.given)
+        rows, columns = self.grid.shape
+        return (
+            f"CoveragePolygons({len(self):,} polygons {self.direction} {levels} of {rows} x {columns} cells, "
+            f"{len(self.corners):,} vertices)"
+        )
+
+    def _repr_html_(self) -> str:
+        from clgeom.region.coverage.drawn import regions_html
+
+        return regions_html(self)
+
+    @functools.cached_property
+    def _ragged(self):
+        """The polygons in map coordinates, outer rings counter-clockwise."""
+        from clgeom.io.ragged import Ragged
+
+        made = Ragged(self.grid.to_map(self.corners), self.ring_offsets, self.polygon_offsets)
+        return made.reversed() if self.grid.determinant < 0 else made
+
+    @property
+    def vertices(self) -> NDArray[np.float64]:
+        """Vertices in map coordinates by `ring_offsets`, shape (n, 2); only outer rings are counter-clockwise."""
+        return self._ragged.places
+
+    @functools.cached_property
+    def _cell_areas(self):
+        rings = twice_areas(self.corners, self.ring_offsets)
+        return np.add.reduceat(rings, self.polygon_offsets[:-1]) / 2 if len(self) else np.zeros(0)
+
+    @property
+    def areas(self) -> NDArray[np.float64]:
+        """The areas of the polygons, without their holes, in the square of the map's unit; shape (n,), float64."""
+        return self._cell_areas * self.grid.cell_area
+
+    @functools.cached_property
+    def areas_km2(self) -> NDArray[np.float64]:
+        """The areas on the ellipsoid of the `crs` in km2, shape (n,); needs pyproj."""
+        from clgeom.geodesy import ragged_areas
+
+        rings = ragged_areas(self.vertices, self.ring_offsets, self.crs, caller="areas_km2")
+        rings[np.setdiff1d(np.arange(len(rings)), self.polygon_offsets[:-1])] *= -1
+        return np.add.reduceat(rings, self.polygon_offsets[:-1]) / 1e6 if len(self) else np.zeros(0)
+
+    @property
+    def iou(self) -> float:
+        """Cells over the area of the polygons, over all maps and levels; no cell is missed. 1 for none."""
+        return float(self.cells.sum() / self._cell_areas.sum()) if len(self) else 1.0
+
+    def at_level(self, level: FloatLike) -> list[CoveragePolygon]:
+        """The polygons of one level."""
+        if level not in self.given:
+            raise InvalidInput(f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead.")
+        return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
+
+    def select(self, chosen: Any) -> CoveragePolygons:
+        """Some of the polygons, by their indices in ascending order, or by a mask of bools."""
+        chosen = np.asarray(chosen)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        made = CoveragePolygons(
+            subset(self._rings, chosen),
+            self.cells[chosen],
+            self.exact_vertices,
+            self.grid,
+            self.given,
+            self.direction,
+            self.phases,
+        )
+        made.parts = self.parts[chosen]
+        return made
+
+    @property
+    def crs(self) -> Any:  # type: ignore[override]
+        return self.grid.crs
+
+    def to_shapely(self, *, cells: bool = False) -> NDArray[np.object_]:
+        """All polygons as valid Shapely geometries.
+
+        Parameters
+        ----------
+        cells : bool
+            Return columns and rows instead of map coordinates.
+        """
+        from clgeom.io.ragged import Ragged
+
+        if cells:
+            return Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets).to_shapely()
+        return self._ragged.to_shapely()
+
+    def to_file(self, path: str | PathLike[str], *, crs: Any = None, layer: str | None = None) -> None:
+        """Write values and polygons to a file, as `CoverageRegions.to_file` does; GeoJSON with all polygons at once."""
+        if Path(path).suffix.lower() not in (".geojson", ".json") or layer is not None:
+            super().to_file(path, crs=crs, layer=layer)
+            return
+        from clgeom.io.atomic import check_output, replacing
+        from clgeom.io.vector import FORMATS
+
+        crs = self._system(crs, "to_file")
+        target = check_output(path, FORMATS)
+        columns = {name: np.asarray(values).tolist() for name, values in self._columns().items()}
+        columns["direction"] = [json.dumps(self.direction)] * len(self)
+        pattern = "{{" + ", ".join(f'"{name}": {{}}' for name in columns) + "}}"
+        properties = [pattern.format(*values) for values in zip(*columns.values())]
+        content, _ = self.encode_geojson(properties, crs, caller=f"Writing '{path}'")
+        with replacing(target) as file:
+            file.write(content)
+
+    def encode_geojson(self, properties: Sequence[str], crs: Any, *, caller: str) -> tuple[bytes, tuple[int, int]]:
+        """The bytes of a GeoJSON file, and how many vertices it has and how many of them were added along edges.
+
+        Parameters
+        ----------
+        properties : sequence of str
+            The properties of each polygon as JSON.
+        crs : object or None
+            Of the coordinates; None if they are longitude and latitude.
+        caller : str
+            The action, for messages.
+
+        Raises
+        ------
+        InvalidInput
+            The coordinates are not on the earth.
+        """
+        from clgeom.io.ragged import geojson
+
+        levels = np.array(self.given) * (1 if self.direction == "<=" else -1)  # the most demanding one is the least
+        ranks = np.argsort(np.argsort(levels))[self.levels]
+        resolution = math.sqrt(self.grid.cell_area)
+        content, vertices, added = geojson(
+            self._ragged, properties, crs, caller=caller, resolution=resolution, ranks=ranks
+        )
+        return content, (vertices, added)
+
+    def _columns(self):
+        return {
+            "level": np.array(self.given)[self.levels],
+            "direction": np.full(len(self), self.direction, object),
+            "map": self.maps,
+            "part": self.parts,
+            "cells": self.cells,
+            "area": self.areas,
+        }
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw all polygons with Matplotlib. Returns the axes."""
+        from clgeom.region.coverage.drawn import plot_regions
+
+        return plot_regions(self, ax=ax, **options)

@@ -1,0 +1,39 @@
+<%page args="variant='group', wg_size=256, items_per_thread=1"/>\
+// rings_jump: pointer jumping along rings: a round doubles the number of edges that an edge knows.
+//
+//   edge e knows     e -> . -> . -> . -> jump          after round r: 2^r edges
+//   it reads         jump -> . -> . -> . -> further    and knows twice as many
+//   state            (jump, least edge, corners before the least edge, corners of all)
+//
+// A round in which no edge finds a lesser one is the last: its work-items say so in `changed`, and later rounds do
+// nothing. The states before and after it name the same least edges.
+// J. JaJa, "An Introduction to Parallel Algorithms" (1992), 2.2 and 3.1. Reads and writes 32 bytes an edge.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void rings_jump(global const uint *following, global const uchar *turns, const uint n, const uint round,
+                global const uint4 *known, global uint4 *states, global uint *changed)
+{
+    if (round > 0 && !changed[round - 1])
+        return;
+    for (uint edge = get_global_id(0); edge < n; edge += get_global_size(0)) {
+        uint4 own;
+        if (round == 0)
+            own = (uint4)(following[edge], edge, 0, 2 * (turns[edge] & 1));
+        else {
+            own = known[edge];
+            const uint4 next = known[own.x];
+            if (next.y < own.y) {
+                own.y = next.y;
+                own.z = own.w + next.z;
+                atomic_or(&changed[round], 1u);
+            }
+            own.x = next.x;
+            own.w += next.w;
+        }
+        states[edge] = own;
+        if (round == 0 && edge == 0)
+            atomic_or(&changed[round], 1u);
+    }
+}

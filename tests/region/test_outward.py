@@ -1,0 +1,286 @@
+"""Outward simplification: no cell is lost, rings stay simple and apart, levels nest, budgets hold; in every setting."""
+
+import itertools
+
+import numpy as np
+import pytest
+import shapely
+from covered import SHAPES, picture
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from reference.coverage import mask_polygons
+
+import clgeom
+from clgeom.errors import InvalidInput
+from clgeom.radio import shadowing
+from clgeom.region.coverage.regions import coverage_regions
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
+
+BUDGETS = ({"iou": 1e-6}, {"iou": 0.8}, {"iou": 1}, {"tolerance": 0.75}, {"tolerance": 3.0, "iou": 0.6})
+
+
+def cells_of(raster, level):
+    return np.asarray(raster) >= level
+
+
+def together(found, index):
+    """The polygons of a mask as one MultiPolygon, which must be valid."""
+    masks = found.maps * len(found.given) + found.levels
+    shape = shapely.multipolygons(found.to_shapely()[masks == index])
+    assert shape.is_valid
+    return shape
+
+
+def check(found, maps, *, tolerance=None, iou=None, vertices=None, part_vertices=None):
+    """That polygons cover the cells of their maps and levels, and keep within the budgets."""
+    levels = len(found.given)
+    assert shapely.is_valid(found.to_shapely()).all()
+    masks, ring_sizes = found.maps * levels + found.levels, np.diff(found.ring_offsets)
+    assert (ring_sizes >= 3).all()
+    sizes = np.add.reduceat(ring_sizes, found.polygon_offsets[:-1]) if len(found) else np.zeros(0)
+    for index, (values, level) in enumerate(itertools.product(maps, found.given)):
+        exact, made = mask_polygons(cells_of(values, level)), together(found, index)
+        assert exact.area == found.cells[masks == index].sum() == np.count_nonzero(cells_of(values, level))
+        assert exact.is_empty or made.covers(exact)
+        assert exact.difference(made).area == 0
+        assert made.area == found.areas[masks == index].sum()
+        if iou is not None:
+            assert exact.area >= iou * made.area * (1 - 1e-12)
+        if vertices is not None:
+            assert sizes[masks == index].sum() <= vertices
+        if tolerance is not None and not made.is_empty:
+            near = shapely.points(shapely.get_coordinates(shapely.segmentize(made, 0.5)))
+            assert shapely.distance(near, exact).max() <= tolerance + 1e-9
+        if index % levels and found.given[index % levels] > found.given[index % levels - 1]:
+            assert made.is_empty or together(found, index - 1).covers(made)
+    assert part_vertices is None or (sizes <= part_vertices).all()
+
+
+def edges_of(found):
+    """The edges of all rings: (ring, (x, y), (x, y)), in whole numbers."""
+    for ring, (begin, end) in enumerate(zip(found.ring_offsets, found.ring_offsets[1:])):
+        corners = [tuple(corner) for corner in found.corners[begin:end].tolist()]
+        yield from ((ring, *edge) for edge in zip(corners, corners[1:] + corners[:1]))
+
+
+def turn(a, b, c):
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def is_between(a, b, c):
+    """Whether c, on the line through a and b, is strictly between them."""
+    return turn(a, b, c) == 0 and c not in (a, b) and all(min(p, q) <= r <= max(p, q) for p, q, r in zip(a, b, c))
+
+
+def no_edges_meet(found):
+    """Whether edges of one map and level have no points in common but ends, in integers, without any package."""
+    masks = found.maps * len(found.given) + found.levels
+    return all(no_edges_cross(list(edges_of(found.select(masks == index)))) for index in np.unique(masks))
+
+
+def no_edges_cross(edges):
+    for (_, a, b), (_, c, d) in itertools.combinations(edges, 2):
+        if {a, b} == {c, d} or any(
+            (is_between(a, b, c), is_between(a, b, d), is_between(c, d, a), is_between(c, d, b))
+        ):
+            return False
+        if turn(a, b, c) * turn(a, b, d) < 0 and turn(c, d, a) * turn(c, d, b) < 0:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("name", SHAPES)
+def test_pictures(session, name, budget):
+    for mask in (picture(name), ~picture(name)):
+        found = coverage_regions(mask, 1, outline="cells", device=session, **budget)
+        check(found, [mask], **budget)
+        assert no_edges_meet(found)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@given(
+    maps=hnp.arrays(
+        np.uint8, st.tuples(st.integers(1, 2), st.integers(1, 10), st.integers(1, 10)), elements=st.integers(0, 3)
+    ),
+    budget=st.sampled_from(BUDGETS),
+)
+def test_any_small_maps(any_session, maps, budget):
+    found = coverage_regions(maps, (1, 2, 3), outline="cells", device=any_session, **budget)
+    check(found, maps, **budget)
+    assert no_edges_meet(found)
+
+
+@pytest.mark.settings("as_gpu", "small_allocations")
+def test_rough_maps_in_every_setting(any_session):
+    maps = np.stack([shadowing((90, 110), correlation=6, seed=seed) for seed in (1, 2)])
+    for budget in ({"iou": 0.9}, {"vertices": 1400}, {"tolerance": 1.5}, {"part_vertices": 1000}):
+        found = coverage_regions(maps, (-4.0, 0.0, 4.0), outline="cells", device=any_session, **budget)
+        check(found, maps, **budget)
+        usual = coverage_regions(maps, (-4.0, 0.0, 4.0), outline="cells", device=any_session.device, **budget)
+        assert np.array_equal(found.corners, usual.corners) and np.array_equal(found.ring_offsets, usual.ring_offsets)
+
+
+def test_removals_do_not_depend_on_launches(session):
+    values = shadowing((80, 120), correlation=5, seed=4)
+    first = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
+    names = [f"region/rings/outward_{name}" for name in ("mark", "measure", "choose", "remove", "alive")]
+    for policy in (Policy("serial", 1, 7, groups_per_unit=0), Policy("group", 8)):
+        with override(dict.fromkeys(names, policy)):
+            again = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
+        assert np.array_equal(first.corners, again.corners), policy
+
+
+def test_nesting_holds_for_both_directions_and_any_order_of_levels(session):
+    values = shadowing((70, 70), correlation=8, seed=3)
+    for levels in ((3.0, -3.0, 0.0), (-3.0, 0.0, 3.0)):
+        found = coverage_regions(values, levels, outline="cells", iou=0.8, device=session)
+        shapes = {level: together(found, k) for k, level in enumerate(levels)}
+        assert shapes[-3.0].covers(shapes[0.0]) and shapes[0.0].covers(shapes[3.0])
+        turned = coverage_regions(-values, [-level for level in levels], direction="<=", outline="cells", iou=0.8)
+        assert np.array_equal(np.sort(turned.areas), np.sort(found.areas))
+
+
+def test_a_smaller_budget_is_a_later_prefix(session):
+    values = shadowing((120, 120), correlation=10, seed=2)
+    counts = [
+        len(coverage_regions(values, 0.0, outline="cells", iou=iou, device=session).corners)
+        for iou in (0.99, 0.95, 0.9)
+    ]
+    assert counts == sorted(counts, reverse=True) and len(set(counts)) == 3
+    exact = coverage_regions(values, 0.0, outline="cells", device=session)
+    assert exact.exact_vertices == len(exact.corners) > counts[0] and exact.iou == 1
+    for wanted in counts:
+        found = coverage_regions(values, 0.0, outline="cells", vertices=wanted, device=session)
+        assert wanted - 3 < len(found.corners) <= wanted and found.exact_vertices == exact.exact_vertices
+
+
+def test_small_holes_are_filled_first(session):
+    mask = np.ones((9, 9), bool)
+    mask[2, 2] = mask[5:7, 5:7] = False
+    found = coverage_regions(mask, 1, outline="cells", vertices=8, device=session)
+    assert len(found.corners) == 8 and found.areas.tolist() == [77.0]
+
+
+def test_budgets_that_cannot_be_met_say_the_least(session):
+    mask = picture("pixels")
+    parts = len(coverage_regions(mask, 1, outline="cells", device=session))
+    with pytest.raises(InvalidInput, match=r"'vertices' parameter .* at least (\d+)") as error:
+        coverage_regions(mask, 1, outline="cells", vertices=3, device=session)
+    least = int(str(error.value).split("at least ")[1].split(":")[0])
+    assert least <= 4 * parts
+    assert len(coverage_regions(mask, 1, outline="cells", vertices=least, device=session).corners) <= least
+    with pytest.raises(InvalidInput, match=f"at least {least}"):
+        coverage_regions(mask, 1, outline="cells", vertices=least - 1, device=session)
+    with pytest.raises(InvalidInput, match="'part_vertices' parameter .* at least 4: a part"):
+        coverage_regions(np.ones((2, 2)), 1, outline="cells", part_vertices=2, device=session)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iou": 0.5}, "'iou' parameter .* for outline='cells'"),
+        ({"outline": "cells", "iou": 0}, "'iou' parameter .* above 0"),
+        ({"outline": "cells", "iou": 1.5}, "'iou' parameter .* at most 1"),
+        ({"outline": "cells", "iou": "much"}, "'iou' parameter"),
+        ({"outline": "cells", "tolerance": -1}, "'tolerance' parameter"),
+        ({"outline": "cells", "vertices": 0}, "'vertices' parameter"),
+        ({"outline": "cells", "vertices": 2.5}, "'vertices' parameter"),
+        ({"outline": "cells", "axis": "both"}, "'axis' parameter .* for outline='segments'"),
+        ({"outline": "cells", "parts": False}, "'parts' parameter .* for outline='segments'"),
+        ({"outline": "cells", "holes": 3.0}, "'holes' parameter .* must be 0 or None"),
+        ({"outline": "round"}, "'outline' parameter"),
+    ],
+    ids=str,
+)
+def test_bad_input(session, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        coverage_regions(np.ones((3, 3)), 1, device=session, **options)
+
+
+def test_nothing_covered(session):
+    for budget in ({}, {"iou": 0.5}, {"vertices": 4}, {"tolerance": 1.0}):
+        found = coverage_regions(np.zeros((4, 5)), (1, 2), outline="cells", device=session, **budget)
+        assert len(found) == 0 and len(found.to_shapely()) == 0 and found.areas.tolist() == [] and found.iou == 1
+    some = coverage_regions(np.eye(3), (1, 2), outline="cells", iou=0.5, device=session)
+    assert len(some) == 3 and some.at_level(2) == [] and len(some.at_level(1)) == 3
+
+
+def test_tolerance_is_in_units_of_the_map(session):
+    mask = picture("ring")
+    plain = coverage_regions(mask, 1, outline="cells", tolerance=1.5, device=session)
+    scaled = coverage_regions(mask, 1, outline="cells", tolerance=15.0, transform=(10, 0, 0, 0, -10, 0), device=session)
+    assert np.array_equal(plain.corners, scaled.corners)
+    longer = coverage_regions(mask, 1, outline="cells", tolerance=15.0, transform=(10, 0, 0, 0, 1, 0), device=session)
+    assert np.array_equal(plain.corners, longer.corners)  # the longer side decides
+
+
+def test_values_and_exchange(session):
+    values = shadowing((60, 50), correlation=6, seed=1)
+    where = {"transform": (2, 0, 100, 0, -2, 900), "crs": "EPSG:32632"}
+    found = clgeom.coverage_regions(values, (0.0, 3.0), outline="cells", iou=0.9, device=session, **where)
+    shapes = found.to_shapely()
+    assert shapely.is_ccw(shapely.get_exterior_ring(shapes)).all()
+    assert np.allclose(shapely.area(shapes), found.areas)
+    for index in (0, len(found) // 2, -1):
+        one = found[index]
+        assert (
+            one.to_shapely().equals(shapes[index])
+            and one.area == found.areas[index]
+            and "CoveragePolygon(" in repr(one)
+        )
+        assert shapely.geometry.shape(one.__geo_interface__).equals(shapes[index])
+        assert len(one) == len(shapely.get_coordinates(shapes[index])) - 1 - shapely.get_num_interior_rings(
+            shapes[index]
+        )
+    some = found.select(found.cells >= 4)
+    assert (some.cells >= 4).all() and len(some) == np.count_nonzero(found.cells >= 4)
+    assert np.array_equal(some.areas, found.areas[found.cells >= 4])
+    assert np.array_equal(some.parts, found.parts[found.cells >= 4])
+    frame = found.to_geopandas()
+    assert (
+        frame.crs == "EPSG:32632"
+        and frame["cells"].sum() == found.cells.sum()
+        and frame.area.sum() == found.areas.sum()
+    )
+    assert "CoveragePolygons" in found._repr_html_() and "<svg" in found._repr_html_()
+    assert found.plot() is not None and found[0].plot() is not None
+    with pytest.raises(IndexError):
+        found[len(found)]
+
+
+@given(
+    best=hnp.arrays(np.uint8, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.integers(0, 3)),
+    budget=st.sampled_from(BUDGETS),
+)
+def test_best_servers_stay_apart(session, best, budget):
+    maps = (best == np.arange(1, 4)[:, None, None]).astype(np.uint8)
+    found = coverage_regions(maps, 1, outline="cells", apart=True, device=session, **budget)
+    check(found, maps, **budget)
+    shapes = [together(found, index) for index in range(3)]
+    for one, other in itertools.combinations(shapes, 2):
+        assert one.intersection(other).area == 0
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_smooth_best_servers_stay_apart_and_nested(any_session):
+    fields = np.stack([shadowing((60, 80), correlation=12, seed=seed) for seed in (1, 2, 3)])
+    maps = np.where(fields == fields.max(axis=0), fields, -99).astype(np.float32)
+    levels = (2.0, 5.0)
+    for budget in ({"iou": 0.85}, {"tolerance": 2.0}):
+        found = coverage_regions(maps, levels, outline="cells", apart=True, device=any_session, **budget)
+        check(found, maps, **budget)
+        assert len(found.corners) < 0.9 * found.exact_vertices
+        for level in (0, 1):
+            shapes = [together(found, 2 * number + level) for number in range(3)]
+            for one, other in itertools.combinations(shapes, 2):
+                assert one.intersection(other).area == 0
+
+
+def test_maps_that_share_cells_cannot_stay_apart(session):
+    with pytest.raises(InvalidInput, match="share no covered cells"):
+        coverage_regions(np.ones((2, 3, 3)), 1, outline="cells", apart=True, iou=0.9, device=session)
+    with pytest.raises(InvalidInput, match="'apart' parameter .* for outline='cells'"):
+        coverage_regions(np.ones((3, 3)), 1, apart=True, device=session)
