@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # as in typing, whose import takes longer than that of th
 _HOMES = {
     "maps": "RadioMap coverage_map distance_map orientation_map shadowing",
     "path_loss": "free_space two_ray walfisch_ikegami",
+    "urban": "cost231_hata okumura_hata urban_macro urban_micro",
 }
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
         free_space as free_space,
         two_ray as two_ray,
         walfisch_ikegami as walfisch_ikegami,
+    )
+    from clgeom.radio.urban import (
+        cost231_hata as cost231_hata,
+        okumura_hata as okumura_hata,
+        urban_macro as urban_macro,
+        urban_micro as urban_micro,
     )
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)
