@@ -8,12 +8,17 @@ from clgeom.lazy import lazy_names
 TYPE_CHECKING = False  # as in typing, whose import takes longer than that of this module
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
+    "antennas": "Antenna sector_antenna",
     "maps": "RadioMap coverage_map distance_map orientation_map shadowing",
     "path_loss": "free_space two_ray walfisch_ikegami",
+    "planet": "read_antenna",
+    "servers": "ServerMap best_server",
+    "transmitters": "Transmitter receiver_sensitivity",
     "urban": "cost231_hata okumura_hata urban_macro urban_micro",
 }
 
 if TYPE_CHECKING:
+    from clgeom.radio.antennas import Antenna as Antenna, sector_antenna as sector_antenna
     from clgeom.radio.maps import (
         RadioMap as RadioMap,
         coverage_map as coverage_map,
@@ -26,6 +31,9 @@ if TYPE_CHECKING:
         two_ray as two_ray,
         walfisch_ikegami as walfisch_ikegami,
     )
+    from clgeom.radio.planet import read_antenna as read_antenna
+    from clgeom.radio.servers import ServerMap as ServerMap, best_server as best_server
+    from clgeom.radio.transmitters import Transmitter as Transmitter, receiver_sensitivity as receiver_sensitivity
     from clgeom.radio.urban import (
         cost231_hata as cost231_hata,
         okumura_hata as okumura_hata,

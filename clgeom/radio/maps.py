@@ -59,13 +59,24 @@ class RadioMap:
         rows, columns = self.values.shape
         return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {low:.1f} to {high:.1f} dBm)"
 
+    @property
+    def sites(self) -> list[tuple[float, float]]:
+        """Positions of the transmitters in the coordinates of the map."""
+        a, b, c, d, e, f = self.transform
+        return [(a * x + b * y + c, d * x + e * y + f) for y, x in self.transmitters]
+
     def plot(self, ax: Any = None, *, title: str = "Received power") -> Any:
-        """Draw the map with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions. Returns the axes."""
+        """Draw the map and its transmitters with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions.
+
+        Returns the axes.
+        """
         from clgeom.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_coverage
 
         axes = axes_of_crs(self.crs)
-        return plot_coverage({}, ax, values=self.values, transform=self.transform, title=title, axes=axes)
+        return plot_coverage(
+            {}, ax, values=self.values, transform=self.transform, title=title, axes=axes, sites=self.sites
+        )
 
 
 def distance_map(
@@ -131,7 +142,7 @@ def orientation_map(
 
 def _offsets(shape, position, *, caller):
     """Offsets of the cells' centres north and east of a position, in cells."""
-    (rows, columns), (row, column) = _shape(shape, caller), _pair(position, "position", caller)
+    (rows, columns), (row, column) = checked_shape(shape, caller), _pair(position, "position", caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
@@ -176,7 +187,7 @@ def shadowing(
     >>> map.shape, (map == radio.shadowing((64, 64), sigma=6, seed=1)).all().item()
     ((64, 64), True)
     """
-    shape, pixel = _shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
+    shape, pixel = checked_shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
     reach = _positive(correlation, "correlation", "shadowing") / pixel
     if not (isinstance(sigma, numbers.Real) and math.isfinite(sigma) and sigma >= 0):
         raise InvalidInput(f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead.")
@@ -262,7 +273,7 @@ def coverage_map(
     >>> made.values.shape, made.values.dtype.name, made.transmitters
     ((64, 64), 'float32', ((16.0, 16.0), (48.0, 48.0)))
     """
-    shape, origin = _shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
+    shape, origin = checked_shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
     pixel = _positive(pixel, "pixel", "coverage_map")
     one_of(model, tuple(MODELS), "model", caller="coverage_map")
     if transmitters is None:
@@ -275,7 +286,7 @@ def coverage_map(
     transmitters = tuple(_pair(position, "transmitters", "coverage_map") for position in transmitters)
     if not (isinstance(power, numbers.Real) and math.isfinite(power)):
         raise InvalidInput(f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead.")
-    _check_crs(crs)
+    checked_crs(crs, "coverage_map")
     best = np.full(shape, -np.inf, np.float32)
     streams = _seeded(np.random.SeedSequence, seed, "coverage_map").spawn(len(transmitters))
     for position, stream in zip(transmitters, streams):
@@ -317,20 +328,20 @@ def coverage_map(
     return RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
 
 
-def _check_crs(crs):
+def checked_crs(crs, caller):
     """Refuse a reference system whose unit is not the metre. Without pyproj nothing is checked."""
     if crs is None or importlib.util.find_spec("pyproj") is None:
         return
-    system = as_crs(crs, caller="coverage_map")
+    system = as_crs(crs, caller=caller)
     units = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
     if system.is_geographic or units != [1.0, 1.0]:
         raise InvalidInput(
-            f"The 'crs' parameter of coverage_map must be in metres. "
+            f"The 'crs' parameter of {caller} must be in metres. "
             f"Got {shown(crs)}, in {system.axis_info[0].unit_name}, instead."
         )
 
 
-def _shape(shape, caller):
+def checked_shape(shape, caller):
     try:
         rows, columns = (int(size) for size in shape)
     except (TypeError, ValueError):
