@@ -13,6 +13,7 @@ _HOMES = {
     "path_loss": "free_space two_ray walfisch_ikegami",
     "planet": "read_antenna",
     "servers": "ServerMap best_server",
+    "terrain": "knife_edge_loss terrain_loss",
     "transmitters": "Transmitter receiver_sensitivity",
     "urban": "cost231_hata okumura_hata urban_macro urban_micro",
 }
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     )
     from clgeom.radio.planet import read_antenna as read_antenna
     from clgeom.radio.servers import ServerMap as ServerMap, best_server as best_server
+    from clgeom.radio.terrain import knife_edge_loss as knife_edge_loss, terrain_loss as terrain_loss
     from clgeom.radio.transmitters import Transmitter as Transmitter, receiver_sensitivity as receiver_sensitivity
     from clgeom.radio.urban import (
         cost231_hata as cost231_hata,

@@ -197,7 +197,7 @@ def best_server(
 
     shape = checked_shape(shape, CALLER)
     one_of(model, tuple(RANGES), "model", caller=CALLER)
-    transmitters = _transmitters(transmitters)
+    transmitters = as_transmitters(transmitters, CALLER)
     around = _surroundings(roof_height_m, street_width_m, separation_m, street_deg, city, area)
     mobile = number(mobile_height_m, "mobile_height_m", CALLER, "m", 0.1, 1e4)
     noise, least = _dbm(noise_dbm, "noise_dbm"), _dbm(sensitivity_dbm, "sensitivity_dbm")
@@ -206,12 +206,12 @@ def best_server(
     checked_crs(crs, CALLER)
     grid = as_grid(transform, crs, shape, caller=CALLER)
     check_ranges(
-        model, transmitters, mobile, around, _farthest_km(transmitters, grid),
+        model, transmitters, mobile, around, farthest_km(transmitters, grid, CALLER),
         strict=boolean(strict, "strict", caller=CALLER), caller=CALLER,
     )  # fmt: skip
     session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
-    ground = _field(session, ground_m, shape, "ground_m")
-    extra = _field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db")
+    ground = as_field(session, ground_m, shape, "ground_m", CALLER)
+    extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER)
     grounds = heights_under(transmitters, grid, ground_m) if ground_m is not None else [0.0] * len(transmitters)
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
     job = _Job(session, grid, rows, tables, _params(model, transmitters, tables, ground, extra), noise, least)
@@ -263,7 +263,7 @@ def _on_device(job, ground, extra):
     """The maps as arrays on the device."""
     shape, session = job.grid.shape, job.session
     made = [new_array(session, shape, dtype) for dtype in OUTPUTS.values()]
-    fields = {name: _whole(session, value, name) for name, value in (("grounds", ground), ("extras", extra))}
+    fields = {name: whole_buffer(session, value, name) for name, value in (("grounds", ground), ("extras", extra))}
     _launch(job, shape[0], 0, fields, {name: array.base_data for name, array in zip(OUTPUTS, made)})
     return made
 
@@ -280,7 +280,7 @@ def _on_host(job, ground, extra):
         fields = {}
         for name, value in (("grounds", ground), ("extras", extra)):
             part = value if value is None or resident else value[..., first:last, :]
-            fields[name] = _whole(session, part, name)
+            fields[name] = whole_buffer(session, part, name)
         n = (last - first) * columns
         outputs = {name: allocate(session, n * dtype.itemsize) for name, dtype in OUTPUTS.items()}
         _launch(job, last - first, first, fields, outputs)
@@ -289,17 +289,17 @@ def _on_host(job, ground, extra):
     return made
 
 
-def _whole(session, value, name):
+def whole_buffer(session, value, name, caller=CALLER):
     """The buffer of an array on the host or on the device, all of it; None for None."""
     if value is None:
         return None
     if not is_device_array(value):
         value = np.ascontiguousarray(value).reshape(-1)
-        made = to_device(session, value, caller=CALLER)
+        made = to_device(session, value, caller=caller)
     else:
-        made = as_device_values(session, value.reshape(-1), caller=CALLER, name=name, types=[np.float32])
+        made = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[np.float32])
     if len(made.chunks) > 1:
-        raise InvalidInput(f"The '{name}' parameter of {CALLER} is larger than one allocation of the device.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} is larger than one allocation of the device.")
     return made.chunks[0].buffer
 
 
@@ -319,13 +319,14 @@ def _params(model, transmitters, tables, ground, extra):
 # Parameters -------------------------------------------------------------------------------------------------------
 
 
-def _transmitters(transmitters) -> tuple[Transmitter, ...]:
+def as_transmitters(transmitters, caller) -> tuple[Transmitter, ...]:
+    """The `transmitters` parameter of a public function: one or more."""
     found = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
     wrong = next((one for one in found if not isinstance(one, Transmitter)), None)
     if not found or wrong is not None or len(found) > MOST_TRANSMITTERS:
         got = "none" if not found else f"{len(found):,}" if wrong is None else short(wrong)
         raise InvalidInput(
-            f"The 'transmitters' parameter of {CALLER} must be 1 to {MOST_TRANSMITTERS:,} of radio.Transmitter. "
+            f"The 'transmitters' parameter of {caller} must be 1 to {MOST_TRANSMITTERS:,} of radio.Transmitter. "
             f"Got {got} instead."
         )
     return found
@@ -344,7 +345,7 @@ def _dbm(value, name) -> float:
     return -math.inf if value is None else number(value, name, CALLER, "dBm", -300, 300)
 
 
-def _farthest_km(transmitters, grid):
+def farthest_km(transmitters, grid, caller) -> list[float]:
     """The distance of each transmitter to the farthest corner of the map in km."""
     rows, columns = grid.shape
     corners = grid.to_map([(0, 0), (columns, 0), (0, rows), (columns, rows)])
@@ -353,30 +354,30 @@ def _farthest_km(transmitters, grid):
     if np.abs(cells).max() > FARTHEST:
         wrong = transmitters[int(np.abs(cells).max(axis=1).argmax())]
         raise InvalidInput(
-            f"The 'transmitters' parameter of {CALLER} must be within {FARTHEST:,} cells of the map. "
+            f"The 'transmitters' parameter of {caller} must be within {FARTHEST:,} cells of the map. "
             f"Got ({wrong.x:g}, {wrong.y:g}) instead."
         )
     return (np.hypot(*(at[:, None] - corners).transpose(2, 0, 1)).max(axis=1) / 1000).tolist()
 
 
-def _field(session, values, shape, name):
-    """An array of float32 of this shape, on the host or on the device."""
+def as_field(session, values, shape, name, caller):
+    """An array of float32 of this shape, if one is given, on the host or on the device."""
     if values is None:
         return None
     if is_device_array(values):
-        values = native_array(session, values, caller=CALLER, name=name).with_queue(session.queue)
+        values = native_array(session, values, caller=caller, name=name).with_queue(session.queue)
         if values.dtype != np.float32:
             with failures(session.device, "convert an array"):
                 values = values.astype(np.float32)
     else:
         masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-        values = host_values(np.ma.getdata(values), caller=CALLER, name=name)
+        values = host_values(np.ma.getdata(values), caller=caller, name=name)
         if values.dtype.kind not in "iuf":
-            raise InvalidInput(f"The '{name}' parameter of {CALLER} must be numbers. Got {values.dtype} instead.")
+            raise InvalidInput(f"The '{name}' parameter of {caller} must be numbers. Got {values.dtype} instead.")
         values = np.ascontiguousarray(values, np.float32)
         values = values if masked is None else np.where(masked, np.float32(np.nan), values)
-    if values.shape != shape:
-        raise InvalidInput(f"The '{name}' parameter of {CALLER} must have shape {shape}. Got {values.shape} instead.")
+    if shape is not None and values.shape != shape:
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {shape}. Got {values.shape} instead.")
     return values
 
 

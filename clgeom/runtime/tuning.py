@@ -356,6 +356,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "radio/diffraction": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=64, groups_per_unit=32),
+        "any": Policy("group", wg_size=256),
+    },
     "radio/best_server": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
