@@ -90,8 +90,8 @@ def terrain_loss(
     >>> ground[:, 50] = 80  # a ridge
     >>> site = radio.Transmitter(50.0, 150.0, height_m=30, frequency_mhz=900)
     >>> loss = radio.terrain_loss(site, ground, transform=(100, 0, 0, 0, -100, 300))
-    >>> loss[1, [40, 60, 100]].round(1).tolist()
-    [4.6, 38.8, 33.0]
+    >>> [f"{one:.1f}" for one in loss[1, [40, 60, 100]]]
+    ['4.6', '38.8', '33.0']
     """
     from clgeom.region.coverage.grid import as_grid
 
@@ -133,7 +133,7 @@ def terrain_loss(
 
 
 def terrain_plan(profile, one, height, first, grid, mobile, k_factor, method):
-    """One launch for one transmitter on a ground of this height; its losses from element `first` on. Needs no device."""
+    """One launch for one transmitter on a ground of this height; its losses from element `first` on."""
     a, b, c, d, e, f = grid.transform
     (rows, columns), (column, row) = grid.shape, grid.to_cells([(one.x, one.y)])[0]
     numbers = (

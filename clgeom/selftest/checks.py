@@ -6,6 +6,7 @@ small, seeded, and reach over several tiles. A test holds that every kernel has 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
