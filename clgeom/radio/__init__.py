@@ -9,6 +9,8 @@ TYPE_CHECKING = False  # as in typing, whose import takes longer than that of th
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "antennas": "Antenna sector_antenna",
+    "beacon": "BeaconFix locate_by_beacon",
+    "beams": "beam_pattern",
     "maps": "RadioMap coverage_map distance_map orientation_map shadowing",
     "path_loss": "free_space two_ray walfisch_ikegami",
     "planet": "read_antenna",
@@ -20,6 +22,8 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from clgeom.radio.antennas import Antenna as Antenna, sector_antenna as sector_antenna
+    from clgeom.radio.beacon import BeaconFix as BeaconFix, locate_by_beacon as locate_by_beacon
+    from clgeom.radio.beams import beam_pattern as beam_pattern
     from clgeom.radio.maps import (
         RadioMap as RadioMap,
         coverage_map as coverage_map,

@@ -142,7 +142,7 @@ def orientation_map(
 
 def _offsets(shape, position, *, caller):
     """Offsets of the cells' centres north and east of a position, in cells."""
-    (rows, columns), (row, column) = checked_shape(shape, caller), _pair(position, "position", caller)
+    (rows, columns), (row, column) = checked_shape(shape, caller), checked_pair(position, "position", caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
@@ -273,7 +273,7 @@ def coverage_map(
     >>> made.values.shape, made.values.dtype.name, made.transmitters
     ((64, 64), 'float32', ((16.0, 16.0), (48.0, 48.0)))
     """
-    shape, origin = checked_shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
+    shape, origin = checked_shape(shape, "coverage_map"), checked_pair(origin, "origin", "coverage_map")
     pixel = _positive(pixel, "pixel", "coverage_map")
     one_of(model, tuple(MODELS), "model", caller="coverage_map")
     if transmitters is None:
@@ -283,7 +283,7 @@ def coverage_map(
             "The 'transmitters' parameter of coverage_map must name one or more (row, column), in a sequence. "
             f"Got {transmitters!r} instead."
         )
-    transmitters = tuple(_pair(position, "transmitters", "coverage_map") for position in transmitters)
+    transmitters = tuple(checked_pair(position, "transmitters", "coverage_map") for position in transmitters)
     if not (isinstance(power, numbers.Real) and math.isfinite(power)):
         raise InvalidInput(f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead.")
     checked_crs(crs, "coverage_map")
@@ -353,7 +353,7 @@ def checked_shape(shape, caller):
     return rows, columns
 
 
-def _pair(value, name, caller) -> tuple[float, float]:
+def checked_pair(value, name, caller) -> tuple[float, float]:
     try:
         first, second = (float(number) for number in value)
     except (TypeError, ValueError):
