@@ -250,7 +250,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .fgb"),
         (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),
         (("hill.npy", "--level", 1, "--plot", "out.bmp"), "must end in one of .pdf, .png, .svg"),
-        (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz files"),
+        (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz, .nc and .zarr files"),
         (("hill.npy", "--level", 1, "--band", 2), "The array in 'hill.npy' has the maps 1 to 1. Got 2 instead."),
         (("unplaced.npz", "--level", 1, "--band", 0), "has the maps 1 to 1. Got 0 instead."),
         (("points.csv", "--band", 2), "The option --band is for rasters. Got the points of 'points.csv' instead."),

@@ -24,6 +24,7 @@ from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.call import each, recording
+from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
 #: Most cells of masks in one batch for parts.
@@ -51,7 +52,8 @@ def coverage_regions(
     Parameters
     ----------
     raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
-        Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level.
+        Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level. Datasets of rasterio,
+        DataArrays of xarray and radio maps bring their transform, reference system and nodata value.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}
@@ -115,9 +117,10 @@ def coverage_regions(
     one_of(cuts, CUTS, "cuts", caller=CALLER)
     one_of(axis, ("x", "both"), "axis", caller=CALLER)
     parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
-    stack = as_stack(raster, device, caller=CALLER)
-    chosen = as_levels(levels, direction, nodata, stack.dtype, caller=CALLER)
-    grid = as_grid(transform, crs, (stack.rows, stack.columns), caller=CALLER)
+    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
+    stack = as_stack(placed.values, device, caller=CALLER)
+    chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
+    grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
     least = _least_cells(holes, grid.cell_area)
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
     groups = []
