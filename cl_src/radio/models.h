@@ -137,7 +137,7 @@ inline T name(T distance, T frequency, T base_height, T mobile_height, flag_t li
     const T seen = far > near ? far : near;                                                                           \
     const T hidden = NUM(T, 13.54) + NUM(T, 39.08) * log_slant + NUM(T, 20.0) * log_f                                 \
         - NUM(T, 0.6) * (mobile_height - NUM(T, 1.5));                                                                \
-    return line_of_sight | (seen > hidden) ? seen : hidden;                                                           \
+    return (line_of_sight | (seen > hidden)) ? seen : hidden;                                                         \
 }
 
 #define LOSS_urban_micro(name, T, flag_t)                                                                             \
@@ -149,5 +149,5 @@ inline T name(T distance, T frequency, T base_height, T mobile_height, flag_t li
     const T seen = far > near ? far : near;                                                                           \
     const T hidden = NUM(T, 22.4) + NUM(T, 35.3) * log_slant + NUM(T, 21.3) * log_f                                   \
         - NUM(T, 0.3) * (mobile_height - NUM(T, 1.5));                                                                \
-    return line_of_sight | (seen > hidden) ? seen : hidden;                                                           \
+    return (line_of_sight | (seen > hidden)) ? seen : hidden;                                                         \
 }

@@ -212,7 +212,7 @@ def best_server(
     session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
     ground = as_field(session, ground_m, shape, "ground_m", CALLER)
     extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER)
-    grounds = heights_under(transmitters, grid, ground_m) if ground_m is not None else [0.0] * len(transmitters)
+    grounds = [0.0] * len(transmitters) if ground is None else heights_under(session, transmitters, grid, ground)
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
     job = _Job(session, grid, rows, tables, _params(model, transmitters, tables, ground, extra), noise, least)
     with recording(profile) as phases:
@@ -381,18 +381,22 @@ def as_field(session, values, shape, name, caller):
     return values
 
 
-def heights_under(transmitters, grid, ground, *, caller=CALLER) -> list[float]:
-    """The heights of the ground in the cells of the transmitters."""
-    ground = fetched(ground) if is_device_array(ground) else np.ma.filled(np.ma.asarray(ground).astype(float), np.nan)
-    found = []
+def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list[float]:
+    """The heights of the ground in the cells of the transmitters; `ground` is of `as_field`."""
+    found, buffer = [], whole_buffer(session, ground, "ground_m", caller) if is_device_array(ground) else None
     for one in transmitters:
-        column, row = np.floor(grid.to_cells([(one.x, one.y)])[0]).astype(int)
+        column, row = np.floor(grid.to_cells([(one.x, one.y)])[0]).astype(int).tolist()
         inside = 0 <= row < grid.shape[0] and 0 <= column < grid.shape[1]
-        if not inside or not np.isfinite(ground[row, column]):
+        height = math.nan
+        if inside and buffer is None:
+            height = float(ground[row, column])
+        elif inside:
+            height = float(read(session, buffer, np.float32, 1, row * grid.shape[1] + column)[0])
+        if not math.isfinite(height):
             where = "outside of the map" if not inside else "in a cell without height"
             raise InvalidInput(
                 f"The 'transmitters' parameter of {caller} must be in cells with a height of the ground. "
                 f"Got ({one.x:g}, {one.y:g}), {where}, instead."
             )
-        found.append(float(ground[row, column]))
+        found.append(height)
     return found

@@ -115,7 +115,7 @@ def terrain_loss(
     checked_crs(crs, caller)
     grid = as_grid(transform, crs, shape, caller=caller)
     farthest_km(transmitters, grid, caller)
-    grounds = heights_under(transmitters, grid, ground_m, caller=caller)
+    grounds = heights_under(session, transmitters, grid, ground, caller=caller)
     buffer = whole_buffer(session, ground, "ground_m", caller)
     given = (grid, mobile, float(k_factor), method)
     cells = math.prod(shape)

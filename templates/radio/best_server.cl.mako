@@ -147,7 +147,7 @@ void best_server(global const float *transmitters, const uint count, global cons
 % else:
         vstore8(power, 0, powers + i);
         vstore8(convert_short8(heard ? server : (int8)(-1)), 0, servers + i);
-        vstore8(heard & (server >= 0) ? ratio : (float8)NAN, 0, ratios + i);
+        vstore8((heard & (server >= 0)) ? ratio : (float8)NAN, 0, ratios + i);
 % endif
     }
 % endfor

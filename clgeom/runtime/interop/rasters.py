@@ -46,7 +46,7 @@ def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, 
     transform, crs, nodata : optional
         The parameters of the function.
     """
-    found = Raster(raster)
+    found = raster if isinstance(raster, Raster) else Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
         found = dataset_raster(raster, caller=caller, name=name, nodata=nodata)
     elif _is_of("xarray", raster, "dims", "coords", "values"):
