@@ -208,7 +208,7 @@ def test_pattern_files_cut_anywhere_give_one_error(tmp_path):
 # The best server --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("model", RANGES)
 def test_best_server_of_every_model(any_session, model):
     shape, noise, least = (23, 29), -100.0, -95.0 if "hata" in model else -80.0
@@ -229,7 +229,7 @@ def test_best_server_of_every_model(any_session, model):
     check(made, expected, noise, least)
 
 
-@pytest.mark.settings("as_is", "as_gpu", "small_groups", "small_allocations")
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups", "small_allocations")
 def test_best_server_with_measured_patterns_on_a_turned_map(any_session):
     place, shape = (7.0, 12.0, 500.0, 11.0, -9.0, -300.0), (31, 24)
     antennas = [measured(1), measured(2), sector_antenna(), measured(1)]
@@ -238,7 +238,7 @@ def test_best_server_with_measured_patterns_on_a_turned_map(any_session):
     check(made, np.array(reference.powers(sites, shape, place, "free-space", 1.5, SURROUNDINGS)), bound=3e-3)
 
 
-@pytest.mark.settings("as_is", "as_gpu", "cpu_shapes")
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("shape", ((1, 1), (1, 7), (9, 8), (5, 257), (65, 3)))
 def test_best_server_of_every_size(any_session, shape):
     sites = network("two-ray", 3, shape=shape)
