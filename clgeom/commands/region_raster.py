@@ -86,7 +86,7 @@ def _raster(file, session, options):
     given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
     where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
-    return Raster(made.values, made.transform, made.crs)
+    return Raster(made.values, made.transform, made.crs, sites=tuple(made.sites))
 
 
 def _add_sums(rows, raster, options):
@@ -172,7 +172,8 @@ def _write(shapes, raster, grid, output, picture, comparison, levels, options, s
         content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
     unit = plain(unit)
     if picture:
-        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), unit=unit, axes=axes_of(grid))
+        about = {"unit": unit, "axes": axes_of(grid), "sites": raster.sites}
+        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **about)
     if comparison:
         values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
         title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}"

@@ -24,13 +24,17 @@ UNEVEN = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Values of a raster, its transform and reference system if known, and the number of bands of its file."""
+    """Values of a raster, its transform and reference system if known, and the number of bands of its file.
+
+    `sites` has the positions of transmitters, for pictures.
+    """
 
     values: Any
     transform: tuple | None = None
     crs: object = None
     nodata: float | None = None
     bands: int = 1
+    sites: tuple = ()
 
 
 def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None) -> Raster:
