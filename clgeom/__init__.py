@@ -32,6 +32,7 @@ _HOMES = {
     "region.coverage.result": "CoverageRegion CoverageRegions",
     "region.rings.polygons": "CoveragePolygon CoveragePolygons",
     "region.coverage.regions": "coverage_regions",
+    "region.covered": "CoveredArea covered_area",
     "region.localize": "localize",
     "runtime.arrays": "pinned_empty",
     "runtime.device": "Session default_session devices",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
         CoveragePolygons as CoveragePolygons,
     )
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions
+    from clgeom.region.covered import CoveredArea as CoveredArea, covered_area as covered_area
     from clgeom.region.localize import localize as localize
     from clgeom.runtime.arrays import pinned_empty as pinned_empty
     from clgeom.runtime.device import Session as Session, default_session as default_session, devices as devices

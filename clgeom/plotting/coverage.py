@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.markup import INK
 from clgeom.plotting.figures import (
     LEVEL_LINES,
     LINE,
@@ -19,7 +20,7 @@ from clgeom.plotting.figures import (
 VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
 
 
-def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None, axes=None):
+def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None, axes=None, sites=()):
     """Draw outlines of covered cells, and their raster if it is given, into Matplotlib axes.
 
     Parameters
@@ -38,6 +39,8 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
     title : str, optional
     axes : tuple of 2 str, optional
         Names of the axes, with their units; by default columns and rows without a transform.
+    sites : sequence of (float, float)
+        Positions of transmitters, which are marked.
 
     Returns
     -------
@@ -58,13 +61,16 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
                 ax.plot(*ring.T, color=colours[label], linewidth=width, zorder=4, path_effects=casing)
     for label, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=1.6, label=label)
+    if len(sites):
+        name = "transmitter" if len(sites) == 1 else "transmitters"
+        ax.plot(*np.transpose(sites), "^", color=INK, markeredgecolor="white", markersize=8, zorder=6, label=name)
     ax.set_aspect("equal")
     ax.ticklabel_format(useOffset=False, style="plain")
     count = sum(map(len, outlines.values()))
     if axes is None:
         axes = ("column", "row") if values is not None and transform is None else ("x", "y")
     dress(ax, f"{count:,} coverage region{'s' * (count != 1)}" if title is None else title, axes)
-    if outlines:
+    if outlines or len(sites):
         legend_below(ax)
     return ax
 
@@ -119,6 +125,35 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
     words = ("covered cells", "what the shape adds", "boundary")
     figure.legend([covered, added, edge], words, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     save(figure, path)
+
+
+def plot_fixes(nodes, estimates, ax=None, *, values=None, transform=None, title="", axes=("x", "y")):
+    """Draw true and estimated positions, with a line from each to its estimate, into Matplotlib axes.
+
+    Parameters
+    ----------
+    nodes, estimates : ndarray of float, shape (n, 2)
+        Estimates may be NaN.
+    ax, values, transform, axes
+        As for `plot_coverage`; the raster lies below.
+    title : str
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = new_axes(ax, 7)
+    if values is not None:
+        _draw_raster(ax, values, transform, "dBm")
+    known = np.isfinite(estimates).all(axis=1)
+    ends = np.stack([nodes, estimates, np.full(nodes.shape, np.nan)], axis=1)[known].reshape(-1, 2)
+    ax.plot(*ends.T, color=LINE, linewidth=0.7, zorder=4)
+    ax.plot(*nodes.T, "o", color=INK, markeredgecolor="white", markersize=5, zorder=5, label="nodes")
+    ax.plot(*estimates[known].T, "x", color=LINE, markersize=5, zorder=5, label="estimates")
+    ax.set_aspect("equal")
+    dress(ax, title, axes)
+    legend_below(ax)
+    return ax
 
 
 def _draw_raster(ax, values, transform, unit):
