@@ -30,6 +30,7 @@ _HOMES = {
     "region.arc.result": "CrossRegion Region",
     "region.coverage.result": "CoverageRegion CoverageRegions",
     "region.coverage.regions": "coverage_regions",
+    "region.covered": "CoveredArea covered_area",
     "region.localize": "localize",
     "runtime.arrays": "pinned_empty",
     "runtime.device": "Session default_session devices",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from clgeom.region.arc.result import CrossRegion as CrossRegion, Region as Region
     from clgeom.region.coverage.result import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions
+    from clgeom.region.covered import CoveredArea as CoveredArea, covered_area as covered_area
     from clgeom.region.localize import localize as localize
     from clgeom.runtime.arrays import pinned_empty as pinned_empty
     from clgeom.runtime.device import Session as Session, default_session as default_session, devices as devices

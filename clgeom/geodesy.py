@@ -75,15 +75,19 @@ def same_crs(one, other) -> bool:
 
 
 def axes_of_crs(crs) -> tuple[str, str]:
-    """Return the names of the axes of a coordinate reference system, with their unit; "x" and "y" without a system."""
+    """Return the names of the axes of a coordinate reference system, with their unit; "x" and "y" without a system.
+
+    The first also names the system: "easting (m), EPSG:32632".
+    """
     if crs is None or not is_installed("pyproj"):
         return "x", "y"
     system = as_crs(crs, caller="plot")
+    name = system.to_string() if len(system.to_string()) <= 16 else shown(system.name, 40).strip("'")
     if system.is_geographic:
-        return "longitude (degrees)", "latitude (degrees)"
+        return f"longitude (degrees), {name}", "latitude (degrees)"
     unit = system.axis_info[0].unit_name
     easting, northing = (f"{name} ({'m' if unit == 'metre' else unit})" for name in ("easting", "northing"))
-    return easting, northing
+    return f"{easting}, {name}", northing
 
 
 def shown(value, most=60) -> str:

@@ -31,6 +31,7 @@ LAZY_REACH = {
     ("hull.batch.result", "plotting"),
     ("hull.result", "plotting"),
     ("radio.maps", "plotting"),
+    ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
 }

@@ -5,9 +5,11 @@
 //   inline T name(T distance, T frequency, ..)     in km, MHz, m and degrees, in the order below
 //
 // T is the type of numbers, flag_t the type of their comparisons. The includer defines NUMBERS_ARE_FLOAT, 1 or 0, and,
-// for walfisch_ikegami, CITY_SLOPE: the growth of the loss over roofs with the frequency.
-// Sources: COST 231 final report (1999), section 4.4.1 (walfisch_ikegami, line_of_sight); Rappaport, "Wireless
-// communications" (2002), sections 4.2 and 4.6 (free_space, two_ray, interference).
+// for walfisch_ikegami, CITY_SLOPE: the growth of the loss over roofs with the frequency; METROPOLITAN, 1 or 0, and
+// one of AREA_URBAN, AREA_SUBURBAN and AREA_OPEN for the models of Hata.
+// Sources: COST 231 final report (1999), section 4.4.1 (walfisch_ikegami, line_of_sight) and 4.4.3 (cost231_hata);
+// Rappaport, "Wireless communications" (2002), sections 4.2 and 4.6 (free_space, two_ray, interference); M. Hata, IEEE
+// Trans. Vehicular Technology 29 (1980) (okumura_hata); 3GPP TR 38.901, table 7.4.1-1 (urban_macro, urban_micro).
 #if NUMBERS_ARE_FLOAT
 #define NUM(T, x) ((T)NUM_(x))
 #define NUM_(x) (x##f)
@@ -78,4 +80,74 @@ inline T name(T distance, T frequency, T base_height, T mobile_height, T roof_he
     const T extra = to_street + over_roofs;                                                                           \
     const T hidden = NUM(T, 32.4) + NUM(T, 20.0) * (log_d + log_f) + (extra > NUM(T, 0.0) ? extra : NUM(T, 0.0));     \
     return line_of_sight ? seen : hidden;                                                                             \
+}
+
+// The gain of the mobile station's height, for a medium-sized or small city, or for a large one.
+#define MEDIUM_CITY(T, log_f, height)                                                                                 \
+    ((NUM(T, 1.1) * log_f - NUM(T, 0.7)) * height - (NUM(T, 1.56) * log_f - NUM(T, 0.8)))
+#if METROPOLITAN
+#define HATA_GAIN(T, frequency, log_f, height)                                                                        \
+    (frequency < NUM(T, 300.0) ? NUM(T, 8.29) * log10(NUM(T, 1.54) * height) * log10(NUM(T, 1.54) * height)           \
+     - NUM(T, 1.1) : NUM(T, 3.2) * log10(NUM(T, 11.75) * height) * log10(NUM(T, 11.75) * height) - NUM(T, 4.97))
+#else
+#define HATA_GAIN(T, frequency, log_f, height) MEDIUM_CITY(T, log_f, height)
+#endif
+#if defined(AREA_SUBURBAN)
+#define HATA_AREA(T, log_f) (NUM(T, -5.4) - NUM(T, 2.0) * (log_f - NUM(T, 1.4471580313422192))                        \
+    * (log_f - NUM(T, 1.4471580313422192)))
+#elif defined(AREA_OPEN)
+#define HATA_AREA(T, log_f) (NUM(T, -40.94) + (NUM(T, 18.33) - NUM(T, 4.78) * log_f) * log_f)
+#else
+#define HATA_AREA(T, log_f) NUM(T, 0.0)
+#endif
+
+#define LOSS_okumura_hata(name, T, flag_t)                                                                            \
+inline T name(T distance, T frequency, T base_height, T mobile_height)                                                \
+{                                                                                                                     \
+    const T log_f = log10(frequency), log_b = log10(base_height);                                                     \
+    return NUM(T, 69.55) + NUM(T, 26.16) * log_f - NUM(T, 13.82) * log_b                                              \
+        - (HATA_GAIN(T, frequency, log_f, mobile_height))                                                             \
+        + (NUM(T, 44.9) - NUM(T, 6.55) * log_b) * log10(distance) + HATA_AREA(T, log_f);                              \
+}
+
+#define LOSS_cost231_hata(name, T, flag_t)                                                                            \
+inline T name(T distance, T frequency, T base_height, T mobile_height)                                                \
+{                                                                                                                     \
+    const T log_f = log10(frequency), log_b = log10(base_height);                                                     \
+    return NUM(T, 46.3) + NUM(T, 33.9) * log_f - NUM(T, 13.82) * log_b - (MEDIUM_CITY(T, log_f, mobile_height))       \
+        + (NUM(T, 44.9) - NUM(T, 6.55) * log_b) * log10(distance) + NUM(T, 3.0) * METROPOLITAN;                       \
+}
+
+// slant: the distance in space in m, its square, and the square of the height difference. With line of sight the loss
+// is the greater of two terms: they are equal at the breakpoint 4 (hB - 1) (hM - 1) f / c on the ground.
+#define URBAN_LINKS(T)                                                                                                \
+    const T ground = distance * NUM(T, 1000.0), down = base_height - mobile_height;                                   \
+    const T log_slant = NUM(T, 0.5) * log10(ground * ground + down * down);                                           \
+    const T log_f = log10(frequency) - NUM(T, 3.0);                                                                   \
+    const T turn = NUM(T, 4.0) * (base_height - NUM(T, 1.0)) * (mobile_height - NUM(T, 1.0)) * frequency              \
+        * NUM(T, 0.0033333333333333335);                                                                              \
+    const T log_turn = log10(turn * turn + down * down)
+
+#define LOSS_urban_macro(name, T, flag_t)                                                                             \
+inline T name(T distance, T frequency, T base_height, T mobile_height, flag_t line_of_sight)                          \
+{                                                                                                                     \
+    URBAN_LINKS(T);                                                                                                   \
+    const T near = NUM(T, 28.0) + NUM(T, 22.0) * log_slant + NUM(T, 20.0) * log_f;                                    \
+    const T far = NUM(T, 28.0) + NUM(T, 40.0) * log_slant + NUM(T, 20.0) * log_f - NUM(T, 9.0) * log_turn;            \
+    const T seen = far > near ? far : near;                                                                           \
+    const T hidden = NUM(T, 13.54) + NUM(T, 39.08) * log_slant + NUM(T, 20.0) * log_f                                 \
+        - NUM(T, 0.6) * (mobile_height - NUM(T, 1.5));                                                                \
+    return (line_of_sight | (seen > hidden)) ? seen : hidden;                                                         \
+}
+
+#define LOSS_urban_micro(name, T, flag_t)                                                                             \
+inline T name(T distance, T frequency, T base_height, T mobile_height, flag_t line_of_sight)                          \
+{                                                                                                                     \
+    URBAN_LINKS(T);                                                                                                   \
+    const T near = NUM(T, 32.4) + NUM(T, 21.0) * log_slant + NUM(T, 20.0) * log_f;                                    \
+    const T far = NUM(T, 32.4) + NUM(T, 40.0) * log_slant + NUM(T, 20.0) * log_f - NUM(T, 9.5) * log_turn;            \
+    const T seen = far > near ? far : near;                                                                           \
+    const T hidden = NUM(T, 22.4) + NUM(T, 35.3) * log_slant + NUM(T, 21.3) * log_f                                   \
+        - NUM(T, 0.3) * (mobile_height - NUM(T, 1.5));                                                                \
+    return (line_of_sight | (seen > hidden)) ? seen : hidden;                                                         \
 }

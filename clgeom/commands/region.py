@@ -10,14 +10,17 @@ from clgeom.commands import terminal
 from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 
-MODELS = ("wim", "wim-los", "free-space", "two-ray")
+MODELS = (
+    *("wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata"),
+    *("uma", "uma-los", "umi", "umi-los"),
+)
 CUTS = ("count", "width")
 #: Parameters of functions that are not options of the command: errors name the input.
 INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
 #: Most rows and columns of a computed map.
 MOST_CELLS_A_SIDE = 1 << 15
 #: Options for rasters only; their values are false by default.
-RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
+RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weights", "window")
 
 
 @click.command()
@@ -42,7 +45,15 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @with_default("--sigma", 8.0, "Standard deviation of its shadowing in dB.")
 @with_default("--seed", 0, "Seed of its shadowing.")
 @with_default("--band", 1, "Band of a raster, from 1.")
-@click.option("--array", metavar="NAME", help="Array of a .npz file.")
+@click.option("--array", metavar="NAME", help="Array of a .npz file, or variable of a NetCDF file or Zarr store.")
+@click.option(
+    "--window",
+    type=int,
+    nargs=4,
+    metavar="ROW COLUMN ROWS COLUMNS",
+    help="Read a part of a raster: its first row and column, and its size.",
+)
+@click.option("--weights", type=click.Path(), metavar="RASTER", help="Sum the values of this raster, as of population.")
 @terminal.columns_option("Columns of x and y of points, by name or by number from 1.")
 @click.option("--layer", metavar="NAME", help="Layer of a map with points.")
 @click.option("--value", metavar="NAME|N", help="Column of points whose values are compared with the levels.")
@@ -76,7 +87,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata")
 @terminal.json_option
 @terminal.named_options(levels="option --level", tolerance="option --simplify", shape="option --size", **INPUTS)
 def region(file, levels, output, picture, comparison, device, as_json, profile, **options):
-    """Coverage polygons of a raster FILE (.tif, .npy, .npz) or of points: one for each part of each level.
+    """Coverage polygons of a raster FILE (.tif, .nc, .zarr, .npy, .npz) or of points: one for each part of each level.
 
     Points are in a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp or .fgb;
     - reads standard input.
@@ -85,8 +96,9 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
     and latitude. They need a coordinate reference system, or points in columns named lon and lat. Areas in km2 are on
     the ellipsoid.
 
-    With --model a radio map is made: Walfisch-Ikegami (wim), the same with line of sight (wim-los), free space, or flat
-    ground (two-ray). All have shadowing.
+    With --model a radio map is made: Walfisch-Ikegami (wim), free space, flat ground (two-ray), Okumura-Hata,
+    COST 231-Hata, or the urban macro and micro cells of 3GPP (uma, umi); -los is with line of sight. All have
+    shadowing.
     """
     from clgeom.runtime.device import as_session
 

@@ -144,9 +144,11 @@ def print_levels(rows, options):
         upto = "" if row["upto"] is None else f" to {row['upto']:g}"
         counts = (f"{row[name]:,}" for name in ("regions", "vertices", "holes", "cells"))
         label = f"{options['direction']} {row['level']:g}{upto} {options['unit']}"
-        lines.append((label, *counts, area(row, "cells_area"), area(row, "area")))
+        sums = (f"{row['weights']:,.10g}",) if "weights" in row else ()
+        lines.append((label, *counts, area(row, "cells_area"), area(row, "area"), *sums))
     click.echo()
     headings = ("level", ">regions", ">vertices", ">holes", ">cells", ">area of cells", ">area of outlines")
+    headings += (">weights",) if rows and "weights" in rows[0] else ()
     terminal.print_table(headings, lines)
 
 

@@ -41,9 +41,11 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))
     shapes = _shapes(kept, options)
+    rows = [level_facts(raster, found.grid, shapes, level, levels, options) for level in drawn_levels(shapes, levels)]
+    if options["weights"]:
+        _add_sums(rows, raster, options)
     written = _write(shapes, raster, found.grid, output, picture, comparison, levels, options, session)
     rows_of_metrics = measured(raster, kept, levels, options, session) if options["metrics"] else []
-    rows = [level_facts(raster, found.grid, shapes, level, levels, options) for level in drawn_levels(shapes, levels)]
     if as_json:
         phases = found.phases if profile else ()
         terminal.print_json(facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written))
@@ -71,7 +73,8 @@ def _raster(file, session, options):
     from clgeom.io.rasters import Raster, read_raster
 
     if file is not None:
-        raster = read_raster(file, band=options["band"], array=options["array"], nodata=options["nodata"])
+        given = {name: options[name] for name in ("band", "array", "nodata", "window")}
+        raster = read_raster(file, **given)
         crs = options["crs"]
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
@@ -84,6 +87,20 @@ def _raster(file, session, options):
     where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
     return Raster(made.values, made.transform, made.crs)
+
+
+def _add_sums(rows, raster, options):
+    """Add to each level's facts the sum of the weights over its cells; of a band, those of its cells alone."""
+    from clgeom.io.rasters import read_raster
+    from clgeom.region.covered import covered_area
+
+    weights = read_raster(options["weights"], window=options["window"])
+    where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
+    levels = sorted({level for row in rows for level in (row["level"], row["upto"]) if level is not None})
+    found = covered_area(raster.values, levels, direction=options["direction"], weights=weights, **where)
+    sums = {one.level: one.sums["weight"] for one in found}
+    for row in rows:
+        row["weights"] = sums[row["level"]] - (0.0 if row["upto"] is None else sums[row["upto"]])
 
 
 def _known_crs(crs, file):

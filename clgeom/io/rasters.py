@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,14 @@ from clgeom.geodesy import shown
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.files import TABLES
 from clgeom.optional import require
+from clgeom.runtime.interop.rasters import Raster, data_array, scaled_band
 from clgeom.runtime.messages import listed
 
 #: Endings of rasters, and the GDAL driver that may open each. These drivers open no files except local ones beside the
 #: raster, and report a truncated file.
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
+#: Endings of what xarray reads; a Zarr store is a folder.
+XARRAY = (".nc", ".nc4", ".zarr")
 #: Words that begin the lines of an Arc/Info ASCII file's header.
 ASCII_HEADER = b"ncols nrows xllcorner xllcenter yllcorner yllcenter cellsize dx dy nodata_value nodata".split()
 BLOCK_BYTES = 1 << 24
@@ -27,31 +30,24 @@ BLOCK_BYTES = 1 << 24
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 
 
-@dataclass(frozen=True, eq=False)
-class Raster:
-    """Values of a raster, its transform and reference system if known, and the number of bands of its file."""
-
-    values: np.ndarray
-    transform: tuple | None = None
-    crs: object = None
-    nodata: float | None = None
-    bands: int = 1
-
-
-def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
+def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster:
     """Return the raster of a file.
 
     Parameters
     ----------
     path : path-like
-        GeoTIFF (.tif, .tiff), Erdas Imagine (.img), Arc/Info ASCII (.asc), .npy, or .npz; a .npz file may also
-        hold "transform" (6 numbers), "crs" (text) and "nodata". No file on the network is opened.
+        GeoTIFF (.tif, .tiff), Erdas Imagine (.img), Arc/Info ASCII (.asc), NetCDF (.nc, .nc4), Zarr (.zarr), .npy, or
+        .npz; a .npz file may also hold "transform" (6 numbers), "crs" (text) and "nodata". No file on the network is
+        opened.
     band : int
         Band, from 1; the map of a three-dimensional array.
     array : str, optional
-        Array of a .npz file; by default the only one of two dimensions, or the one with a known name.
+        Array of a .npz file, variable of a NetCDF file or a Zarr store; by default the only one of two dimensions or
+        more, or the one with a known name.
     nodata : float, optional
         Stored value of cells without data; replaces that of the file.
+    window : tuple of 4 int, optional
+        First row, first column, number of rows and of columns of the part to read; of a GeoTIFF no other part is read.
 
     Returns
     -------
@@ -71,28 +67,96 @@ def read_raster(path, *, band=1, array=None, nodata=None) -> Raster:
             f"The file '{path}' is a virtual raster, which names other files, maybe on the network. "
             "Make it one file: gdal_translate in.vrt out.tif."
         )
-    if suffix not in RASTERS:
-        raise InvalidInput(f"The file '{path}' must end in one of {', '.join((*RASTERS, *TABLES))}.")
-    if array is not None and suffix != ".npz":
-        raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
+    if suffix not in (*RASTERS, *XARRAY):
+        raise InvalidInput(f"The file '{path}' must end in one of {', '.join((*RASTERS, *XARRAY, *TABLES))}.")
+    if array is not None and suffix not in (".npz", *XARRAY):
+        raise InvalidInput(f"The option --array is for .npz, .nc and .zarr files. Got the file '{path}' instead.")
     if not path.exists():
         raise InvalidInput(f"The file '{path}' cannot be read: No such file or directory.")
-    if not path.is_file():
+    if not path.is_file() and suffix != ".zarr":
         raise InvalidInput(f"The file '{path}' cannot be read: it is not a file.")
     try:
         if suffix in (".npy", ".npz"):
             found = _read_numpy(path, suffix, band, array)
-            return found if nodata is None else replace(found, nodata=nodata)
-        return _read_rasterio(path, band, nodata)
+            found = found if nodata is None else replace(found, nodata=nodata)
+        elif suffix in XARRAY:
+            found = _read_xarray(path, suffix, band, array, nodata)
+        else:
+            return _read_rasterio(path, band, nodata, window)
+        return found if window is None else _part(path, found, window)
     except OSError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except MemoryError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
 
 
-def _read_rasterio(path, band, nodata):
+def _checked_window(path, window, shape):
+    """The window as integers, within the raster."""
+    try:
+        row, column, rows, columns = (int(number) for number in window)
+    except (TypeError, ValueError):
+        row = column = rows = columns = -1
+    inside = 0 <= row < row + rows <= shape[0] and 0 <= column < column + columns <= shape[1]
+    if not inside:
+        raise InvalidInput(
+            f"The window of '{path}' must be its first row and column and its rows and columns, within "
+            f"{shape[0]:,} x {shape[1]:,} cells. Got {shown(window)} instead."
+        )
+    return row, column, rows, columns
+
+
+def _moved(transform, row, column):
+    """The transform of a window that begins at a row and a column."""
+    a, b, c, d, e, f = transform[:6]
+    return (a, b, a * column + b * row + c, d, e, d * column + e * row + f)
+
+
+def _part(path, raster, window):
+    """A window of a raster in memory."""
+    row, column, rows, columns = _checked_window(path, window, raster.values.shape)
+    values = raster.values[row : row + rows, column : column + columns]
+    transform = None if raster.transform is None else _moved(raster.transform, row, column)
+    return replace(raster, values=values, transform=transform)
+
+
+def _read_xarray(path, suffix, band, array, nodata):
+    """A variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say."""
+    require("xarray", f"Reading '{path}'", extra="grids")
+    import xarray
+
+    options = {"engine": "zarr", "consolidated": None} if suffix == ".zarr" else {}
+    try:
+        with xarray.open_dataset(path.absolute(), decode_times=False, decode_coords="all", **options) as source:
+            one = source[_variable_name(path, source, array)].load()
+    except (InvalidInput, OSError, MemoryError):
+        raise
+    except Exception as error:  # of the libraries for these formats each has its own
+        reason = str(error).splitlines() or [type(error).__name__]
+        raise InvalidInput(f"The file '{path}' is not a raster, or it is damaged: {reason[0]}") from error
+    found = data_array(one, f"The variable '{one.name}' in '{path}'", nodata=nodata)
+    if not 1 <= band <= found.bands:
+        raise InvalidInput(f"The array in '{path}' has the maps 1 to {found.bands}. Got {band} instead.")
+    return found if found.values.ndim == 2 else replace(found, values=found.values[band - 1])
+
+
+def _variable_name(path, source, wanted):
+    """The name of the variable to read."""
+    flat = [name for name, one in source.data_vars.items() if sum(size > 1 for size in one.shape) >= 2]
+    if wanted is not None and wanted in source.data_vars:
+        return wanted
+    known = [name for name in KNOWN_ARRAYS if name in flat]
+    if wanted is None and (len(flat) == 1 or known):
+        return (known or flat)[0]
+    if not flat:
+        raise InvalidInput(f"The file '{path}' has no variable of two dimensions.")
+    none = "" if wanted is None else f" none is {wanted!r}:"
+    raise InvalidInput(f"The file '{path}' has the arrays {listed(flat)};{none} name one (--array).")
+
+
+def _read_rasterio(path, band, nodata, window):
     require("rasterio", f"Reading '{path}'")
     import rasterio
+    import rasterio.windows
 
     _check_sides(path)
     # Only drivers that read this file and local files beside it; no file that these name is opened elsewhere.
@@ -103,12 +167,18 @@ def _read_rasterio(path, band, nodata):
             with rasterio.open(path.absolute(), driver=RASTERS[path.suffix.lower()]) as source:
                 if not 1 <= band <= source.count:
                     raise InvalidInput(f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead.")
-                values = source.read(band)
+                part = None if window is None else _checked_window(path, window, source.shape)
+                where = None if part is None else rasterio.windows.Window(part[1], part[0], part[3], part[2])
+                values = source.read(band, window=where)
                 if source.driver == "AAIGrid":
                     values = _ascii_values(path, source.shape)
-                raster = _band(source, band, values, source.nodatavals[band - 1] if nodata is None else nodata)
+                    if part is not None:
+                        values = _part(path, Raster(values), part).values
+                absent = source.nodatavals[band - 1] if nodata is None else nodata
+                raster = scaled_band(source, band, values, absent, where)
                 unplaced = any(issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught)
                 transform, crs = tuple(source.transform)[:6], source.crs
+                transform = transform if part is None else _moved(transform, *part[:2])
                 placed_by_points = bool(source.gcps[0]) and unplaced
         except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError) as error:
             reason = str(error.__cause__ or error).splitlines() or [type(error).__name__]
@@ -154,31 +224,6 @@ def _check_sides(path):
             with open(side, "rb") as file:
                 if file.read(4) not in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
                     raise InvalidInput(f"The file '{side}' beside the raster is no TIFF.")
-
-
-def _band(source, band, values, nodata):
-    """Return the stored values of a band, scaled and masked, as a Raster without transform and system."""
-    import rasterio
-
-    flags = source.mask_flag_enums[band - 1]
-    if values.dtype.kind not in "biuf":
-        raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
-    masks = rasterio.enums.MaskFlags
-    if masks.all_valid not in flags and masks.nodata not in flags:  # the band has its own mask
-        values = np.ma.masked_array(values, source.read_masks(band) == 0)
-    scale, offset = source.scales[band - 1], source.offsets[band - 1]
-    if (scale, offset) == (1.0, 0.0):
-        return Raster(values, nodata=nodata, bands=source.count)
-    if not (np.isfinite(scale) and np.isfinite(offset) and scale):
-        raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
-    hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.ma.getdata(values) * scale + offset
-        if values.dtype.itemsize <= 2 or values.dtype == np.float32:
-            narrow = scaled.astype(np.float32)
-            if np.array_equal(np.isinf(narrow), np.isinf(scaled)):  # otherwise values overflow float32
-                scaled = narrow
-    return Raster(np.ma.masked_array(scaled, hidden), bands=source.count)
 
 
 def _ascii_values(path, shape):

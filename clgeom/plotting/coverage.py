@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.markup import INK
 from clgeom.plotting.figures import (
     LEVEL_LINES,
     LINE,
@@ -19,7 +20,7 @@ from clgeom.plotting.figures import (
 VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
 
 
-def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None, axes=None):
+def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None, axes=None, sites=()):
     """Draw outlines of covered cells, and their raster if it is given, into Matplotlib axes.
 
     Parameters
@@ -38,6 +39,8 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
     title : str, optional
     axes : tuple of 2 str, optional
         Names of the axes, with their units; by default columns and rows without a transform.
+    sites : sequence of (float, float)
+        Positions of transmitters, which are marked.
 
     Returns
     -------
@@ -58,13 +61,16 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
                 ax.plot(*ring.T, color=colours[label], linewidth=width, zorder=4, path_effects=casing)
     for label, colour in colours.items():
         ax.plot([], [], color=colour, linewidth=1.6, label=label)
+    if len(sites):
+        name = "transmitter" if len(sites) == 1 else "transmitters"
+        ax.plot(*np.transpose(sites), "^", color=INK, markeredgecolor="white", markersize=8, zorder=6, label=name)
     ax.set_aspect("equal")
     ax.ticklabel_format(useOffset=False, style="plain")
     count = sum(map(len, outlines.values()))
     if axes is None:
         axes = ("column", "row") if values is not None and transform is None else ("x", "y")
     dress(ax, f"{count:,} coverage region{'s' * (count != 1)}" if title is None else title, axes)
-    if outlines:
+    if outlines or len(sites):
         legend_below(ax)
     return ax
 

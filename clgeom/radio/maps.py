@@ -16,13 +16,18 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import as_crs, shown
-from clgeom.radio import path_loss
+from clgeom.radio import path_loss, urban
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
 #: The models of `coverage_map`.
-MODELS = ("wim", "wim-los", "free-space", "two-ray")
+MODELS = (
+    *("wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata"),
+    *("uma", "uma-los", "umi", "umi-los"),
+)
+#: Default height of the base station in m, where a model has another than 25.
+BASE_HEIGHTS = {"okumura-hata": 30.0, "cost231-hata": 30.0, "umi": 10.0, "umi-los": 10.0}
 #: Correlation lengths beyond which shadowing is taken as uncorrelated (1/e^8 = 0.03 % of the variance).
 UNRELATED = 8
 
@@ -59,13 +64,24 @@ class RadioMap:
         rows, columns = self.values.shape
         return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {low:.1f} to {high:.1f} dBm)"
 
+    @property
+    def sites(self) -> list[tuple[float, float]]:
+        """Positions of the transmitters in the coordinates of the map."""
+        a, b, c, d, e, f = self.transform
+        return [(a * x + b * y + c, d * x + e * y + f) for y, x in self.transmitters]
+
     def plot(self, ax: Any = None, *, title: str = "Received power") -> Any:
-        """Draw the map with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions. Returns the axes."""
+        """Draw the map and its transmitters with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions.
+
+        Returns the axes.
+        """
         from clgeom.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_coverage
 
         axes = axes_of_crs(self.crs)
-        return plot_coverage({}, ax, values=self.values, transform=self.transform, title=title, axes=axes)
+        return plot_coverage(
+            {}, ax, values=self.values, transform=self.transform, title=title, axes=axes, sites=self.sites
+        )
 
 
 def distance_map(
@@ -131,7 +147,7 @@ def orientation_map(
 
 def _offsets(shape, position, *, caller):
     """Offsets of the cells' centres north and east of a position, in cells."""
-    (rows, columns), (row, column) = _shape(shape, caller), _pair(position, "position", caller)
+    (rows, columns), (row, column) = checked_shape(shape, caller), checked_pair(position, "position", caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
@@ -176,7 +192,7 @@ def shadowing(
     >>> map.shape, (map == radio.shadowing((64, 64), sigma=6, seed=1)).all().item()
     ((64, 64), True)
     """
-    shape, pixel = _shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
+    shape, pixel = checked_shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
     reach = _positive(correlation, "correlation", "shadowing") / pixel
     if not (isinstance(sigma, numbers.Real) and math.isfinite(sigma) and sigma >= 0):
         raise InvalidInput(f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead.")
@@ -205,12 +221,23 @@ def _fast_length(size: int) -> int:
 def coverage_map(
     shape: Shape = (512, 512),
     *,
-    model: Literal["wim", "wim-los", "free-space", "two-ray"] = "wim",
+    model: Literal[
+        "wim",
+        "wim-los",
+        "free-space",
+        "two-ray",
+        "okumura-hata",
+        "cost231-hata",
+        "uma",
+        "uma-los",
+        "umi",
+        "umi-los",
+    ] = "wim",
     transmitters: Sequence[Sequence[FloatLike]] | None = None,
     pixel: FloatLike = 5.0,
     power: FloatLike = 43.0,
     frequency: FloatLike = 1800.0,
-    base_height: FloatLike = 25.0,
+    base_height: FloatLike | None = None,
     mobile_height: FloatLike = 1.5,
     roof_height: FloatLike = 15.0,
     street_width: FloatLike = 20.0,
@@ -229,8 +256,10 @@ def coverage_map(
     Parameters
     ----------
     shape : (rows, columns)
-    model : {"wim", "wim-los", "free-space", "two-ray"}
-        Walfisch-Ikegami without or with line of sight, free space, or flat ground.
+    model : str
+        "wim", "wim-los": Walfisch-Ikegami without or with line of sight. "free-space". "two-ray": flat ground.
+        "okumura-hata", "cost231-hata": urban macro cells. "uma", "uma-los", "umi", "umi-los": `urban_macro` and
+        `urban_micro`.
     transmitters : sequence of (row, column), optional
         In cells from the north-west corner; one in the middle by default.
     pixel : float
@@ -238,8 +267,8 @@ def coverage_map(
     power : float
         Radiated power in dBm (EIRP).
     frequency, base_height, mobile_height, roof_height, street_width, separation, city
-        As for `walfisch_ikegami`; where the model knows them. Cells nearer or farther than its range get the value at
-        the range's end.
+        As for `walfisch_ikegami`; where the model knows them. `base_height` is 25 m by default, 30 m for the models of
+        Hata and 10 m for "umi". Cells nearer or farther than the model's range get the value at the range's end.
     street : float or array_like of `shape`
         Direction of the streets in degrees, clockwise from north.
     sigma, correlation, seed
@@ -262,7 +291,7 @@ def coverage_map(
     >>> made.values.shape, made.values.dtype.name, made.transmitters
     ((64, 64), 'float32', ((16.0, 16.0), (48.0, 48.0)))
     """
-    shape, origin = _shape(shape, "coverage_map"), _pair(origin, "origin", "coverage_map")
+    shape, origin = checked_shape(shape, "coverage_map"), checked_pair(origin, "origin", "coverage_map")
     pixel = _positive(pixel, "pixel", "coverage_map")
     one_of(model, tuple(MODELS), "model", caller="coverage_map")
     if transmitters is None:
@@ -272,41 +301,21 @@ def coverage_map(
             "The 'transmitters' parameter of coverage_map must name one or more (row, column), in a sequence. "
             f"Got {transmitters!r} instead."
         )
-    transmitters = tuple(_pair(position, "transmitters", "coverage_map") for position in transmitters)
+    transmitters = tuple(checked_pair(position, "transmitters", "coverage_map") for position in transmitters)
     if not (isinstance(power, numbers.Real) and math.isfinite(power)):
         raise InvalidInput(f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead.")
-    _check_crs(crs)
+    checked_crs(crs, "coverage_map")
     best = np.full(shape, -np.inf, np.float32)
+    base = BASE_HEIGHTS.get(model, 25.0) if base_height is None else base_height
+    link = {"frequency": frequency, "base_height": base, "mobile_height": mobile_height}
+    link |= {"outside": "clip", "device": device}
+    streets = {"roof_height": roof_height, "street_width": street_width, "separation": separation}
     streams = _seeded(np.random.SeedSequence, seed, "coverage_map").spawn(len(transmitters))
     for position, stream in zip(transmitters, streams):
         distance = distance_map(shape, position, pixel=pixel)
-        if model in ("wim", "wim-los"):
-            orientation = orientation_map(shape, position, street) if model == "wim" else 90.0
-            loss = path_loss.walfisch_ikegami(
-                distance,
-                frequency=frequency,
-                base_height=base_height,
-                mobile_height=mobile_height,
-                roof_height=roof_height,
-                street_width=street_width,
-                separation=separation,
-                orientation=orientation,
-                line_of_sight=model == "wim-los",
-                city=city,
-                outside="clip",
-                device=device,
-            )
-        elif model == "two-ray":
-            loss = path_loss.two_ray(
-                distance,
-                frequency=frequency,
-                base_height=base_height,
-                mobile_height=mobile_height,
-                outside="clip",
-                device=device,
-            )
-        else:
-            loss = path_loss.free_space(distance, frequency=frequency, outside="clip", device=device)
+        if model == "wim":
+            streets["orientation"] = orientation_map(shape, position, street)
+        loss = _loss(model, distance, link, streets, city)
         received = np.float32(power) - loss
         if sigma:
             received += shadowing(
@@ -317,20 +326,37 @@ def coverage_map(
     return RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
 
 
-def _check_crs(crs):
+def _loss(model, distance, link, streets, city):
+    """Path loss by a model of `coverage_map`."""
+    name, sees = model.removesuffix("-los"), model.endswith("-los")
+    if name == "wim":
+        return path_loss.walfisch_ikegami(distance, **link, **streets, line_of_sight=sees, city=city)
+    if name == "two-ray":
+        return path_loss.two_ray(distance, **link)
+    if name == "free-space":
+        of_link = {key: link[key] for key in ("frequency", "outside", "device")}
+        return path_loss.free_space(distance, **of_link)
+    if name in ("uma", "umi"):
+        cell = urban.urban_macro if name == "uma" else urban.urban_micro
+        return cell(distance, **link, line_of_sight=np.broadcast_to(sees, distance.shape))
+    hata = urban.okumura_hata if name == "okumura-hata" else urban.cost231_hata
+    return hata(distance, **link, city=city)
+
+
+def checked_crs(crs, caller):
     """Refuse a reference system whose unit is not the metre. Without pyproj nothing is checked."""
     if crs is None or importlib.util.find_spec("pyproj") is None:
         return
-    system = as_crs(crs, caller="coverage_map")
+    system = as_crs(crs, caller=caller)
     units = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
     if system.is_geographic or units != [1.0, 1.0]:
         raise InvalidInput(
-            f"The 'crs' parameter of coverage_map must be in metres. "
+            f"The 'crs' parameter of {caller} must be in metres. "
             f"Got {shown(crs)}, in {system.axis_info[0].unit_name}, instead."
         )
 
 
-def _shape(shape, caller):
+def checked_shape(shape, caller):
     try:
         rows, columns = (int(size) for size in shape)
     except (TypeError, ValueError):
@@ -342,7 +368,7 @@ def _shape(shape, caller):
     return rows, columns
 
 
-def _pair(value, name, caller) -> tuple[float, float]:
+def checked_pair(value, name, caller) -> tuple[float, float]:
     try:
         first, second = (float(number) for number in value)
     except (TypeError, ValueError):

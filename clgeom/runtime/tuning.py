@@ -399,6 +399,14 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "radio/diffraction": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=64, groups_per_unit=32),
+        "any": Policy("group", wg_size=256),
+    },
+    "radio/best_server": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
     # Alignments: items_per_thread is the rows of a strip, a multiple of 4. PoCL, one core of an EPYC, 10,000 pairs of
     # 150 letters, strips of 4, 8, 12, 16 rows, GCUPS: local score 3.4 4.3 4.2 3.8, global score 4.2 5.8 6.4 6.0, global
     # path 2.6 2.8 2.8 2.8, local score with BLOSUM62 3.2 3.4 3.4 3.2.

@@ -6,6 +6,7 @@ small, seeded, and reach over several tiles. A test holds that every kernel has 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -305,9 +306,17 @@ def _shellsort(session):
     return "every variant on 3,001 keys, auto on 100,003"
 
 
-@checks("radio: path_loss")
+@checks("radio: path_loss best_server diffraction")
 def _path_loss(session):
-    from clgeom.radio import free_space, walfisch_ikegami
+    from clgeom.radio import (
+        Transmitter,
+        best_server,
+        free_space,
+        knife_edge_loss,
+        sector_antenna,
+        terrain_loss,
+        walfisch_ikegami,
+    )
 
     d = np.linspace(0.02, 5, 10_007)
     for dtype in _types(session)[: 1 + session.profile.fp64]:
@@ -319,7 +328,25 @@ def _path_loss(session):
             np.ones(9, dtype), frequency=1900, base_height=12.5, orientation=30, city="metropolitan", device=session
         )
         assert np.abs(loss - 148.53558210541848).max() < bound + 1e-12, f"{np.dtype(dtype)}: Walfisch-Ikegami"
-    return "free space of 10,007 cells, one value of Walfisch-Ikegami"
+    sector = sector_antenna()
+    sites = [Transmitter(500, 1000, antenna=sector, azimuth_deg=turn, frequency_mhz=900) for turn in (0, 120, 240)]
+    link = {"transform": (20, 0, 0, 0, -20, 2000), "device": session}
+    made = best_server(sites, shape=(100, 100), model="free-space", **link)
+    row, column = np.mgrid[:100, :100]
+    x, y = 20 * column + 10 - 500, 2000 - 20 * row - 10 - 1000
+    loss = 32.44778322188337 + 20 * np.log10(np.hypot(x, y) / 1000 * 900)
+    off = [(np.degrees(np.arctan2(x, y)) - turn + 180) % 360 - 180 for turn in (0, 120, 240)]
+    powers = 58 - loss - np.array([sector.attenuation(angle) for angle in off])
+    assert np.abs(made.power_dbm - powers.max(axis=0)).max() < 1e-3, "the best server's power"
+    ground = np.zeros((1, 100))
+    ground[0, 40] = 60
+    edge = terrain_loss(
+        Transmitter(10, 1990, height_m=30, frequency_mhz=900), ground, method="single", k_factor=math.inf,
+        mobile_height_m=30, **link,
+    )  # fmt: skip
+    nu = 30 * math.sqrt(2 * 900 / 299.792458 * 1980 / (800 * 1180))
+    assert abs(edge[0, 99] - knife_edge_loss(nu)) < 1e-2, "one knife edge"
+    return "free space of 10,007 cells, one value of Walfisch-Ikegami, three sectors, one knife edge"
 
 
 @checks(

@@ -1,4 +1,4 @@
-<%page args="model='walfisch_ikegami', real='float', fields=('distance',), ranges=(('distance', '0.02f', '5.0f'),), city='medium', outside='raise', variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="model='walfisch_ikegami', real='float', fields=('distance',), ranges=(('distance', '0.02f', '5.0f'),), city='medium', area='urban', outside='raise', variant='group', wg_size=256, items_per_thread=1"/>\
 <%
     NAMES = {
         "free_space": ("distance", "frequency"),
@@ -7,6 +7,10 @@
         "line_of_sight": ("distance", "frequency", "base_height", "mobile_height"),
         "walfisch_ikegami": ("distance", "frequency", "base_height", "mobile_height", "roof_height",
                              "street_width", "separation", "orientation", "line_of_sight"),
+        "okumura_hata": ("distance", "frequency", "base_height", "mobile_height"),
+        "cost231_hata": ("distance", "frequency", "base_height", "mobile_height"),
+        "urban_macro": ("distance", "frequency", "base_height", "mobile_height", "line_of_sight"),
+        "urban_micro": ("distance", "frequency", "base_height", "mobile_height", "line_of_sight"),
     }
     names = NAMES[model]
     def kind(name):
@@ -34,6 +38,8 @@
 
 #define NUMBERS_ARE_FLOAT ${int(real == "float")}
 #define CITY_SLOPE ${1.5 if city == "metropolitan" else 0.7}
+#define METROPOLITAN ${int(city == "metropolitan")}
+#define AREA_${area.upper()}
 #include "radio/models.h"
 % for T, flag, s in kinds.values():
 LOSS_${model}(loss${s}, ${T}, ${flag})

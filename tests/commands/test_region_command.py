@@ -204,6 +204,35 @@ def test_nested_levels_and_bands():
     assert "do not go together" in refused("hill.npz", "--level", 60, "--bands", "--nested", "-o", "a.wkt")
 
 
+def test_weights_and_windows():
+    place = {"transform": (25, 0, 691_000, 0, -25, 5_335_000), "crs": "EPSG:32632"}
+    np.savez("hill.npz", raster=hill(), **place)
+    people = np.arange(40 * 45.0).reshape(40, 45)
+    np.savez("people.npz", raster=people, **place)
+    given = ("hill.npz", "--level", 80, "--level", 60, "--weights", "people.npz")
+    levels = json.loads(done(*given, "--json"))["levels"]
+    assert [one["weights"] for one in levels] == [people[hill() >= level].sum() for level in (80, 60)]
+    levels = json.loads(done(*given, "--window", 10, 5, 20, 30, "--json"))["levels"]
+    mask, part = hill()[10:30, 5:35], people[10:30, 5:35]
+    assert [one["weights"] for one in levels] == [part[mask >= level].sum() for level in (80, 60)]
+    bands = json.loads(done(*given, "--bands", "-o", "out.wkt", "--json"))["levels"]
+    assert sum(one["weights"] for one in bands) == people[hill() >= 60].sum()
+    assert "weights" in done(*given)
+    np.savez("far.npz", raster=people, transform=(25, 0, 0, 0, -25, 0))
+    np.savez("small.npz", raster=people[1:])
+    for name, words in (("far.npz", "with its transform"), ("small.npz", "Got 'weight' of shape (39, 45)")):
+        assert words in refused(*given[:-1], name, "-o", "not.wkt")
+    assert not Path("not.wkt").exists(), "nothing is written"
+    assert "within 40 x 45 cells" in refused("hill.npz", "--level", 60, "--window", 0, 0, 41, 1)
+    assert "The option --weights is for rasters" in refused("a.csv", "--level", 1, "--weights", "people.npz")
+
+
+@pytest.mark.parametrize("model", ("uma", "umi-los"))
+def test_models_of_3gpp(model):
+    facts = json.loads(done("--model", model, "--frequency", 3500, "--size", 60, "--level", -90, "--json"))
+    assert facts["levels"][0]["cells"] > 10
+
+
 @pytest.mark.parametrize("options", [(), ("--segments", 4, "--simplify", 0.1), ("--axis", "both")])
 def test_points_have_one_number_of_vertices(options, monkeypatch):
     """The table, JSON, what was written and the picture's title count the rings' vertices, each once."""
@@ -250,7 +279,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .fgb"),
         (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),
         (("hill.npy", "--level", 1, "--plot", "out.bmp"), "must end in one of .pdf, .png, .svg"),
-        (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz files"),
+        (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz, .nc and .zarr files"),
         (("hill.npy", "--level", 1, "--band", 2), "The array in 'hill.npy' has the maps 1 to 1. Got 2 instead."),
         (("unplaced.npz", "--level", 1, "--band", 0), "has the maps 1 to 1. Got 0 instead."),
         (("points.csv", "--band", 2), "The option --band is for rasters. Got the points of 'points.csv' instead."),

@@ -110,7 +110,8 @@ def test_axes_of_results_with_a_system_have_units(call):
     geopandas = pytest.importorskip("geopandas")
     rows = geopandas.GeoSeries.from_xy(*SQUARE.T, crs="EPSG:32632")
     ax = call(rows).plot(points=rows.get_coordinates())
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("easting (m)", "northing (m)") and len(ax.collections) == 1
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("easting (m), EPSG:32632", "northing (m)")
+    assert len(ax.collections) == 1
     matplotlib.pyplot.close(ax.figure)
 
 
@@ -124,9 +125,10 @@ def test_a_radio_map_is_drawn_where_it_is():
     pytest.importorskip("pyproj")
     made = coverage_map((20, 30), pixel=10, origin=(691_000, 5_335_500), crs="EPSG:32632")
     ax = made.plot()
-    assert ax.get_title(loc="left") == "Received power" and ax.get_xlabel() == "easting (m)"
+    assert ax.get_title(loc="left") == "Received power" and ax.get_xlabel() == "easting (m), EPSG:32632"
     assert ax.get_xlim() == (691_000, 691_300) and ax.get_ylim() == (5_335_300, 5_335_500)
-    assert ax.get_legend() is None and ax.figure.axes[1].get_ylabel() == "received power (dBm)"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["transmitter"]
+    assert ax.figure.axes[1].get_ylabel() == "received power (dBm)"
     matplotlib.pyplot.close(ax.figure)
 
 
@@ -169,13 +171,13 @@ def test_names_of_axes():
     assert axes_of(made.grid) == ("column", "row")
     assert axes_of(raster((20, 0, 0, 0, -20, 0))[1].grid) == ("x", "y")
     pytest.importorskip("pyproj")
-    assert figures.axis_names(("X", "Y"), "EPSG:32632") == ("easting (m)", "northing (m)")
-    assert axes_of(raster((20, 0, 0, 0, -20, 0), "EPSG:32632")[1].grid) == ("easting (m)", "northing (m)")
+    assert figures.axis_names(("X", "Y"), "EPSG:32632") == ("easting (m), EPSG:32632", "northing (m)")
+    assert axes_of(raster((20, 0, 0, 0, -20, 0), "EPSG:32632")[1].grid) == ("easting (m), EPSG:32632", "northing (m)")
     there = raster((0.1, 0, 0, 0, -0.1, 0), "EPSG:4326")[1]
-    assert axes_of(there.grid) == ("longitude (degrees)", "latitude (degrees)")
-    assert there.plot().get_xlabel() == "longitude (degrees)"
+    assert axes_of(there.grid) == ("longitude (degrees), EPSG:4326", "latitude (degrees)")
+    assert there.plot().get_xlabel() == "longitude (degrees), EPSG:4326"
     feet = raster((20, 0, 0, 0, -20, 0), "EPSG:2264")[1]
-    assert axes_of(feet.grid) == ("easting (US survey foot)", "northing (US survey foot)")
+    assert axes_of(feet.grid) == ("easting (US survey foot), EPSG:2264", "northing (US survey foot)")
     matplotlib.pyplot.close("all")
 
 

@@ -14,6 +14,7 @@ from clgeom.radio import (
     two_ray,
     walfisch_ikegami,
 )
+from clgeom.radio.maps import MODELS
 
 BOUND = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-12}
 MICRO = {
@@ -293,17 +294,18 @@ def test_shadowing_has_its_deviation_and_correlation():
     assert not np.array_equal(field[3], field[4])
 
 
-@pytest.mark.parametrize("model", ("wim", "wim-los", "free-space", "two-ray"))
+@pytest.mark.parametrize("model", MODELS)
 def test_coverage_map(session, model):
-    made = coverage_map((60, 80), model=model, transmitters=[(30, 20), (30, 60)], sigma=0, device=session)
+    link = {"model": model, "frequency": 900 if model == "okumura-hata" else 1800, "device": session}
+    made = coverage_map((60, 80), transmitters=[(30, 20), (30, 60)], sigma=0, **link)
     assert made.values.shape == (60, 80) and made.values.dtype == np.float32
     assert np.isfinite(made.values).all()
     assert "60 x 80 cells" in repr(made)
     assert made.values[30, 20] == made.values.max() or model != "wim-los"
-    alone = coverage_map((60, 80), model=model, transmitters=[(30, 20)], sigma=0, device=session)
+    alone = coverage_map((60, 80), transmitters=[(30, 20)], sigma=0, **link)
     assert (made.values >= alone.values).all()
-    shadowed = coverage_map((60, 80), model=model, seed=5, device=session)
-    again = coverage_map((60, 80), model=model, seed=5, device=session)
+    shadowed = coverage_map((60, 80), seed=5, **link)
+    again = coverage_map((60, 80), seed=5, **link)
     np.testing.assert_array_equal(shadowed.values, again.values)
 
 

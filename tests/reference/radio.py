@@ -58,3 +58,49 @@ def urban_micro(metres, f):
 
 def urban_micro_los(metres, f):
     return L("-35.4") + 26 * log10(metres) + 20 * log10(f)
+
+
+def okumura_hata(d, f, hb, hm, city, area):
+    """As ITU-R P.529 and Hata print it."""
+    d, f, hb, hm = map(L, (d, f, hb, hm))
+    if city == "medium":
+        a = (L("1.1") * log10(f) - L("0.7")) * hm - (L("1.56") * log10(f) - L("0.8"))
+    elif f < 300:
+        a = L("8.29") * log10(L("1.54") * hm) ** 2 - L("1.1")
+    else:
+        a = L("3.2") * log10(L("11.75") * hm) ** 2 - L("4.97")
+    urban = L("69.55") + L("26.16") * log10(f) - L("13.82") * log10(hb) - a
+    urban += (L("44.9") - L("6.55") * log10(hb)) * log10(d)
+    if area == "suburban":
+        return urban - 2 * log10(f / 28) ** 2 - L("5.4")
+    if area == "open":
+        return urban - L("4.78") * log10(f) ** 2 + L("18.33") * log10(f) - L("40.94")
+    return urban
+
+
+def cost231_hata(d, f, hb, hm, city):
+    d, f, hb, hm = map(L, (d, f, hb, hm))
+    a = (L("1.1") * log10(f) - L("0.7")) * hm - (L("1.56") * log10(f) - L("0.8"))
+    loss = L("46.3") + L("33.9") * log10(f) - L("13.82") * log10(hb) - a
+    return loss + (L("44.9") - L("6.55") * log10(hb)) * log10(d) + (3 if city == "metropolitan" else 0)
+
+
+def urban_cell(d, f, hb, hm, los, kind):
+    """TR 38.901, table 7.4.1-1: distances in m, frequency in GHz, breakpoint in Hz; kind "macro" or "micro"."""
+    d2, fc, hb, hm = L(d) * 1000, L(f) / 1000, L(hb), L(hm)
+    d3 = np.sqrt(d2**2 + (hb - hm) ** 2)
+    breakpoint = 4 * (hb - 1) * (hm - 1) * fc * 1_000_000_000 / 300_000_000
+    first, slope, share = (28, 22, 9) if kind == "macro" else (L("32.4"), 21, L("9.5"))
+    seen = first + slope * log10(d3) + 20 * log10(fc)
+    if d2 > breakpoint:
+        seen = first + 40 * log10(d3) + 20 * log10(fc) - share * log10(breakpoint**2 + (hb - hm) ** 2)
+    if los:
+        return seen
+    if kind == "macro":
+        return max(seen, L("13.54") + L("39.08") * log10(d3) + 20 * log10(fc) - L("0.6") * (hm - L("1.5")))
+    return max(seen, L("35.3") * log10(d3) + L("22.4") + L("21.3") * log10(fc) - L("0.3") * (hm - L("1.5")))
+
+
+def suburban_macro(metres):
+    """3GPP TR 25.996, 5.2: 1900 MHz, 32 m, 1.5 m."""
+    return L("31.5") + 35 * log10(metres)

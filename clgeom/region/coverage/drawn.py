@@ -15,7 +15,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default new axes of pyplot.
     raster : object with `values` and `transform`, optional
-        Such as a RadioMap.
+        Such as a RadioMap, whose transmitters are marked.
     unit : str
         Unit of the values.
     title : str, optional
@@ -28,7 +28,8 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
 
     grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
     axes = None if grid is None else axes_of(grid)
-    return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes)
+    sites = getattr(raster, "sites", ())
+    return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
 
 
 def outlines(regions, unit="dBm") -> dict:

@@ -30,6 +30,7 @@ from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.trace import joined, rings_of, twice_areas
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.call import each, recording
+from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
 #: Most cells of masks in one batch for parts.
@@ -62,7 +63,8 @@ def coverage_regions(
     Parameters
     ----------
     raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
-        Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level.
+        Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level. Datasets of rasterio,
+        DataArrays of xarray and radio maps bring their transform, reference system and nodata value.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}
@@ -145,9 +147,10 @@ def coverage_regions(
     one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
     parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
     _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou))
-    stack = as_stack(raster, device, caller=CALLER)
-    chosen = as_levels(levels, direction, nodata, stack.dtype, caller=CALLER)
-    grid = as_grid(transform, crs, (stack.rows, stack.columns), caller=CALLER)
+    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
+    stack = as_stack(placed.values, device, caller=CALLER)
+    chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
+    grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
     if outline == "cells":
         goal = _goal(vertices, part_vertices, tolerance, iou, grid)
         return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile)

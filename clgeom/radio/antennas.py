@@ -1,0 +1,227 @@
+"""Antennas: gain and patterns, as formulas of 3GPP or as measured cuts.
+
+A direction is an azimuth, clockwise from the main direction, and an elevation above the plane through the antenna, both
+in degrees and in the antenna's own frame. A pattern is an attenuation in dB relative to the gain.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, short
+from clgeom.runtime.arguments import one_of
+from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
+
+#: Beamwidths in degrees and limits in dB: (horizontal, vertical, front to back, side lobes, gain in dBi).
+STANDARDS = {"36.942": (65.0, None, 20.0, None, 15.0), "38.901": (65.0, 65.0, 30.0, 30.0, 8.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Antenna:
+    """Gain and pattern of an antenna. Without a pattern it radiates alike in all directions.
+
+    `sector_antenna` makes antennas with the patterns of 3GPP, `read_antenna` those of a pattern file.
+
+    Parameters
+    ----------
+    gain_dbi : float
+        Gain in the main direction in dBi.
+    horizontal_beamwidth_deg, vertical_beamwidth_deg : float or None
+        Angles between the directions of half the power (3 dB), for the parabolic pattern; None: no pattern in this
+        plane.
+    front_to_back_db, side_lobe_db : float
+        Greatest attenuation in the horizontal plane and in all, and in the vertical plane, in dB.
+    downtilt_deg : float
+        Electrical downtilt: the vertical pattern is shifted down by it.
+    horizontal, vertical : ndarray of float32, shape (360,), or None
+        Measured cuts: attenuation in dB at whole degrees, clockwise from the main direction, and from the horizon
+        downwards. They replace the parabolic pattern.
+    name : str
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> antenna = radio.sector_antenna(beamwidth_deg=65, gain_dbi=15)
+    >>> antenna.gain([0, 32.5, 180], 0).tolist()
+    [15.0, 12.0, -5.0]
+    """
+
+    gain_dbi: float = 0.0
+    horizontal_beamwidth_deg: float | None = None
+    vertical_beamwidth_deg: float | None = None
+    front_to_back_db: float = 30.0
+    side_lobe_db: float = 30.0
+    downtilt_deg: float = 0.0
+    horizontal: NDArray[np.float32] | None = None
+    vertical: NDArray[np.float32] | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        number(self.gain_dbi, "gain_dbi", "Antenna", "dBi")
+        for name in ("horizontal_beamwidth_deg", "vertical_beamwidth_deg"):
+            if getattr(self, name) is not None:
+                number(getattr(self, name), name, "Antenna", "degrees", least=0.1, most=360)
+        for name in ("front_to_back_db", "side_lobe_db"):
+            number(getattr(self, name), name, "Antenna", "dB", least=0, most=200)
+        number(self.downtilt_deg, "downtilt_deg", "Antenna", "degrees", least=-90, most=90)
+        if (self.horizontal is None) != (self.vertical is None):
+            raise InvalidInput("The 'horizontal' and 'vertical' parameters of Antenna must be given both, or none.")
+        for name in ("horizontal", "vertical"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _cut(getattr(self, name), name))
+
+    def __repr__(self) -> str:
+        what = "measured" if self.horizontal is not None else "isotropic" if self.is_isotropic else "parabolic"
+        return (
+            f"Antenna({self.name!r}, {self.gain_dbi:g} dBi, {what})"
+            if self.name
+            else (f"Antenna({self.gain_dbi:g} dBi, {what})")
+        )
+
+    @property
+    def is_isotropic(self) -> bool:
+        """Whether there is no pattern."""
+        beams = (self.horizontal_beamwidth_deg, self.vertical_beamwidth_deg, self.horizontal)
+        return all(beam is None for beam in beams)
+
+    def attenuation(self, azimuth_deg: ArrayLike, elevation_deg: ArrayLike = 0.0) -> NDArray[np.float64]:
+        """Attenuation in dB in some directions, relative to the gain; 0 or more.
+
+        Parameters
+        ----------
+        azimuth_deg : float or array_like
+            Clockwise from the main direction.
+        elevation_deg : float or array_like
+            Above the plane through the antenna, -90 to 90.
+
+        Returns
+        -------
+        ndarray of float64, of the common shape
+        """
+        azimuth = np.asarray(azimuth_deg, np.float64)
+        off = np.abs((azimuth + 180) % 360 - 180)
+        up = np.asarray(elevation_deg, np.float64)
+        if self.horizontal is not None:
+            return _between_cuts(self.horizontal, self.vertical, azimuth, off, -(up + self.downtilt_deg))
+        across = along = np.zeros(np.broadcast_shapes(off.shape, up.shape))
+        if self.horizontal_beamwidth_deg is not None:
+            across = np.minimum(12 * (off / self.horizontal_beamwidth_deg) ** 2, self.front_to_back_db)
+        if self.vertical_beamwidth_deg is not None:
+            along = np.minimum(12 * ((up + self.downtilt_deg) / self.vertical_beamwidth_deg) ** 2, self.side_lobe_db)
+        both = across + along
+        return both if self.horizontal_beamwidth_deg is None else np.minimum(both, self.front_to_back_db)
+
+    def gain(self, azimuth_deg: ArrayLike, elevation_deg: ArrayLike = 0.0) -> NDArray[np.float64]:
+        """Gain in dBi in some directions: `gain_dbi` less the `attenuation`, whose parameters it has."""
+        return self.gain_dbi - self.attenuation(azimuth_deg, elevation_deg)
+
+
+def sector_antenna(
+    *,
+    standard: Literal["36.942", "38.901"] = "36.942",
+    beamwidth_deg: FloatLike | None = None,
+    vertical_beamwidth_deg: FloatLike | None = None,
+    gain_dbi: FloatLike | None = None,
+    front_to_back_db: FloatLike | None = None,
+    side_lobe_db: FloatLike | None = None,
+    downtilt_deg: FloatLike = 0.0,
+    name: str = "",
+) -> Antenna:
+    """An antenna of a sector with the parabolic pattern of 3GPP: ``12 (angle / beamwidth)^2`` dB, up to a limit.
+
+    Parameters
+    ----------
+    standard : {"36.942", "38.901"}
+        The defaults of the other parameters. "36.942": 15 dBi, 65 degrees, 20 dB, no pattern in the vertical plane.
+        "38.901": one element, 8 dBi, 65 and 65 degrees, 30 dB.
+    beamwidth_deg, vertical_beamwidth_deg : float, optional
+        Angles between the directions of half the power.
+    gain_dbi : float, optional
+        Gain in the main direction.
+    front_to_back_db, side_lobe_db : float, optional
+        Greatest attenuation: in the horizontal plane and in all, and in the vertical plane (by default as the former).
+    downtilt_deg : float
+        Electrical downtilt.
+    name : str
+
+    Returns
+    -------
+    Antenna
+
+    Notes
+    -----
+    Sources: 3GPP TR 36.942, 4.2.1.1; 3GPP TR 38.901, table 7.3-1, where the attenuations of both planes are added and
+    limited.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> antenna = radio.sector_antenna(standard="38.901", vertical_beamwidth_deg=10, gain_dbi=17, downtilt_deg=6)
+    >>> antenna.attenuation([0, 0, 65], [-6, 0, -6]).round(2).tolist()
+    [0.0, 4.32, 12.0]
+    """
+    one_of(standard, tuple(STANDARDS), "standard", caller="sector_antenna")
+    width, height, back, lobes, gain = STANDARDS[standard]
+    back = back if front_to_back_db is None else front_to_back_db
+    lobes = lobes or back
+    return Antenna(
+        gain if gain_dbi is None else gain_dbi,
+        width if beamwidth_deg is None else beamwidth_deg,
+        height if vertical_beamwidth_deg is None else vertical_beamwidth_deg,
+        back,
+        lobes if side_lobe_db is None else side_lobe_db,
+        downtilt_deg,
+        name=name,
+    )
+
+
+def _between_cuts(horizontal, vertical, azimuth, off, down):
+    """The attenuation between the cuts of a measured pattern, weighted by the azimuth.
+
+    It is that of the vertical cut in its plane, and that of the horizontal cut where both agree on their common axis.
+
+    Source: F. Gil et al., "A 3D interpolation method for base-station-antenna radiation patterns", IEEE Antennas and
+    Propagation Magazine 43 (2001), horizontal projection.
+    """
+    behind = off / 180
+    front = (1 - behind) * (_looked_up(vertical, down) - horizontal[0])
+    back = behind * (_looked_up(vertical, 180 - down) - horizontal[180])
+    return np.maximum(_looked_up(horizontal, azimuth) + front + back, 0)
+
+
+def _looked_up(cut, degrees):
+    """Values of a cut at angles between whole degrees."""
+    at = np.asarray(degrees, np.float64) % 360
+    return np.interp(at, np.arange(361), np.append(cut, cut[0]).astype(np.float64))
+
+
+def _cut(values, name) -> np.ndarray:
+    try:
+        cut = np.array(values, np.float32)
+    except (TypeError, ValueError):
+        cut = np.empty(0, np.float32)
+    if cut.shape != (360,) or not np.isfinite(cut).all() or cut.min() < 0:
+        raise InvalidInput(
+            f"The '{name}' parameter of Antenna must be 360 attenuations in dB, finite and 0 or more. "
+            f"Got {cut.size} values{f' from {cut.min():g}' if cut.size else ''} instead."
+        )
+    cut.flags.writeable = False
+    return cut
+
+
+def number(value: Any, name: str, caller: str, unit: str, least: float = -math.inf, most: float = math.inf) -> float:
+    """The value as a float, if it is a finite number within these limits."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
+    if not ok or not least <= value <= most:
+        within = "" if math.isinf(least) and math.isinf(most) else f" within {least:g} to {most:g}"
+        within = f" of {least:g} or more" if math.isinf(most) and not math.isinf(least) else within
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must be a finite number{within}, in {unit}. "
+            f"Got {short(value)} instead."
+        )
+    return float(value)

@@ -1,0 +1,289 @@
+"""Path loss of all cells of a map in one launch: from parameters, numbers or arrays, to the kernel and back.
+
+Every parameter is one number for the map, or an array with one for each cell. One launch computes the loss and checks
+the ranges. Arrays on the device are not copied.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.errors import InputWarning, InvalidInput, warn
+from clgeom.runtime.arguments import boolean, unmasked
+from clgeom.runtime.arrays import (
+    as_device_values,
+    c_name,
+    chunk_bounds,
+    is_device_array,
+    session_of,
+    to_device,
+)
+from clgeom.runtime.cl_arrays import new_array
+from clgeom.runtime.device_arrays import fetched, native_array
+from clgeom.runtime.failures import failures
+from clgeom.runtime.interop.objects import values_of
+from clgeom.runtime.launch import allocate, fill, in_place, read, run, show_host
+from clgeom.runtime.plan import Plan, Scratch, Step
+
+KERNEL = "radio/path_loss"
+TYPES = ("float32", "float64")
+OUTSIDE = ("raise", "clip", "nan")
+
+#: The kernel's parameters for each model, in its order.
+LINK = ("distance", "frequency", "base_height", "mobile_height")
+STREET = ("roof_height", "street_width", "separation", "orientation", "line_of_sight")
+MODELS = {
+    "free_space": LINK[:2],
+    "two_ray": LINK,
+    "interference": (*LINK, "reflection"),
+    "line_of_sight": LINK,
+    "walfisch_ikegami": (*LINK, *STREET),
+    "okumura_hata": LINK,
+    "cost231_hata": LINK,
+    "urban_macro": (*LINK, "line_of_sight"),
+    "urban_micro": (*LINK, "line_of_sight"),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a public function: its name, the model of the kernel, the ranges, and what to do beyond them."""
+
+    caller: str
+    model: str
+    ranges: dict
+    outside: str
+    dtype: object
+    city: str = "medium"
+    area: str = "urban"
+    strict: bool = True
+
+
+def losses(call, given, device):
+    """The loss for the parameters of a public function, of the type that its docstring says."""
+    if not boolean(call.strict, "strict", caller=call.caller):
+        if call.outside != "raise":
+            raise InvalidInput(
+                f"The parameters 'outside' and 'strict' of {call.caller} do not go together: strict=False computes "
+                "what is out of range by the formula."
+            )
+    if call.outside not in OUTSIDE:
+        raise InvalidInput(
+            f"The 'outside' parameter of {call.caller} must be 'raise', 'clip' or 'nan'. Got {call.outside!r} instead."
+        )
+    on_device = next((value for value in given.values() if is_device_array(value)), None)
+    session = session_of(on_device, device)
+    single, fields = _split(call, given)
+    dtype = _common_type(call, fields)
+    if dtype == np.float64:
+        session.profile.require_fp64(call.caller)
+    _check_numbers(call, single)
+    if not fields:  # one number is a map of one cell
+        fields = {"distance": np.array([single.pop("distance")])}
+        return float(_on_host(session, call, dtype, single, fields, (1,))[0])
+    shape = _common_shape(call, fields)
+    if on_device is not None:
+        return _on_device(session, call, dtype, single, fields, shape)
+    return _on_host(session, call, dtype, single, fields, shape)
+
+
+def _split(call, given):
+    """The parameters that are one number, and those that are arrays."""
+    single, fields = {}, {}
+    for name, value in given.items():
+        if is_device_array(value):
+            fields[name] = value
+            continue
+        masked = np.ma.is_masked(value)
+        value = values_of(value, caller=call.caller, name=name)
+        try:
+            array = np.asarray(np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value)
+        except (ValueError, TypeError) as error:  # such as ragged lists
+            raise InvalidInput(f"The '{name}' parameter of {call.caller} must be numbers. {error}") from error
+        if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
+            wanted = "bool" if name == "line_of_sight" else "numbers"
+            raise InvalidInput(f"The '{name}' parameter of {call.caller} must be {wanted}. Got {array.dtype} instead.")
+        if name == "line_of_sight":
+            unmasked(value, name, caller=call.caller)
+        if array.ndim == 0:
+            single[name] = array.item()
+        elif masked:  # masked values are unknown
+            fields[name] = np.ma.filled(np.ma.asarray(value).astype(np.result_type(array, np.float32)), np.nan)
+        else:
+            fields[name] = array
+    return single, fields
+
+
+def _common_type(call, fields) -> np.dtype:
+    if call.dtype is not None:
+        try:
+            dtype = np.dtype(call.dtype)
+        except TypeError:
+            dtype = None
+        if dtype is None or dtype.name not in TYPES:
+            raise InvalidInput(
+                f"The 'dtype' parameter of {call.caller} must be 'float32' or 'float64'. Got {call.dtype!r} instead."
+            )
+        return dtype
+    types = [value.dtype for name, value in fields.items() if name != "line_of_sight"]
+    single = types and all(t.kind == "f" and t.itemsize <= 4 for t in types)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def _common_shape(call, fields):
+    try:
+        return np.broadcast_shapes(*(value.shape for value in fields.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name}: {value.shape}" for name, value in fields.items())
+        raise InvalidInput(
+            f"The array parameters of {call.caller} must have shapes that broadcast together. Got {shapes} instead."
+        ) from None
+
+
+def _check_numbers(call, single):
+    for name, value in single.items():
+        if name in call.ranges and not call.ranges[name][0] <= value <= call.ranges[name][1]:
+            _out_of_range(call, f"{_expected(call, name)} Got {value!r} instead.")
+
+
+def _out_of_range(call, message):
+    """Refuse what is out of a model's range, or warn with strict=False."""
+    if call.strict:
+        raise InvalidInput(message)
+    warn(message, InputWarning)
+
+
+def _expected(call, name):
+    low, high, unit = call.ranges[name]
+    return f"The '{name}' parameter of {call.caller} must be within {low:g} to {high:g}{f' {unit}' if unit else ''}."
+
+
+def _on_host(session, call, dtype, single, fields, shape):
+    """The loss of a map in NumPy arrays, chunk by chunk where it is larger than one allocation."""
+    flat = {
+        name: np.ascontiguousarray(np.broadcast_to(value, shape), _stored(name, dtype)).reshape(-1)
+        for name, value in fields.items()
+    }
+    out = np.empty(math.prod(shape), dtype)
+    on_cpu = session.profile.is_cpu
+    for start, count in chunk_bounds(session.profile, len(out), dtype.itemsize):
+        part = out[start : start + count]
+        buffers = {
+            name: to_device(session, values[start : start + count], caller=call.caller).chunks[0].buffer
+            for name, values in flat.items()
+        }
+        losses = in_place(session, part) if on_cpu else allocate(session, part.nbytes)
+        poison = _launch(session, call, dtype, single, fields, count, {**buffers, "losses": losses})
+        if poison:
+            _refuse(call, flat, poison, shape)
+        if on_cpu:
+            show_host(session, losses, part)
+        else:
+            part[:] = read(session, losses, dtype, count)
+    return out.reshape(shape)
+
+
+def _on_device(session, call, dtype, single, fields, shape):
+    """The loss of a map on the device, as an array on the device."""
+    count, buffers = math.prod(shape), {}
+    for name, value in fields.items():
+        stored = _stored(name, dtype)
+        if is_device_array(value):
+            if value.shape != shape:
+                raise InvalidInput(
+                    f"The '{name}' parameter of {call.caller} must have the whole map's shape {shape} when it is on a "
+                    f"device. Got {value.shape} instead."
+                )
+            value = native_array(session, value, caller=call.caller, name=name).with_queue(session.queue)
+            if value.dtype != stored:
+                with failures(session.device, "convert an array"):
+                    value = value.astype(stored)
+            value = as_device_values(session, value.reshape(-1), caller=call.caller, name=name, types=[stored])
+        else:
+            flat = np.ascontiguousarray(np.broadcast_to(value, shape), stored).reshape(-1)
+            value = to_device(session, flat, caller=call.caller)
+        if len(value.chunks) > 1:
+            raise InvalidInput(f"The '{name}' parameter of {call.caller} is larger than one allocation of the device.")
+        buffers[name] = value.chunks[0].buffer if count else None
+    out = new_array(session, shape, dtype)
+    if count:
+        buffers["losses"] = out.base_data
+        poison = _launch(session, call, dtype, single, fields, count, buffers)
+        if poison:
+            found = {
+                name: np.broadcast_to(fetched(value) if is_device_array(value) else value, shape)
+                for name, value in fields.items()
+            }
+            _refuse(call, found, poison, shape)
+    return out
+
+
+def _stored(name, dtype):
+    return np.dtype(np.uint8) if name == "line_of_sight" else dtype
+
+
+def _launch(session, call, dtype, single, fields, count, buffers):
+    """Run the kernel. Return a bit for each parameter with a cell out of range."""
+    plan, poison = path_loss_plan(session.profile, call, dtype, single, tuple(fields), count)
+    buffers["poison"] = allocate(session, 4)
+    fill(session, buffers["poison"], np.uint32(0), 1)
+    result = run(session, plan, **buffers)
+    return int(result.read(poison)[0]) if call.outside == "raise" else 0
+
+
+def _refuse(call, fields, poison, shape):
+    """Refuse the first cell out of range, of the first parameter that has one."""
+    name = next(name for bit, name in enumerate(MODELS[call.model]) if poison >> bit & 1)
+    low, high, _ = call.ranges[name]
+    values = fields[name].reshape(-1)
+    inside = (values >= values.dtype.type(low)) & (values <= values.dtype.type(high))
+    first = int(np.argmin(inside))
+    place = ", ".join(map(str, np.unravel_index(first, shape)))
+    remedy = " (outside='clip' takes the nearest value allowed, outside='nan' marks such cells)" if call.strict else ""
+    _out_of_range(call, f"{_expected(call, name)} Got {values[first]} at index [{place}] instead{remedy}.")
+
+
+def path_loss_plan(profile, call, dtype, single, fields, n):
+    """One launch over `n` cells; `fields` names the parameters bound to buffers, `single` holds the others' values.
+
+    Pure: needs no device.
+    """
+    real = np.dtype(dtype)
+
+    def argument(name):
+        if name in fields:
+            return name
+        return np.uint8(single[name]) if name == "line_of_sight" else real.type(single[name])
+
+    ranges = tuple(
+        (name, *(_literal(limit, real) for limit in limits[:2]))
+        for name, limits in call.ranges.items()
+        if name in fields
+    )
+    poison = Scratch("poison", np.uint32, 1)
+    step = Step.over(
+        profile,
+        KERNEL,
+        (*map(argument, MODELS[call.model]), np.uint64(n), "losses", poison),
+        n,
+        dtype=dtype,
+        params={
+            "model": call.model,
+            "real": c_name(real),
+            "fields": tuple(sorted(fields)),
+            "ranges": ranges,
+            "outside": call.outside,
+            "city": call.city,
+            "area": call.area,
+        },
+        bytes_moved=n * (1 + len(fields)) * real.itemsize,
+    )
+    return Plan(step), poison
+
+
+def _literal(value, real) -> str:
+    """A limit as an exact OpenCL C literal, rounded to the type of the cells."""
+    return f"{float(real.type(value)).hex()}{'f' if real == np.float32 else ''}"

@@ -1,0 +1,157 @@
+"""Pattern files of antennas in the format of MSI Planet: lines of a key and its value, then two cuts of 360 angles."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.radio.antennas import Antenna
+
+CUTS = ("HORIZONTAL", "VERTICAL")
+#: Keys with which files without a line of the NAME begin; other first lines are the name.
+KEYS = (
+    *CUTS,
+    "NAME",
+    "MAKE",
+    "FREQUENCY",
+    "H_WIDTH",
+    "V_WIDTH",
+    "FRONT_TO_BACK",
+    "GAIN",
+    "TILT",
+    "POLARIZATION",
+    "COMMENT",
+)
+#: Gain of a half-wave dipole in dBi, by which gains in dBd differ.
+DIPOLE_DBI = 2.15
+#: A pattern file has about 730 lines; one of another kind is not read whole.
+MOST_BYTES = 1 << 20
+
+
+def read_antenna(path: str | os.PathLike[str]) -> Antenna:
+    """Return the antenna of a pattern file of MSI Planet (.msi, .pln, .ant).
+
+    Parameters
+    ----------
+    path : path-like
+        Text with lines such as ``GAIN 15.5 dBi``, then ``HORIZONTAL 360`` and ``VERTICAL 360``, each followed by 360
+        lines of an angle in degrees and an attenuation in dB.
+
+    Returns
+    -------
+    Antenna
+        With the cuts `horizontal` and `vertical`. An electrical downtilt is in the vertical cut already.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, is cut short, or has no gain, no cut, or a line that is not a pair of numbers.
+
+    Notes
+    -----
+    A gain without a unit is in dBd, as the format has it. Angles count clockwise from the main direction, and from the
+    horizon downwards. Between whole degrees, and in directions outside of both cuts, the pattern is interpolated; see
+    `Antenna.attenuation`.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> cut = "".join(f"{degree} {min(degree, 360 - degree) / 10}\\n" for degree in range(360))
+    >>> text = f"NAME Example\\nGAIN 15.5 dBi\\nHORIZONTAL 360\\n{cut}VERTICAL 360\\n{cut}"
+    >>> _ = open("example.msi", "w").write(text)
+    >>> radio.read_antenna("example.msi")
+    Antenna('Example', 15.5 dBi, measured)
+    """
+    path = Path(path)
+    lines = _lines(path)
+    about, cuts = {}, {}
+    at = 0
+    while at < len(lines):
+        number, words = lines[at]
+        key = words[0].upper()
+        at += 1
+        if key in CUTS and key not in cuts:
+            cuts[key], at = _cut(path, key, number, words, lines, at)
+        else:
+            about.setdefault(key, " ".join(words[1:]))
+    missing = [key for key in CUTS if key not in cuts]
+    if missing:
+        raise InvalidInput(
+            f"The file '{path}' has no line '{missing[0]} 360': it is no pattern of MSI Planet, or it is cut short."
+        )
+    if "GAIN" not in about:
+        raise InvalidInput(f"The file '{path}' has no line with the GAIN.")
+    first = lines[0][1]
+    name = about.get("NAME", "" if first[0].upper() in KEYS else " ".join(first))
+    return Antenna(
+        _gain(path, about["GAIN"]), horizontal=cuts["HORIZONTAL"], vertical=cuts["VERTICAL"], name=name or path.stem
+    )
+
+
+def _lines(path):
+    """(number, words) of the lines that are not empty."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
+    if len(data) > MOST_BYTES or b"\0" in data:
+        raise InvalidInput(f"The file '{path}' is no pattern of MSI Planet: it is not a short text.")
+    text = data.decode("utf-8-sig", "replace")
+    found = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.split()]
+    if not found:
+        raise InvalidInput(f"The file '{path}' is empty.")
+    return found
+
+
+def _cut(path, key, number, words, lines, at):
+    """The attenuations of a cut at whole degrees, and the index of the line behind it."""
+    if len(words) < 2 or words[1] != "360":
+        raise InvalidInput(
+            f"Line {number} of '{path}' must be '{key} 360', the number of angles. Got {' '.join(words)!r} instead."
+        )
+    cut = np.full(360, np.nan)
+    for line, pair in lines[at : at + 360]:
+        if pair[0].upper() in CUTS:
+            break
+        try:
+            angle, value = (float(word.replace(",", ".")) for word in pair)
+        except ValueError:
+            angle = value = math.nan
+        if not (math.isfinite(value) and 0 <= angle < 360 and angle == int(angle)):
+            raise InvalidInput(
+                f"Line {line} of '{path}' must be a whole angle from 0 to 359 and an attenuation in dB. "
+                f"Got {' '.join(pair)!r} instead."
+            )
+        if not math.isnan(cut[int(angle)]):
+            raise InvalidInput(f"Line {line} of '{path}' has the angle {angle:g} again.")
+        cut[int(angle)] = abs(value)  # some files write attenuations as negative gains
+        at += 1
+    known = np.isfinite(cut)
+    if not known.all():
+        raise InvalidInput(
+            f"The file '{path}' is cut short: {key} has {int(known.sum())} of 360 angles. "
+            f"The angle {int(np.argmin(known))} is missing."
+        )
+    return cut, at
+
+
+def _gain(path, text) -> float:
+    """The gain in dBi."""
+    words = text.replace(",", ".").split()
+    unit = "".join(words[1:2]).lower()
+    value = words[0] if words else ""
+    for known in ("dbi", "dbd"):
+        if value.lower().endswith(known):  # no space between
+            value, unit = value[:-3], known
+    try:
+        gain = float(value)
+    except ValueError:
+        gain = math.nan
+    if not math.isfinite(gain) or unit not in ("", "dbi", "dbd"):
+        raise InvalidInput(f"The GAIN of '{path}' must be a number of dBd or dBi. Got {text!r} instead.")
+    return gain if unit == "dbi" else gain + DIPOLE_DBI

@@ -1,0 +1,402 @@
+"""Many transmitters at once: the best server of every cell, the power received of it, and carrier to interference.
+
+One launch reads what differs from cell to cell, if anything does, and writes three numbers for each cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, short
+from clgeom.radio.antennas import number
+from clgeom.radio.maps import checked_crs, checked_shape
+from clgeom.radio.path_loss import CITIES
+from clgeom.radio.transmitters import FIELDS, RANGES, SURROUNDINGS, Transmitter, check_ranges, rows_of
+from clgeom.radio.urban import AREAS
+from clgeom.runtime.arguments import boolean, one_of
+from clgeom.runtime.arrays import as_device_values, host_values, is_device_array, session_of, to_device
+from clgeom.runtime.call import recording
+from clgeom.runtime.cl_arrays import new_array
+from clgeom.runtime.device_arrays import fetched, native_array
+from clgeom.runtime.failures import failures
+from clgeom.runtime.launch import allocate, read, run
+from clgeom.runtime.plan import Phase, Plan, Step
+from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
+
+KERNEL = "radio/best_server"
+CALLER = "best_server"
+#: The numbers that are written for each cell.
+OUTPUTS = {"powers": np.dtype(np.float32), "servers": np.dtype(np.int16), "ratios": np.dtype(np.float32)}
+MOST_TRANSMITTERS = 1 << 15
+#: Farthest transmitter from the map's corner, in cells, so that float32 holds whole cells.
+FARTHEST = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class ServerMap:
+    """The best server of every cell: what `best_server` returns.
+
+    Parameters
+    ----------
+    power_dbm : ndarray of float32 or pyopencl.array.Array, shape (rows, columns)
+        The greatest received power; NaN where no transmitter is received.
+    server : ndarray of int16 or pyopencl.array.Array, shape (rows, columns)
+        The index of its transmitter; -1 where the power is below the sensitivity.
+    carrier_to_interference_db : ndarray of float32 or pyopencl.array.Array, shape (rows, columns)
+        The ratio of that power to the sum of all others, and of the noise if it is given, in dB; infinite without
+        either, NaN where `server` is -1.
+    transform : tuple of 6 floats
+    crs : object
+    transmitters : tuple of Transmitter
+    phases : tuple of Phase
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> pair = [radio.Transmitter(200, 500), radio.Transmitter(800, 500)]
+    >>> made = radio.best_server(pair, shape=(100, 100), transform=(10, 0, 0, 0, -10, 1000), model="free-space")
+    >>> made.server[50, [0, 99]].tolist(), made.values is made.power_dbm
+    ([0, 1], True)
+    """
+
+    power_dbm: Any
+    server: Any
+    carrier_to_interference_db: Any
+    transform: tuple[float, ...]
+    crs: Any
+    transmitters: tuple[Transmitter, ...]
+    phases: tuple[Phase, ...] = ()
+
+    @property
+    def values(self) -> Any:
+        """`power_dbm`, by the name that rasters have elsewhere."""
+        return self.power_dbm
+
+    @property
+    def sites(self) -> list[tuple[float, float]]:
+        """Positions of the transmitters in the coordinates of the map."""
+        return [(one.x, one.y) for one in self.transmitters]
+
+    def __repr__(self) -> str:
+        rows, columns = self.power_dbm.shape
+        return f"ServerMap({rows} x {columns} cells, {len(self.transmitters)} transmitters)"
+
+    def plot(self, ax: Any = None, *, title: str = "Received power of the best server") -> Any:
+        """Draw the power and the transmitters with Matplotlib. Returns the axes."""
+        from clgeom.geodesy import axes_of_crs
+        from clgeom.plotting.coverage import plot_coverage
+
+        values = fetched(self.power_dbm) if is_device_array(self.power_dbm) else self.power_dbm
+        axes = axes_of_crs(self.crs)
+        return plot_coverage({}, ax, values=values, transform=self.transform, title=title, axes=axes, sites=self.sites)
+
+
+def best_server(
+    transmitters: Sequence[Transmitter],
+    *,
+    shape: Shape,
+    transform: Any,
+    crs: Any = None,
+    model: Literal[
+        "wim",
+        "wim-los",
+        "free-space",
+        "two-ray",
+        "okumura-hata",
+        "cost231-hata",
+        "uma",
+        "uma-los",
+        "umi",
+        "umi-los",
+    ] = "wim",
+    mobile_height_m: FloatLike = 1.5,
+    roof_height_m: FloatLike = 12.0,
+    street_width_m: FloatLike = 25.0,
+    separation_m: FloatLike = 50.0,
+    street_deg: FloatLike = 30.0,
+    city: Literal["medium", "metropolitan"] = "medium",
+    area: Literal["urban", "suburban", "open"] = "urban",
+    noise_dbm: FloatLike | None = None,
+    sensitivity_dbm: FloatLike | None = None,
+    ground_m: AnyArray | None = None,
+    extra_loss_db: AnyArray | None = None,
+    strict: bool = True,
+    on_device: bool = False,
+    device: DeviceLike = None,
+    profile: bool = False,
+) -> ServerMap:
+    """The best server of every cell of a map, the power received of it, and carrier to interference, in one launch.
+
+    Parameters
+    ----------
+    transmitters : sequence of Transmitter
+        At most 32,768.
+    shape : (rows, columns)
+    transform : sequence of 6 floats or affine.Affine
+        (a, b, c, d, e, f): pixel corner (column, row) is at ``x = a column + b row + c, y = d column + e row + f``, in
+        m; y is to the north.
+    crs : object, optional
+        A projected coordinate reference system in metres, as anything that pyproj takes.
+    model : str
+        "wim", "wim-los" (`walfisch_ikegami`), "free-space", "two-ray", "okumura-hata", "cost231-hata", "uma",
+        "uma-los" (`urban_macro`), "umi", "umi-los" (`urban_micro`); "-los" is with line of sight.
+    mobile_height_m : float
+        Height of the receiver above the ground.
+    roof_height_m, street_width_m, separation_m, street_deg, city, area
+        Surroundings, for the models that know them; `street_deg` is the direction of the streets, clockwise from north.
+    noise_dbm : float, optional
+        Power of noise, which is added to the interference.
+    sensitivity_dbm : float, optional
+        Least power that is received; see `receiver_sensitivity`.
+    ground_m : array_like or pyopencl.array.Array of `shape`, optional
+        Height of the ground above the sea in m, for the elevations at antennas and for distances in space. It does not
+        screen: see `terrain_loss` for `extra_loss_db`.
+    extra_loss_db : array_like or pyopencl.array.Array, shape (transmitters, rows, columns), optional
+        Further losses of each transmitter in each cell, such as shadowing or `terrain_loss`; NaN: not received.
+    strict : bool
+        False: a height, a frequency or a distance out of the model's range gives one `InputWarning`, and the formula
+        goes on. Nearer than its range a model always has the value at the range's end.
+    on_device : bool
+        Leave the maps on the device, as ``pyopencl.array.Array``.
+    device : optional
+        As everywhere in clgeom.
+    profile : bool
+        Measure the launch, for `phases`.
+
+    Returns
+    -------
+    ServerMap
+
+    Raises
+    ------
+    InvalidInput
+        No transmitter, a value out of the model's range, a map that is not in metres, arrays of other shapes.
+
+    Notes
+    -----
+    All transmitters use one channel. Received power is EIRP, less the attenuation of the antenna's pattern in the
+    direction of the cell, less path loss and `extra_loss_db`, for a receiving antenna of 0 dBi. It is within 1e-3 dB of
+    the exact formulas; where two transmitters are nearer to each other than that, devices may choose differently, and
+    one device takes the first of equal ones.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> sector = radio.sector_antenna(gain_dbi=15)
+    >>> site = [radio.Transmitter(1000, 1000, antenna=sector, azimuth_deg=turn) for turn in (0, 120, 240)]
+    >>> made = radio.best_server(site, shape=(200, 200), transform=(10, 0, 0, 0, -10, 2000), sensitivity_dbm=-95)
+    >>> made.server[20, 100].item(), made.server[150, 180].item(), made.server[150, 20].item()
+    (0, 1, 2)
+    """
+    from clgeom.region.coverage.grid import as_grid
+
+    shape = checked_shape(shape, CALLER)
+    one_of(model, tuple(RANGES), "model", caller=CALLER)
+    transmitters = as_transmitters(transmitters, CALLER)
+    around = _surroundings(roof_height_m, street_width_m, separation_m, street_deg, city, area)
+    mobile = number(mobile_height_m, "mobile_height_m", CALLER, "m", 0.1, 1e4)
+    noise, least = _dbm(noise_dbm, "noise_dbm"), _dbm(sensitivity_dbm, "sensitivity_dbm")
+    if transform is None:
+        raise InvalidInput(f"The 'transform' parameter of {CALLER} must place the map in metres. Got None instead.")
+    checked_crs(crs, CALLER)
+    grid = as_grid(transform, crs, shape, caller=CALLER)
+    check_ranges(
+        model, transmitters, mobile, around, farthest_km(transmitters, grid, CALLER),
+        strict=boolean(strict, "strict", caller=CALLER), caller=CALLER,
+    )  # fmt: skip
+    session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
+    ground = as_field(session, ground_m, shape, "ground_m", CALLER)
+    extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER)
+    grounds = [0.0] * len(transmitters) if ground is None else heights_under(session, transmitters, grid, ground)
+    rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
+    job = _Job(session, grid, rows, tables, _params(model, transmitters, tables, ground, extra), noise, least)
+    with recording(profile) as phases:
+        maps = _on_device(job, ground, extra) if boolean(on_device, "on_device", caller=CALLER) else None
+        maps = maps or _on_host(job, ground, extra)
+    return ServerMap(*maps, grid.transform, crs, transmitters, tuple(phases))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all launches of a call have in common."""
+
+    session: Any
+    grid: Any
+    rows: NDArray[np.float32]
+    tables: NDArray[np.float32]
+    params: dict
+    noise: float
+    sensitivity: float
+
+
+def server_plan(profile, job, rows, first_row):
+    """One launch over `rows` rows from `first_row` on. Pure: needs no device."""
+    a, b, _, d, e, _ = job.grid.transform
+    columns, count = job.grid.shape[1], len(job.rows)
+    mw = 0.0 if math.isinf(job.noise) else 10 ** (job.noise / 10)
+    numbers = (np.uint32(first_row), np.uint32(rows), np.uint32(columns), *map(np.float32, (a, b, d, e, mw)))
+    args = ("transmitters", np.uint32(count), "tables", "grounds", "extras", *numbers, np.float32(job.sensitivity))
+    n = rows * columns
+    read_bytes = 4 * (job.params["grounds"] + count * job.params["extras"])
+    step = Step.over(
+        profile, KERNEL, (*args, *OUTPUTS), n, dtype=np.float32, params=job.params, bytes_moved=n * (10 + read_bytes)
+    )
+    return Plan(step)
+
+
+def _launch(job, rows, first_row, fields, outputs):
+    session, buffers = job.session, {}
+    for name, values in (("transmitters", job.rows.reshape(-1)), ("tables", job.tables)):
+        values = values if len(values) else np.zeros(1, np.float32)
+        buffers[name] = to_device(session, values, caller=CALLER).chunks[0].buffer
+    for name, buffer in fields.items():
+        buffers[name] = buffers["tables"] if buffer is None else buffer  # not read
+    run(session, server_plan(session.profile, job, rows, first_row), **buffers, **outputs)
+
+
+def _on_device(job, ground, extra):
+    """The maps as arrays on the device."""
+    shape, session = job.grid.shape, job.session
+    made = [new_array(session, shape, dtype) for dtype in OUTPUTS.values()]
+    fields = {name: whole_buffer(session, value, name) for name, value in (("grounds", ground), ("extras", extra))}
+    _launch(job, shape[0], 0, fields, {name: array.base_data for name, array in zip(OUTPUTS, made)})
+    return made
+
+
+def _on_host(job, ground, extra):
+    """The maps as NumPy arrays, by strips of rows where they are larger than one allocation."""
+    (rows, columns), session = job.grid.shape, job.session
+    made = [np.empty((rows, columns), dtype) for dtype in OUTPUTS.values()]
+    resident = any(map(is_device_array, (ground, extra)))
+    row_bytes = 4 * columns * (1 if extra is None else len(extra))
+    strip = rows if resident else max(min(rows, session.profile.max_alloc_bytes // row_bytes), 1)
+    for first in range(0, rows, strip):
+        last = min(first + strip, rows)
+        fields = {}
+        for name, value in (("grounds", ground), ("extras", extra)):
+            part = value if value is None or resident else value[..., first:last, :]
+            fields[name] = whole_buffer(session, part, name)
+        n = (last - first) * columns
+        outputs = {name: allocate(session, n * dtype.itemsize) for name, dtype in OUTPUTS.items()}
+        _launch(job, last - first, first, fields, outputs)
+        for array, (name, dtype) in zip(made, OUTPUTS.items()):
+            array[first:last] = read(session, outputs[name], dtype, n).reshape(-1, columns)
+    return made
+
+
+def whole_buffer(session, value, name, caller=CALLER):
+    """The buffer of an array on the host or on the device, all of it; None for None."""
+    if value is None:
+        return None
+    if not is_device_array(value):
+        value = np.ascontiguousarray(value).reshape(-1)
+        made = to_device(session, value, caller=caller)
+    else:
+        made = as_device_values(session, value.reshape(-1), caller=caller, name=name, types=[np.float32])
+    if len(made.chunks) > 1:
+        raise InvalidInput(f"The '{name}' parameter of {caller} is larger than one allocation of the device.")
+    return made.chunks[0].buffer
+
+
+def _params(model, transmitters, tables, ground, extra):
+    antennas = [one.antenna for one in transmitters]
+    return {
+        "fields": FIELDS,
+        "lines": {"two-ray": 2, "uma": 3, "umi": 3, "uma-los": 2, "umi-los": 2}.get(model, 1),
+        "streets": model == "wim",
+        "patterns": not all(antenna.is_isotropic for antenna in antennas),
+        "tables": len(tables) > 0,
+        "grounds": ground is not None,
+        "extras": extra is not None,
+    }
+
+
+# Parameters -------------------------------------------------------------------------------------------------------
+
+
+def as_transmitters(transmitters, caller) -> tuple[Transmitter, ...]:
+    """The `transmitters` parameter of a public function: one or more."""
+    found = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
+    wrong = next((one for one in found if not isinstance(one, Transmitter)), None)
+    if not found or wrong is not None or len(found) > MOST_TRANSMITTERS:
+        got = "none" if not found else f"{len(found):,}" if wrong is None else short(wrong)
+        raise InvalidInput(
+            f"The 'transmitters' parameter of {caller} must be 1 to {MOST_TRANSMITTERS:,} of radio.Transmitter. "
+            f"Got {got} instead."
+        )
+    return found
+
+
+def _surroundings(roof, width, separation, street, city, area):
+    one_of(city, CITIES, "city", caller=CALLER)
+    one_of(area, AREAS, "area", caller=CALLER)
+    metres = {"roof_height": roof, "street_width": width, "separation": separation}
+    around = {name: number(value, f"{name}_m", CALLER, "m", 0.1, 1e4) for name, value in metres.items()}
+    around["street"] = number(street, "street_deg", CALLER, "degrees", -360, 360)
+    return {**SURROUNDINGS, **around, "city": city, "area": area}
+
+
+def _dbm(value, name) -> float:
+    return -math.inf if value is None else number(value, name, CALLER, "dBm", -300, 300)
+
+
+def farthest_km(transmitters, grid, caller) -> list[float]:
+    """The distance of each transmitter to the farthest corner of the map in km."""
+    rows, columns = grid.shape
+    corners = grid.to_map([(0, 0), (columns, 0), (0, rows), (columns, rows)])
+    at = np.array([(one.x, one.y) for one in transmitters])
+    cells = grid.to_cells(at)
+    if np.abs(cells).max() > FARTHEST:
+        wrong = transmitters[int(np.abs(cells).max(axis=1).argmax())]
+        raise InvalidInput(
+            f"The 'transmitters' parameter of {caller} must be within {FARTHEST:,} cells of the map. "
+            f"Got ({wrong.x:g}, {wrong.y:g}) instead."
+        )
+    return (np.hypot(*(at[:, None] - corners).transpose(2, 0, 1)).max(axis=1) / 1000).tolist()
+
+
+def as_field(session, values, shape, name, caller):
+    """An array of float32 of this shape, if one is given, on the host or on the device."""
+    if values is None:
+        return None
+    if is_device_array(values):
+        values = native_array(session, values, caller=caller, name=name).with_queue(session.queue)
+        if values.dtype != np.float32:
+            with failures(session.device, "convert an array"):
+                values = values.astype(np.float32)
+    else:
+        masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+        values = host_values(np.ma.getdata(values), caller=caller, name=name)
+        if values.dtype.kind not in "iuf":
+            raise InvalidInput(f"The '{name}' parameter of {caller} must be numbers. Got {values.dtype} instead.")
+        values = np.ascontiguousarray(values, np.float32)
+        values = values if masked is None else np.where(masked, np.float32(np.nan), values)
+    if shape is not None and values.shape != shape:
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {shape}. Got {values.shape} instead.")
+    return values
+
+
+def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list[float]:
+    """The heights of the ground in the cells of the transmitters; `ground` is of `as_field`."""
+    found, buffer = [], whole_buffer(session, ground, "ground_m", caller) if is_device_array(ground) else None
+    for one in transmitters:
+        column, row = np.floor(grid.to_cells([(one.x, one.y)])[0]).astype(int).tolist()
+        inside = 0 <= row < grid.shape[0] and 0 <= column < grid.shape[1]
+        height = math.nan
+        if inside and buffer is None:
+            height = float(ground[row, column])
+        elif inside:
+            height = float(read(session, buffer, np.float32, 1, row * grid.shape[1] + column)[0])
+        if not math.isfinite(height):
+            where = "outside of the map" if not inside else "in a cell without height"
+            raise InvalidInput(
+                f"The 'transmitters' parameter of {caller} must be in cells with a height of the ground. "
+                f"Got ({one.x:g}, {one.y:g}), {where}, instead."
+            )
+        found.append(height)
+    return found

@@ -1,0 +1,182 @@
+"""Diffraction over terrain: the loss between transmitters and every cell of a map of heights, by ITU-R P.526."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.radio.antennas import number
+from clgeom.radio.maps import checked_crs, checked_shape
+from clgeom.radio.servers import as_field, as_transmitters, farthest_km, heights_under, whole_buffer
+from clgeom.radio.transmitters import Transmitter
+from clgeom.runtime.arguments import boolean, one_of
+from clgeom.runtime.arrays import host_values, is_device_array, session_of
+from clgeom.runtime.cl_arrays import new_array
+from clgeom.runtime.launch import allocate, read, run
+from clgeom.runtime.plan import Plan, Step
+from clgeom.runtime.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
+
+KERNEL = "radio/diffraction"
+METHODS = ("bullington", "single")
+EARTH_RADIUS_M = 6_371_000.0
+SPEED_OF_LIGHT = 299.792458  # m MHz
+
+
+def terrain_loss(
+    transmitters: Transmitter | Sequence[Transmitter],
+    ground_m: AnyArray,
+    *,
+    transform: Any,
+    crs: Any = None,
+    mobile_height_m: FloatLike = 1.5,
+    method: Literal["bullington", "single"] = "bullington",
+    k_factor: FloatLike = 4 / 3,
+    on_device: bool = False,
+    device: DeviceLike = None,
+) -> Any:
+    """Loss in dB by diffraction over the terrain between transmitters and every cell of a map, beyond free space.
+
+    Parameters
+    ----------
+    transmitters : Transmitter or sequence of Transmitter
+        In cells of the map; their position, height and frequency count.
+    ground_m : array_like or pyopencl.array.Array, shape (rows, columns)
+        Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN and masked cells
+        are unknown.
+    transform, crs
+        As for `best_server`.
+    mobile_height_m : float
+        Height of the receiver above the ground.
+    method : {"bullington", "single"}
+        Bullington's construction with the correction for several edges (P.526, 4.5.1), or the knife edge with the
+        greatest loss alone (4.1).
+    k_factor : float
+        Effective radius of the earth, relative to 6371 km: 4/3 in a standard atmosphere; infinity for a flat earth.
+    on_device : bool
+        Leave the result on the device, as ``pyopencl.array.Array``.
+    device : optional
+        As everywhere in clgeom.
+
+    Returns
+    -------
+    ndarray of float32 or pyopencl.array.Array, shape (transmitters, rows, columns)
+        For `extra_loss_db` of `best_server`; of shape (rows, columns) for a single Transmitter. NaN where a height of
+        the profile is unknown.
+
+    Raises
+    ------
+    InvalidInput
+        A map that is not in metres, or a transmitter outside of it or in a cell without height.
+
+    Notes
+    -----
+    The profile of a cell is the terrain at all crossings of its ray with the lines through the cells' centres, along
+    columns, or along rows for a steep ray; heights are linear between two centres. So no summit of a cell on the ray is
+    left out, and no profile is shared or thinned out. On this profile the loss is that of the Recommendation, within
+    0.02 dB for heights up to 4000 m. Diffraction over the smooth earth, which P.526 adds for paths over water or plains
+    beyond the horizon (4.5.2), is not in it.
+
+    Source: ITU-R P.526-15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clgeom import radio
+    >>> ground = np.zeros((3, 101))
+    >>> ground[:, 50] = 80  # a ridge
+    >>> site = radio.Transmitter(50.0, 150.0, height_m=30, frequency_mhz=900)
+    >>> loss = radio.terrain_loss(site, ground, transform=(100, 0, 0, 0, -100, 300))
+    >>> [f"{one:.1f}" for one in loss[1, [40, 60, 100]]]
+    ['4.6', '38.8', '33.0']
+    """
+    from clgeom.region.coverage.grid import as_grid
+
+    caller = "terrain_loss"
+    single = isinstance(transmitters, Transmitter)
+    transmitters = as_transmitters(transmitters, caller)
+    one_of(method, METHODS, "method", caller=caller)
+    mobile = number(mobile_height_m, "mobile_height_m", caller, "m", 0, 1e4)
+    if not (isinstance(k_factor, (int, float, np.number)) and k_factor > 0):
+        raise InvalidInput(f"The 'k_factor' parameter of {caller} must be more than 0. Got {k_factor!r} instead.")
+    session = session_of(ground_m if is_device_array(ground_m) else None, device)
+    ground = as_field(session, ground_m, None, "ground_m", caller)
+    shape = checked_shape(ground.shape, caller) if ground.ndim == 2 else ()
+    if not shape or math.prod(shape) >= 1 << 31:
+        raise InvalidInput(
+            f"The 'ground_m' parameter of {caller} must have shape (rows, columns), less than 2**31 cells. "
+            f"Got {ground.shape} instead."
+        )
+    if transform is None:
+        raise InvalidInput(f"The 'transform' parameter of {caller} must place the map in metres. Got None instead.")
+    checked_crs(crs, caller)
+    grid = as_grid(transform, crs, shape, caller=caller)
+    farthest_km(transmitters, grid, caller)
+    grounds = heights_under(session, transmitters, grid, ground, caller=caller)
+    buffer = whole_buffer(session, ground, "ground_m", caller)
+    given = (grid, mobile, float(k_factor), method)
+    cells = math.prod(shape)
+    if boolean(on_device, "on_device", caller=caller):
+        made = new_array(session, (len(transmitters), *shape), np.float32)
+        for k, (one, height) in enumerate(zip(transmitters, grounds)):
+            plan = terrain_plan(session.profile, one, height, k * cells, *given)
+            run(session, plan, ground=buffer, losses=made.base_data)
+    else:
+        made, losses = np.empty((len(transmitters), *shape), np.float32), allocate(session, 4 * cells)
+        for row, one, height in zip(made, transmitters, grounds):
+            run(session, terrain_plan(session.profile, one, height, 0, *given), ground=buffer, losses=losses)
+            row[:] = read(session, losses, np.float32, cells).reshape(shape)
+    return made[0] if single else made
+
+
+def terrain_plan(profile, one, height, first, grid, mobile, k_factor, method):
+    """One launch for one transmitter on a ground of this height; its losses from element `first` on."""
+    a, b, c, d, e, f = grid.transform
+    (rows, columns), (column, row) = grid.shape, grid.to_cells([(one.x, one.y)])[0]
+    numbers = (
+        *(column - 0.5, row - 0.5, height + one.height_m, mobile, a, b, d, e),
+        *(0.5 / (k_factor * EARTH_RADIUS_M), one.frequency_mhz / SPEED_OF_LIGHT),
+    )
+    n = rows * columns
+    step = Step.over(
+        profile,
+        KERNEL,
+        ("ground", np.uint32(rows), np.uint32(columns), *map(np.float32, numbers), np.uint64(first), "losses"),
+        n,
+        dtype=np.float32,
+        params={"method": method},
+        bytes_moved=8 * n,
+    )
+    return Plan(step)
+
+
+def knife_edge_loss(nu: ArrayLike) -> Any:
+    """Loss in dB by diffraction over one knife edge, beyond free space: J(nu) of ITU-R P.526, 4.1.
+
+    Parameters
+    ----------
+    nu : float or array_like
+        Height of the edge above the line of sight, in m, times ``sqrt(2 (d1 + d2) / (wavelength d1 d2))``, all in m;
+        negative where the edge is below that line.
+
+    Returns
+    -------
+    float or ndarray of float64
+        0 where `nu` is at most -0.78.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.knife_edge_loss(0.0), 2), radio.knife_edge_loss([-1, 1]).round(2).tolist()
+    (6.03, [0.0, 13.93])
+    """
+    values = host_values(nu, caller="knife_edge_loss", name="nu")
+    if values.dtype.kind not in "iuf":
+        raise InvalidInput(f"The 'nu' parameter of knife_edge_loss must be numbers. Got {values.dtype} instead.")
+    above = values.astype(np.float64) - 0.1
+    with np.errstate(invalid="ignore"):
+        loss = np.where(values <= -0.78, 0.0, 6.9 + 20 * np.log10(np.sqrt(above**2 + 1) + above))
+    return float(loss) if loss.ndim == 0 else loss

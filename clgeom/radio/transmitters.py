@@ -1,0 +1,320 @@
+"""Transmitters, and what the kernel of `best_server` reads of each: a row of numbers, computed once on the host.
+
+Most models are the greatest of straight lines in the logarithm of the distance: a loss of ``a + b log10(d)`` dB, d in
+m, for each line. A kernel then needs one logarithm for each cell and transmitter, whatever the model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InputWarning, InvalidInput, warn
+from clgeom.radio.antennas import Antenna, number
+from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
+from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
+
+#: The fields of a row, in the order of templates/radio/best_server.cl.mako.
+FIELDS = (
+    *("column", "column_part", "row", "row_part", "rise"),
+    *("forward_x", "forward_y", "forward_z", "right_x", "right_y", "up_x", "up_y", "up_z"),
+    *("eirp", "rise_counts", "nearest", "farthest"),
+    *("a0", "b0", "a1", "b1", "a2", "b2", "near_slope", "street"),
+    *("table", "across", "across_most", "along", "along_most", "both_most", "downtilt"),
+)
+#: A line that is nowhere the greatest.
+NO_LINE = (-1e6, 0.0)
+RANGES = {
+    "wim": WALFISCH_IKEGAMI,
+    "wim-los": WALFISCH_IKEGAMI,
+    "free-space": PHYSICAL,
+    "two-ray": PHYSICAL,
+    "okumura-hata": OKUMURA_HATA,
+    "cost231-hata": COST231_HATA,
+    "uma": URBAN_MACRO,
+    "uma-los": URBAN_MACRO,
+    "umi": URBAN_MICRO,
+    "umi-los": URBAN_MICRO,
+}
+#: What a model needs beside the link, and its default.
+SURROUNDINGS = {
+    "roof_height": 12.0,
+    "street_width": 25.0,
+    "separation": 50.0,
+    "street": 30.0,
+    "city": "medium",
+    "area": "urban",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Transmitter:
+    """A transmitter with its antenna.
+
+    Parameters
+    ----------
+    x, y : float
+        Position in the coordinates of the map, in m.
+    power_dbm : float
+        Power at the antenna's input before `loss_db`.
+    height_m : float
+        Of the antenna above the ground.
+    frequency_mhz : float
+    antenna : Antenna
+        By default it radiates alike in all directions, with a gain of 0 dBi: `power_dbm` then is the EIRP.
+    azimuth_deg : float
+        Main direction, clockwise from the map's north.
+    downtilt_deg : float
+        Mechanical downtilt: the antenna is turned down by it.
+    loss_db : float
+        Of cables and connectors.
+    name : str
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> sector = radio.sector_antenna(gain_dbi=15)
+    >>> one = radio.Transmitter(500.0, 500.0, power_dbm=43, antenna=sector, azimuth_deg=120, loss_db=2, name="A2")
+    >>> one.eirp_dbm
+    56.0
+    """
+
+    x: float
+    y: float
+    power_dbm: float = 43.0
+    height_m: float = 25.0
+    frequency_mhz: float = 1800.0
+    antenna: Antenna = field(default_factory=Antenna)
+    azimuth_deg: float = 0.0
+    downtilt_deg: float = 0.0
+    loss_db: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        limits = {
+            "x": ("m", -math.inf, math.inf),
+            "y": ("m", -math.inf, math.inf),
+            "power_dbm": ("dBm", -300, 300),
+            "height_m": ("m", 0.1, 1e4),
+            "frequency_mhz": ("MHz", 1, 3e5),
+            "azimuth_deg": ("degrees", -360, 360),
+            "downtilt_deg": ("degrees", -90, 90),
+            "loss_db": ("dB", 0, 200),
+        }
+        for name, (unit, least, most) in limits.items():
+            object.__setattr__(self, name, number(getattr(self, name), name, "Transmitter", unit, least, most))
+        if not isinstance(self.antenna, Antenna):
+            raise InvalidInput(
+                f"The 'antenna' parameter of Transmitter must be an Antenna. Got {self.antenna!r} instead."
+            )
+
+    @property
+    def eirp_dbm(self) -> float:
+        """Equivalent isotropically radiated power in the main direction: power, less losses, plus the gain."""
+        return self.power_dbm - self.loss_db + self.antenna.gain_dbi
+
+
+def receiver_sensitivity(
+    *, bandwidth_mhz: float, noise_figure_db: float = 7.0, snr_db: float = 0.0, temperature_k: float = 290.0
+) -> float:
+    """The least received power in dBm: thermal noise in the bandwidth, noise figure, and signal-to-noise ratio needed.
+
+    Parameters
+    ----------
+    bandwidth_mhz, noise_figure_db, snr_db, temperature_k : float
+
+    Returns
+    -------
+    float
+        ``10 log10(k T B / 1 mW) + noise_figure_db + snr_db``
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.receiver_sensitivity(bandwidth_mhz=10, noise_figure_db=9, snr_db=-6), 1)
+    -101.0
+    """
+    caller = "receiver_sensitivity"
+    bandwidth = number(bandwidth_mhz, "bandwidth_mhz", caller, "MHz", 1e-6, 1e6)
+    temperature = number(temperature_k, "temperature_k", caller, "K", 1e-3, 1e6)
+    noise = 10 * math.log10(1.380649e-23 * temperature * bandwidth * 1e6 * 1e3)
+    return noise + number(noise_figure_db, "noise_figure_db", caller, "dB") + number(snr_db, "snr_db", caller, "dB")
+
+
+def check_ranges(model, transmitters, mobile_height, surroundings, farthest_km, *, strict, caller) -> None:
+    """Refuse what is out of the model's range, or warn of it once; `farthest_km` has the farthest cell of each."""
+    ranges = RANGES[model]
+    values = {"mobile_height": ("mobile_height", [mobile_height]), "distance": ("farthest distance", farthest_km)}
+    values |= {
+        "frequency": ("frequency_mhz", [one.frequency_mhz for one in transmitters]),
+        "base_height": ("height_m", [one.height_m for one in transmitters]),
+    }
+    if model == "wim":
+        values |= {name: (name, [surroundings[name]]) for name in ("roof_height", "street_width", "separation")}
+    if model == "free-space":
+        values = {name: values[name] for name in ("distance", "frequency")}
+    for name, (words, found) in values.items():
+        low, high, unit = ranges[name]
+        # nearer than its range, the model has the value at the range's end
+        wrong = [value for value in found if not (name == "distance" or low <= value) or not value <= high]
+        if not wrong:
+            continue
+        least = "at most " if name == "distance" else f"within {low:g} to "
+        message = f"The model '{model}' of {caller} needs a {words} {least}{high:g} {unit}. Got {wrong[0]:g} instead."
+        if strict:
+            raise InvalidInput(f"{message} strict=False goes on with its formula.")
+        warn(message, InputWarning)
+        return
+
+
+def rows_of(model, transmitters, mobile_height, surroundings, transform, grounds):
+    """The rows of all transmitters, shape (n, len(FIELDS)), and the tables of their measured patterns.
+
+    `grounds` has the heights of the ground under them.
+    """
+    rows = np.zeros((len(transmitters), len(FIELDS)))
+    tables, places = [], {}
+    a, b, c, d, e, f = transform
+    for row, one, ground in zip(rows, transmitters, grounds):
+        x, y = one.x - c, one.y - f
+        column, line = (e * x - b * y) / (a * e - b * d), (a * y - d * x) / (a * e - b * d)
+        values = dict(zip(FIELDS, row))
+        values |= {"column": math.floor(column), "column_part": column - math.floor(column)}
+        values |= {"row": math.floor(line), "row_part": line - math.floor(line)}
+        values["rise"] = mobile_height - one.height_m - ground
+        values["eirp"] = one.eirp_dbm
+        values |= _turned(one)
+        values |= _loss(model, one, mobile_height, surroundings)
+        values |= _pattern(one.antenna, tables, places)
+        row[:] = [values[name] for name in FIELDS]
+    return rows.astype(np.float32), np.array(tables, np.float32).reshape(-1)
+
+
+def _turned(one):
+    """Axes of the antenna's frame: forward, to the right, up; x to the east, y to the north."""
+    azimuth, down = math.radians(one.azimuth_deg), math.radians(one.downtilt_deg)
+    east, north, low, flat = math.sin(azimuth), math.cos(azimuth), math.sin(down), math.cos(down)
+    return {
+        **{"forward_x": east * flat, "forward_y": north * flat, "forward_z": -low},
+        **{"right_x": north, "right_y": -east, "up_x": east * low, "up_y": north * low, "up_z": flat},
+    }
+
+
+def _pattern(antenna, tables, places):
+    """The parabolas of an antenna, or the place of its table among all; angles in radians."""
+    if antenna.horizontal is not None:
+        if id(antenna) not in places:
+            places[id(antenna)] = len(tables)
+            # 362 values, so that an angle that rounds to 360 degrees has a next one
+            tables.append(np.concatenate([np.resize(antenna.horizontal, 362), np.resize(antenna.vertical, 362)]))
+        return {"table": places[id(antenna)], "downtilt": math.radians(antenna.downtilt_deg)}
+    wide, high = antenna.horizontal_beamwidth_deg, antenna.vertical_beamwidth_deg
+    return {
+        "table": -1,
+        "across": 0.0 if wide is None else 12 / math.radians(wide) ** 2,
+        "across_most": antenna.front_to_back_db,
+        "along": 0.0 if high is None else 12 / math.radians(high) ** 2,
+        "along_most": antenna.side_lobe_db,
+        "both_most": 1e6 if wide is None else antenna.front_to_back_db,
+        "downtilt": math.radians(antenna.downtilt_deg),
+    }
+
+
+# Models -----------------------------------------------------------------------------------------------------------
+
+
+def _loss(model, one, mobile, around):
+    """The lines of a model for one transmitter, by log2 of the square of the distance in m, and its range in m2."""
+    low, high, _ = RANGES[model]["distance"]
+    lines, extra = LINES[model.removesuffix("-los")](
+        math.log10(one.frequency_mhz), one.height_m, mobile, model.endswith("-los"), around
+    )
+    found = {"nearest": (low * 1000) ** 2, "farthest": 1e30, **extra}
+    for k, (a, b) in enumerate((*lines, NO_LINE, NO_LINE)[:3]):
+        found |= {f"a{k}": a, f"b{k}": b * math.log10(2) / 2}
+    return found
+
+
+def _free_space(log_f, base, mobile, seen, around):
+    return [(32.44778322188337 - 60 + 20 * log_f, 20.0)], {}
+
+
+def _two_ray(log_f, base, mobile, seen, around):
+    plane = -20 * (math.log10(base) + math.log10(mobile))
+    return [(32.44778322188337 - 60 + 20 * log_f, 20.0), (plane, 40.0)], {}
+
+
+def _okumura_hata(log_f, base, mobile, seen, around):
+    if around["city"] == "metropolitan":
+        gain = 8.29 * math.log10(1.54 * mobile) ** 2 - 1.1
+        if log_f >= math.log10(300):
+            gain = 3.2 * math.log10(11.75 * mobile) ** 2 - 4.97
+    else:
+        gain = _medium_city(log_f, mobile)
+    loss = 69.55 + 26.16 * log_f - 13.82 * math.log10(base) - gain
+    if around["area"] == "suburban":
+        loss -= 2 * (log_f - math.log10(28)) ** 2 + 5.4
+    elif around["area"] == "open":
+        loss += -4.78 * log_f**2 + 18.33 * log_f - 40.94
+    return _by_km(loss, 44.9 - 6.55 * math.log10(base))
+
+
+def _cost231_hata(log_f, base, mobile, seen, around):
+    loss = 46.3 + 33.9 * log_f - 13.82 * math.log10(base) - _medium_city(log_f, mobile)
+    loss += 3 * (around["city"] == "metropolitan")
+    return _by_km(loss, 44.9 - 6.55 * math.log10(base))
+
+
+def _medium_city(log_f, mobile):
+    return (1.1 * log_f - 0.7) * mobile - (1.56 * log_f - 0.8)
+
+
+def _by_km(loss, slope):
+    """A line whose loss is given at 1 km."""
+    return [(loss - 3 * slope, slope)], {}
+
+
+def _urban_macro(log_f, base, mobile, seen, around):
+    hidden = (13.54 + 20 * (log_f - 3) - 0.6 * (mobile - 1.5), 39.08)
+    return _urban(log_f, base, mobile, 28.0, 22.0, 9.0, None if seen else hidden)
+
+
+def _urban_micro(log_f, base, mobile, seen, around):
+    hidden = (22.4 + 21.3 * (log_f - 3) - 0.3 * (mobile - 1.5), 35.3)
+    return _urban(log_f, base, mobile, 32.4, 21.0, 9.5, None if seen else hidden)
+
+
+def _urban(log_f, base, mobile, first, slope, share, hidden):
+    """Lines in space before and behind the breakpoint, and without line of sight."""
+    start = first + 20 * (log_f - 3)
+    turn = 4 * (base - 1) * (mobile - 1) * 10 ** (log_f + 6) / 3e8
+    lines = [(start, slope), (start - share * math.log10(turn**2 + (base - mobile) ** 2), 40.0)]
+    return [*lines, *([] if hidden is None else [hidden])], {"rise_counts": 1.0}
+
+
+def _walfisch_ikegami(log_f, base, mobile, seen, around):
+    if seen:
+        return _by_km(42.6 + 20 * log_f, 26.0)
+    roof, above = around["roof_height"], base - around["roof_height"]
+    to_street = -16.9 - 10 * math.log10(around["street_width"]) + 10 * log_f + 20 * math.log10(roof - mobile)
+    over = above > 0
+    k_d = 18.0 if over else 18 - 15 * above / roof
+    k_f = -4 + (1.5 if around["city"] == "metropolitan" else 0.7) * (10**log_f / 925 - 1)
+    over_roofs = (-18 * math.log10(1 + above) if over else 0) + 54 + k_f * log_f - 9 * math.log10(around["separation"])
+    free = 32.4 + 20 * log_f
+    lines = [(free - 60, 20.0), (free + to_street + over_roofs - 3 * (20 + k_d), 20 + k_d)]
+    return lines, {"near_slope": 0.0 if over else -0.8 * above, "street": math.radians(around["street"])}
+
+
+LINES: dict[str, Any] = {
+    "wim": _walfisch_ikegami,
+    "free-space": _free_space,
+    "two-ray": _two_ray,
+    "okumura-hata": _okumura_hata,
+    "cost231-hata": _cost231_hata,
+    "uma": _urban_macro,
+    "umi": _urban_micro,
+}

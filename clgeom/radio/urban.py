@@ -1,0 +1,260 @@
+"""Path loss in and around towns by measured models: Okumura-Hata, COST 231-Hata, urban macro and micro cells of 3GPP.
+
+They take the same parameters as the models of `clgeom.radio.path_loss`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from clgeom.radio.cells import Call, losses
+from clgeom.radio.path_loss import CITIES
+from clgeom.runtime.arguments import one_of
+from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+
+AREAS = ("urban", "suburban", "open")
+#: Name: (lowest, highest, unit), as the sources limit them.
+OKUMURA_HATA = {
+    "distance": (1.0, 20.0, "km"),
+    "frequency": (150.0, 1500.0, "MHz"),
+    "base_height": (30.0, 200.0, "m"),
+    "mobile_height": (1.0, 10.0, "m"),
+}
+COST231_HATA = {**OKUMURA_HATA, "frequency": (1500.0, 2000.0, "MHz")}
+#: The report draws a parameter of the breakpoint at random for mobile stations of 13 m or more in macro cells.
+URBAN_MACRO = {
+    "distance": (0.01, 5.0, "km"),
+    "frequency": (500.0, 100_000.0, "MHz"),
+    "base_height": (25.0, 25.0, "m"),
+    "mobile_height": (1.5, 13.0, "m"),
+}
+URBAN_MICRO = {**URBAN_MACRO, "base_height": (10.0, 10.0, "m"), "mobile_height": (1.5, 22.5, "m")}
+
+
+def okumura_hata(
+    distance: AnyArray,
+    *,
+    frequency: AnyArray,
+    base_height: AnyArray,
+    mobile_height: AnyArray = 1.5,
+    area: Literal["urban", "suburban", "open"] = "urban",
+    city: Literal["medium", "metropolitan"] = "medium",
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    strict: bool = True,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Path loss in dB by Hata's formulas for Okumura's measurements, for macro cells of 150 to 1500 MHz.
+
+    Parameters
+    ----------
+    distance : float or array_like
+        Distance along the ground in km, 1 to 20.
+    frequency : float or array_like
+        In MHz, 150 to 1500.
+    base_height, mobile_height : float or array_like
+        Effective heights of the antennas in m, 30 to 200 and 1 to 10.
+    area : {"urban", "suburban", "open"}
+    city : {"medium", "metropolitan"}
+        The gain of the mobile station's height for a medium-sized or small city, or for a large one. The latter has
+        two formulas; the second is used from 300 MHz on.
+    outside, strict, dtype, device
+        As for `walfisch_ikegami`.
+
+    Returns
+    -------
+    ndarray or float
+        Within 3e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device.
+
+    Raises
+    ------
+    InvalidInput
+        A value out of its range, or shapes that do not fit.
+
+    Notes
+    -----
+    Source: M. Hata, "Empirical formula for propagation loss in land mobile radio services", IEEE Transactions on
+    Vehicular Technology 29 (1980); also ITU-R P.529.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.okumura_hata(5.0, frequency=900, base_height=30), 2)
+    151.02
+    """
+    one_of(area, AREAS, "area", caller="okumura_hata")
+    one_of(city, CITIES, "city", caller="okumura_hata")
+    call = Call("okumura_hata", "okumura_hata", OKUMURA_HATA, outside, dtype, city, area, strict)
+    return losses(call, _link(distance, frequency, base_height, mobile_height), device)
+
+
+def cost231_hata(
+    distance: AnyArray,
+    *,
+    frequency: AnyArray,
+    base_height: AnyArray,
+    mobile_height: AnyArray = 1.5,
+    city: Literal["medium", "metropolitan"] = "medium",
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    strict: bool = True,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Path loss in dB by COST 231's extension of Hata's formula, for macro cells of 1500 to 2000 MHz.
+
+    Parameters
+    ----------
+    distance : float or array_like
+        Distance along the ground in km, 1 to 20.
+    frequency : float or array_like
+        In MHz, 1500 to 2000.
+    base_height, mobile_height : float or array_like
+        Effective heights of the antennas in m, 30 to 200 and 1 to 10.
+    city : {"medium", "metropolitan"}
+        Medium-sized city or suburb with moderate trees, or metropolitan centre, which adds 3 dB.
+    outside, strict, dtype, device
+        As for `walfisch_ikegami`.
+
+    Returns
+    -------
+    ndarray or float
+        Within 3e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device.
+
+    Raises
+    ------
+    InvalidInput
+        A value out of its range, or shapes that do not fit.
+
+    Notes
+    -----
+    Source: COST Action 231, final report (1999), 4.4.3. With 32 m, 1.5 m and 1900 MHz it is the suburban macro model of
+    3GPP TR 25.996, 5.2: ``31.5 + 35 log10 d``.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.cost231_hata(2.0, frequency=1900, base_height=32), 1)
+    147.2
+    """
+    one_of(city, CITIES, "city", caller="cost231_hata")
+    call = Call("cost231_hata", "cost231_hata", COST231_HATA, outside, dtype, city, strict=strict)
+    return losses(call, _link(distance, frequency, base_height, mobile_height), device)
+
+
+def urban_macro(
+    distance: AnyArray,
+    *,
+    frequency: AnyArray,
+    base_height: AnyArray = 25.0,
+    mobile_height: AnyArray = 1.5,
+    line_of_sight: AnyArray = False,
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    strict: bool = True,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Path loss in dB of urban macro cells (UMa) of 3GPP, 0.5 to 100 GHz.
+
+    Parameters
+    ----------
+    distance : float or array_like
+        Distance along the ground in km, 0.01 to 5.
+    frequency : float or array_like
+        In MHz, 500 to 100,000.
+    base_height : float or array_like
+        In m; the report has 25 m.
+    mobile_height : float or array_like
+        In m, 1.5 to 13. (For higher ones the report draws the height of the surroundings at random; here it is 1 m.)
+    line_of_sight : bool or array_like of bool
+        Where base and mobile station see each other.
+    outside, strict, dtype, device
+        As for `walfisch_ikegami`.
+
+    Returns
+    -------
+    ndarray or float
+        Within 3e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device.
+
+    Raises
+    ------
+    InvalidInput
+        A value out of its range, or shapes that do not fit.
+
+    Notes
+    -----
+    Source: 3GPP TR 38.901, table 7.4.1-1, without the shadow fading, whose deviation is 4 dB with and 6 dB without line
+    of sight.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.urban_macro(0.5, frequency=3500), 1)
+    129.9
+    """
+    call = Call("urban_macro", "urban_macro", URBAN_MACRO, outside, dtype, strict=strict)
+    link = _link(distance, frequency, base_height, mobile_height)
+    return losses(call, {**link, "line_of_sight": line_of_sight}, device)
+
+
+def urban_micro(
+    distance: AnyArray,
+    *,
+    frequency: AnyArray,
+    base_height: AnyArray = 10.0,
+    mobile_height: AnyArray = 1.5,
+    line_of_sight: AnyArray = False,
+    outside: Literal["raise", "clip", "nan"] = "raise",
+    strict: bool = True,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+) -> Any:
+    """Path loss in dB of urban micro cells in street canyons (UMi) of 3GPP, 0.5 to 100 GHz.
+
+    Parameters
+    ----------
+    distance : float or array_like
+        Distance along the ground in km, 0.01 to 5.
+    frequency : float or array_like
+        In MHz, 500 to 100,000.
+    base_height : float or array_like
+        In m; the report has 10 m.
+    mobile_height : float or array_like
+        In m, 1.5 to 22.5.
+    line_of_sight : bool or array_like of bool
+        Where base and mobile station see each other.
+    outside, strict, dtype, device
+        As for `walfisch_ikegami`.
+
+    Returns
+    -------
+    ndarray or float
+        Within 3e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device.
+
+    Raises
+    ------
+    InvalidInput
+        A value out of its range, or shapes that do not fit.
+
+    Notes
+    -----
+    Source: 3GPP TR 38.901, table 7.4.1-1, without the shadow fading, whose deviation is 4 dB with and 7.82 dB without
+    line of sight.
+
+    Examples
+    --------
+    >>> from clgeom import radio
+    >>> round(radio.urban_micro(0.1, frequency=3500), 2)
+    104.64
+    """
+    call = Call("urban_micro", "urban_micro", URBAN_MICRO, outside, dtype, strict=strict)
+    link = _link(distance, frequency, base_height, mobile_height)
+    return losses(call, {**link, "line_of_sight": line_of_sight}, device)
+
+
+def _link(distance, frequency, base_height, mobile_height):
+    return {
+        "distance": distance,
+        "frequency": frequency,
+        "base_height": base_height,
+        "mobile_height": mobile_height,
+    }

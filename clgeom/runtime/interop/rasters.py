@@ -1,0 +1,268 @@
+"""Rasters of other packages with their position: datasets of rasterio, arrays of xarray, radio maps.
+
+An object is recognised by its class. Its package is imported already, and no other package is imported for the check.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+
+#: Names of dimensions along x and along y, in lower case, where the coordinates do not say which they are.
+ACROSS = ("x", "lon", "longitude", "easting", "projection_x_coordinate", "column", "columns")
+DOWN = ("y", "lat", "latitude", "northing", "projection_y_coordinate", "row", "rows")
+#: Largest deviation of a coordinate from even spacing, in cells; files have coordinates of float32.
+UNEVEN = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """Values of a raster, its transform and reference system if known, and the number of bands of its file."""
+
+    values: Any
+    transform: tuple | None = None
+    crs: object = None
+    nodata: float | None = None
+    bands: int = 1
+
+
+def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None) -> Raster:
+    """A raster of any kind with its position; what the caller gives replaces what the object has.
+
+    Parameters
+    ----------
+    raster : object
+        A dataset of rasterio (all of its bands are maps), a DataArray of xarray, an object with `values`, `transform`
+        and `crs` such as a RadioMap, or anything else, which is the values.
+    caller, name : str
+        The public function and its parameter, for error messages.
+    transform, crs, nodata : optional
+        The parameters of the function.
+    """
+    found = raster if isinstance(raster, Raster) else Raster(raster)
+    if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
+        found = dataset_raster(raster, caller=caller, name=name, nodata=nodata)
+    elif _is_of("xarray", raster, "dims", "coords", "values"):
+        found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata)
+    elif _is_placed(raster):
+        found = Raster(raster.values, raster.transform, raster.crs, getattr(raster, "nodata", None))
+    given = {"transform": transform, "crs": crs, "nodata": nodata}
+    return replace(found, **{key: value for key, value in given.items() if value is not None})
+
+
+def _is_of(package, value, *names) -> bool:
+    """Whether an object is of a class of a package, or of one derived from it, and has these attributes."""
+    if package not in sys.modules:
+        return False
+    modules = (base.__module__.split(".")[0] for base in type(value).__mro__)
+    return package in modules and all(hasattr(type(value), name) or hasattr(value, name) for name in names)
+
+
+def _is_placed(value) -> bool:
+    """Whether an object is a raster with a position: not an array, and no table, whose `transform` is a method."""
+    if isinstance(value, (np.ndarray, list, tuple)) or not hasattr(value, "values"):
+        return False
+    transform = getattr(value, "transform", None)
+    return isinstance(transform, Sequence) and hasattr(value, "crs")
+
+
+# Rasterio -----------------------------------------------------------------------------------------------------------
+
+
+def dataset_raster(dataset, *, caller, name, nodata=None) -> Raster:
+    """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
+    import rasterio
+
+    try:
+        bands = [
+            scaled_band(dataset, band, dataset.read(band), dataset.nodatavals[band - 1] if nodata is None else nodata)
+            for band in range(1, dataset.count + 1)
+        ]
+    except rasterio.errors.RasterioError as error:
+        raise InvalidInput(f"The '{name}' parameter of {caller} cannot be read: {error.__cause__ or error}") from error
+    if not bands:
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have a band. Got '{dataset.name}' without one.")
+    values = bands[0].values if len(bands) == 1 else _stacked(bands)
+    transform, crs = tuple(dataset.transform)[:6], dataset.crs
+    unplaced = transform == (1.0, 0.0, 0.0, 0.0, 1.0, 0.0) and crs is None
+    return Raster(
+        values,
+        None if unplaced else transform,
+        None if crs is None else crs.to_string(),
+        bands[0].nodata if len(bands) == 1 else None,
+        dataset.count,
+    )
+
+
+def _stacked(bands):
+    """Bands as one array; cells without data are masked, since bands may have different values for them."""
+    values = [
+        one.values if one.nodata is None else np.ma.masked_array(one.values, np.ma.getdata(one.values) == one.nodata)
+        for one in bands
+    ]
+    return np.ma.stack(values) if any(map(np.ma.isMaskedArray, values)) else np.stack(values)
+
+
+def scaled_band(source, band, values, nodata, window=None) -> Raster:
+    """The stored values of a band, or of a window of it, scaled and masked, without transform and system."""
+    import rasterio
+
+    flags = source.mask_flag_enums[band - 1]
+    if values.dtype.kind not in "biuf":
+        raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
+    masks = rasterio.enums.MaskFlags
+    if masks.all_valid not in flags and masks.nodata not in flags:  # the band has its own mask
+        values = np.ma.masked_array(values, source.read_masks(band, window=window) == 0)
+    scale, offset = source.scales[band - 1], source.offsets[band - 1]
+    if (scale, offset) == (1.0, 0.0):
+        return Raster(values, nodata=nodata, bands=source.count)
+    if not (np.isfinite(scale) and np.isfinite(offset) and scale):
+        raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
+    return Raster(scaled(values, scale, offset, nodata), bands=source.count)
+
+
+def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
+    """Stored values times a scale plus an offset, as float32 if that holds them; those of `nodata` are masked."""
+    hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = np.ma.getdata(values) * scale + offset
+        if values.dtype.itemsize <= 2 or values.dtype == np.float32:
+            narrow = made.astype(np.float32)
+            if np.array_equal(np.isinf(narrow), np.isinf(made)):  # otherwise values overflow float32
+                made = narrow
+    return np.ma.masked_array(made, hidden)
+
+
+# Xarray -------------------------------------------------------------------------------------------------------------
+
+
+def data_array(array, what: str, nodata=None) -> Raster:
+    """A DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
+
+    `what` begins messages: "The 'raster' parameter of coverage_regions". The transform comes from coordinates of evenly
+    spaced centres, the reference system from rioxarray, from a grid mapping, or from longitude and latitude.
+    """
+    across, down = _axes(array, what)
+    array = array.isel({dim: 0 for dim in array.dims if dim not in (across, down) and array.sizes[dim] == 1})
+    others = [dim for dim in array.dims if dim not in (across, down)]
+    if len(others) > 1:
+        raise InvalidInput(
+            f"{what} must have two dimensions of positions and at most one of maps. "
+            f"Got {', '.join(map(str, array.dims))} instead."
+        )
+    values = array.transpose(*others, down, across)
+    known = dict(array.attrs)
+    fill = next((known[key] for key in ("_FillValue", "missing_value") if key in known), None)
+    absent = fill if nodata is None else nodata
+    stored = np.asarray(values.values)
+    if stored.dtype.kind not in "biuf":
+        raise InvalidInput(f"{what} must hold numbers. Got {stored.dtype} instead.")
+    scale, offset = (float(known.get(key, default)) for key, default in (("scale_factor", 1), ("add_offset", 0)))
+    if (scale, offset) != (1.0, 0.0):  # xarray has not applied them
+        if not (math.isfinite(scale) and math.isfinite(offset) and scale):
+            raise InvalidInput(f"{what} has the scale {scale} and the offset {offset}.")
+        stored, absent = scaled(stored, scale, offset, None if absent is None else float(absent)), None
+    maps = stored.shape[0] if stored.ndim == 3 else 1
+    transform = _transform(array, across, down, what)
+    return Raster(stored, transform, _system(array, across), None if absent is None else float(absent), maps)
+
+
+def _axes(array, what):
+    """The names of the dimensions along x and along y."""
+    if array.ndim < 2:
+        raise InvalidInput(
+            f"{what} must have two dimensions of positions. Got {', '.join(array.dims) or 'none'} instead."
+        )
+    found = []
+    for names, axis in ((ACROSS, "X"), (DOWN, "Y")):
+        own = [
+            dim
+            for dim in array.dims
+            if dim in array.coords
+            and str(array.coords[dim].attrs.get("axis", "")).upper() == axis
+            or str(dim).lower() in names
+        ]
+        found.append(own[0] if own else None)
+    rest = [dim for dim in array.dims if dim not in found]
+    if found == [None, None]:
+        return array.dims[-1], array.dims[-2]
+    if None in found:
+        other = [dim for dim in rest[-1:]]
+        found = [one or other[0] for one in found]  # the last of the others
+    return tuple(found)
+
+
+def _transform(array, across, down, what):
+    """The transform of coordinates of centres; None where a dimension has none."""
+    if across not in array.coords or down not in array.coords:
+        return None
+    ends = []
+    for dim in (across, down):
+        at = np.asarray(array.coords[dim].values)
+        if at.ndim != 1 or at.dtype.kind not in "iuf":
+            raise InvalidInput(f"{what} must have numbers for the coordinate '{dim}'. Got {at.dtype} instead.")
+        at = at.astype(np.float64)
+        if len(at) < 2:
+            step = _step_of_one(array, dim == across)
+            if step is None:
+                return None
+        else:
+            step = (at[-1] - at[0]) / (len(at) - 1)
+            if not (np.abs(at - (at[0] + step * np.arange(len(at)))) <= UNEVEN * abs(step)).all() or step == 0:
+                raise InvalidInput(
+                    f"{what} must have evenly spaced coordinates. Those of '{dim}' are not: resample it first "
+                    f"(array.interp({dim}=...))."
+                )
+        ends.append((step, at[0] - step / 2))
+    (a, c), (e, f) = ends
+    return (a, 0.0, c, 0.0, e, f)
+
+
+def _step_of_one(array, is_across):
+    """The size of a cell where there is one, which only rioxarray's transform says."""
+    mapping = _mapping(array)
+    numbers = str(mapping.get("GeoTransform", "")).split()
+    return float(numbers[1 if is_across else 5]) if len(numbers) == 6 else None
+
+
+def _mapping(array) -> dict:
+    """The attributes of the grid mapping."""
+    name = array.encoding.get("grid_mapping") or array.attrs.get("grid_mapping") or "spatial_ref"
+    return dict(array.coords[name].attrs) if name in array.coords else {}
+
+
+def _system(array, across):
+    """The reference system as text; None where nothing says it."""
+    mapping = _mapping(array)
+    text = next((mapping[key] for key in ("crs_wkt", "spatial_ref", "epsg_code") if mapping.get(key)), None)
+    if text is None and hasattr(array, "rio") and array.rio.crs is not None:
+        text = array.rio.crs.to_string()
+    if text is None and isinstance(array.attrs.get("crs"), str):
+        text = array.attrs["crs"].replace("+init=", "")
+    if text is None and across in array.coords:
+        unit = str(array.coords[across].attrs.get("units", ""))
+        if unit.startswith("degree") and "east" in unit.lower() or str(across).lower() in ("lon", "longitude"):
+            text = "EPSG:4326"
+    return _short(text)
+
+
+def _short(text):
+    """A reference system by its code, if its text is long and has one."""
+    if text is None or len(text) <= 16:
+        return text
+    try:
+        from pyproj import CRS
+
+        code = CRS.from_user_input(text).to_epsg(min_confidence=100)
+    except ImportError:
+        return text
+    except Exception:  # whatever pyproj makes of a text from a file: it is refused where it is used
+        return text
+    return text if code is None else f"EPSG:{code}"

@@ -1,0 +1,176 @@
+"""Diffraction over terrain against ITU-R's validation data and against P.526 cell by cell in Python."""
+
+import math
+
+import numpy as np
+import pytest
+import reference.diffraction as reference
+
+from clgeom.errors import InvalidInput
+from clgeom.radio import Transmitter, best_server, knife_edge_loss, terrain_loss
+
+BOUND = 0.02
+EARTH_KM = 6371.0
+PLACE = (30.0, 0.0, 5_000.0, 0.0, -30.0, 9_000.0)
+
+
+def hills(shape, height=900.0, seed=0):
+    """Smooth hills with rough ground on them."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    field = sum(
+        np.sin(x / a + rng.uniform(0, 6)) * np.cos(y / b + rng.uniform(0, 6)) for a, b in ((9, 7), (3, 5), (17, 2))
+    )
+    return (height * (1 + field / 6) + rng.normal(0, 4, shape)).astype(np.float32)
+
+
+def expected(site, ground, place, mobile, k, method):
+    a, b, c, d, e, f = place
+    x, y, det = site.x - c, site.y - f, a * e - b * d
+    at = (e * x - b * y) / det, (a * y - d * x) / det
+    height = float(ground[int(at[1]), int(at[0])]) + site.height_m
+    found = np.empty(ground.shape)
+    for row, column in np.ndindex(ground.shape):
+        distances, heights = reference.profile(ground, place, at, (column, row))
+        if distances[-1] == 0:
+            found[row, column] = 0
+            continue
+        ends = height, float(ground[row, column]) + mobile
+        wave = 299.792458 / site.frequency_mhz
+        found[row, column] = getattr(reference, method)(distances, heights, *ends, wave, k * EARTH_KM)
+        if np.isnan(heights).any() or math.isnan(ends[1]):
+            found[row, column] = math.nan
+    return found
+
+
+def test_reference_gives_the_values_of_itu():
+    heights = list(map(int, reference.PATH.split()))
+    distances = [*(0.05 * k for k in range(len(heights) - 1)), reference.LENGTH_KM]
+    for frequency, site, mobile, loss in reference.EXAMPLES:
+        ends = heights[0] + site, heights[-1] + mobile
+        found = reference.bullington(distances, heights, *ends, 300 / frequency, reference.RADIUS_KM)
+        assert found == pytest.approx(loss, abs=1e-5)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("turned", (False, True))
+def test_kernel_gives_the_values_of_itu(any_session, turned):
+    """ITU allows 0.1 dB; cells are equally far apart, so that the last point is 3 m farther than in the data."""
+    heights = np.array(reference.PATH.split(), float)
+    ground = heights[:, None] if turned else heights[None]
+    for frequency, site, mobile, loss in reference.EXAMPLES:
+        one = Transmitter(25.0, 25.0, height_m=site, frequency_mhz=frequency)
+        found = terrain_loss(
+            one,
+            ground,
+            transform=(50, 0, 0, 0, 50, 0),
+            mobile_height_m=mobile,
+            k_factor=8500 / 6371,
+            device=any_session,
+        )
+        assert found.ravel()[-1] == pytest.approx(loss, abs=0.1)
+
+
+@pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups")
+@pytest.mark.parametrize("method", ("bullington", "single"))
+def test_terrain_loss_of_hills(any_session, method):
+    ground = hills((33, 41))
+    at = [(5_311.0, 8_444.0), (5_015.0, 8_985.0), (6_229.0, 8_011.0)]  # one in a cell's centre, one in a corner
+    sites = [Transmitter(*xy, height_m=20 + 5 * k, frequency_mhz=450 * (k + 1)) for k, xy in enumerate(at)]
+    found = terrain_loss(sites, ground, transform=PLACE, method=method, device=any_session)
+    assert found.shape == (3, 33, 41) and found.dtype == np.float32
+    for loss, site in zip(found, sites):
+        exact = expected(site, ground, PLACE, 1.5, 4 / 3, method)
+        assert (exact > 20).any() and (exact < 1).any()
+        np.testing.assert_allclose(loss, exact, atol=BOUND)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("shape", ((1, 1), (1, 2), (2, 1), (1, 40), (40, 1), (17, 16), (3, 129)))
+def test_terrain_loss_of_every_size(any_session, shape):
+    place = (70.0, 21.0, 0.0, 13.0, -64.0, 0.0)
+    ground = hills(shape, 150, seed=4)
+    column, row = shape[1] * 0.4, shape[0] * 0.7
+    site = Transmitter(70 * column + 21 * row, 13 * column - 64 * row, height_m=12)
+    found = terrain_loss(site, ground, transform=place, mobile_height_m=3, k_factor=1, device=any_session)
+    np.testing.assert_allclose(found, expected(site, ground, place, 3, 1, "bullington"), atol=BOUND)
+
+
+def test_what_is_unknown_stays_unknown(session):
+    ground = hills((20, 30))
+    ground[4, 20], ground[11, 3] = np.nan, np.nan
+    site = Transmitter(PLACE[2] + 15.5 * 30, PLACE[5] - 9.5 * 30)
+    found = terrain_loss(site, ground, transform=PLACE, device=session)
+    exact = expected(site, ground, PLACE, 1.5, 4 / 3, "bullington")
+    assert 2 < np.isnan(exact).sum() < 100
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    masked = np.ma.masked_invalid(ground)
+    np.testing.assert_array_equal(terrain_loss(site, masked, transform=PLACE, device=session), found)
+
+
+def test_flat_ground_of_a_flat_earth_has_fresnel_loss_only(session):
+    site = Transmitter(15.0, 15.0, height_m=200, frequency_mhz=2000)
+    link = {"transform": (30, 0, 0, 0, 30, 0), "mobile_height_m": 200, "device": session}
+    assert (terrain_loss(site, np.full((1, 100), 77.0), k_factor=math.inf, **link) == 0).all()
+    bulge = terrain_loss(site, np.zeros((1, 4000)), **link)[0]
+    assert bulge[:1000].max() == 0 and bulge[-1] > 6, "120 km are beyond the horizon"
+    assert (terrain_loss(site, np.zeros((1, 4000)), k_factor=math.inf, **link)[0, :2000] == 0).all()
+
+
+def test_terrain_on_the_device_feeds_best_server(session):
+    import pyopencl.array as cl_array
+
+    ground = hills((40, 50))
+    sites = [Transmitter(5_300, 8_700, height_m=30), Transmitter(6_300, 8_200, height_m=30)]
+    link = {"transform": PLACE, "crs": None}
+    host = terrain_loss(sites, ground, **link, device=session)
+    there = cl_array.to_device(session.queue, ground)
+    resident = terrain_loss(sites, there, **link, on_device=True)
+    assert isinstance(resident, cl_array.Array) and resident.shape == host.shape
+    np.testing.assert_array_equal(resident.get(), host)
+    made = best_server(
+        sites, shape=(40, 50), model="free-space", ground_m=there, extra_loss_db=resident, on_device=True, **link
+    )
+    plain = best_server(sites, shape=(40, 50), model="free-space", device=session, **link)
+    power = made.power_dbm.get()
+    assert (power <= plain.power_dbm + 1e-3).all() and (plain.power_dbm - power).max() > 20
+
+
+def test_knife_edge():
+    """P.526, figure 9: 6 dB at grazing incidence, about 0 at -0.8, 13 dB + 20 log nu beyond 1."""
+    assert knife_edge_loss(0) == pytest.approx(6.03, abs=0.01)
+    assert knife_edge_loss(-0.78) == 0 and knife_edge_loss(-0.77) < 0.1
+    assert knife_edge_loss(10) == pytest.approx(13 + 20, abs=0.2)
+    nu = np.linspace(-3, 30, 100)
+    np.testing.assert_allclose(knife_edge_loss(nu), [reference.knife_edge(v) for v in nu], atol=1e-12)
+    assert math.isnan(knife_edge_loss(math.nan))
+
+
+SITE = Transmitter(50.0, 50.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    (
+        ({"ground_m": np.zeros(9)}, r"'ground_m' .* must have shape \(rows, columns\).* Got \(9,\)"),
+        ({"ground_m": np.zeros((2, 2), complex)}, "'ground_m' .* must be numbers. Got complex128"),
+        ({"ground_m": [["a"]]}, "'ground_m' .* must be"),
+        ({"transform": None}, "'transform' .* must place the map in metres"),
+        ({"transform": (1, 0, 0, 0, math.nan, 0)}, "'transform' parameter of terrain_loss must be 6 finite"),
+        ({"crs": "EPSG:4326"}, "'crs' parameter of terrain_loss must be in metres"),
+        ({"method": "deygout"}, "'method' .* one of 'bullington', 'single'"),
+        ({"k_factor": 0}, "'k_factor' .* more than 0"),
+        ({"k_factor": math.nan}, "'k_factor' .* more than 0"),
+        ({"transmitters": Transmitter(1e4, 0)}, "cells with a height of the ground. Got .* outside of the map"),
+        ({"ground_m": np.full((10, 10), np.nan)}, "in a cell without height"),
+        ({"mobile_height_m": -1}, "'mobile_height_m' .* in m. Got -1"),
+    ),
+)
+def test_terrain_loss_refuses(change, words):
+    if "crs" in change:
+        pytest.importorskip("pyproj", reason="it knows the units")
+    given = {"transmitters": SITE, "ground_m": np.zeros((10, 10)), "transform": (10, 0, 0, 0, -10, 100), **change}
+    with pytest.raises(InvalidInput, match=words):
+        terrain_loss(given.pop("transmitters"), given.pop("ground_m"), **given)
+    with pytest.raises(InvalidInput, match="'nu' parameter of knife_edge_loss must be numbers"):
+        knife_edge_loss("much")

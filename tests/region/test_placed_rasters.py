@@ -1,0 +1,276 @@
+"""Rasters of rasterio and xarray, files and windows of them, and what covered cells amount to."""
+
+import math
+
+import numpy as np
+import pytest
+
+import clgeom
+from clgeom.errors import InvalidInput
+from clgeom.io.rasters import read_raster
+from clgeom.radio import coverage_map
+from clgeom.runtime.interop.rasters import placed_raster
+
+PLACE = (20.0, 0.0, 691_000.0, 0.0, -20.0, 5_335_500.0)
+
+
+def values(seed=0, shape=(24, 31)):
+    return coverage_map(shape, pixel=20, seed=seed).values
+
+
+def same_regions(found, expected):
+    assert len(found) == len(expected) > 0 and found.grid.transform == pytest.approx(expected.grid.transform)
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one.exterior, other.exterior, rtol=1e-12)
+
+
+# Rasterio ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tiff(tmp_path):
+    """write(array, ..) makes a GeoTIFF of one or more bands."""
+    rasterio = pytest.importorskip("rasterio")
+
+    def write(array, *, crs="EPSG:32632", transform=PLACE, scale=None, offset=None, name="map.tif", **options):
+        array = np.atleast_3d(array.T).T
+        shape = {"count": len(array), "height": array.shape[1], "width": array.shape[2], "dtype": array.dtype}
+        place = {} if transform is None else {"crs": crs, "transform": rasterio.Affine(*transform)}
+        with rasterio.open(tmp_path / name, "w", driver="GTiff", **shape, **place, **options) as file:
+            file.write(array)
+            if scale is not None:
+                file.scales, file.offsets = [scale] * len(array), [offset] * len(array)
+        return tmp_path / name
+
+    return write
+
+
+def test_dataset_of_rasterio_is_a_raster_with_its_place(tiff, session):
+    rasterio = pytest.importorskip("rasterio")
+    power = values()
+    with rasterio.open(tiff(power, nodata=-75.0)) as dataset:
+        found = clgeom.coverage_regions(dataset, [-70, -85], device=session)
+        other = clgeom.coverage_regions(dataset, -70, crs="EPSG:25832", transform=(1, 0, 0, 0, 1, 0), device=session)
+    same_regions(found, clgeom.coverage_regions(power, [-70, -85], transform=PLACE, crs="EPSG:32632", device=session))
+    assert found.crs == "EPSG:32632" and other.crs == "EPSG:25832" and other.grid.transform == (1, 0, 0, 0, 1, 0)
+
+
+def test_dataset_with_scale_bands_and_nodata(tiff, session):
+    rasterio = pytest.importorskip("rasterio")
+    stored = np.stack([np.round(values(seed) * -100).astype(np.uint16) for seed in range(3)])
+    stored[1, :5] = 65535
+    with rasterio.open(tiff(stored, scale=-0.01, offset=0.0, nodata=65535)) as dataset:
+        raster = placed_raster(dataset, caller="test")
+        found = clgeom.coverage_regions(dataset, -80, device=session)
+    assert raster.values.shape == (3, 24, 31) and raster.values.mask[1, :5].all() and raster.values.mask.sum() == 155
+    np.testing.assert_allclose(raster.values[0].data, stored[0] * -0.01, rtol=1e-6)
+    plain = np.where(stored == 65535, np.nan, stored * -0.01).astype(np.float32)
+    same_regions(found, clgeom.coverage_regions(plain, -80, transform=PLACE, device=session))
+
+
+def test_dataset_without_a_place(tiff, session):
+    rasterio = pytest.importorskip("rasterio")
+    with pytest.warns(rasterio.errors.NotGeoreferencedWarning):
+        with rasterio.open(tiff(values(), transform=None)) as dataset:
+            found = clgeom.coverage_regions(dataset, -80, device=session)
+            assert found.crs is None and found.grid.transform == (1, 0, 0, 0, 1, 0)
+            with pytest.raises(InvalidInput, match="must place the raster in 'EPSG:32632'. Got None"):
+                clgeom.covered_area(dataset, -80, crs="EPSG:32632")
+    with pytest.raises(InvalidInput, match="'raster' parameter of coverage_regions cannot be read"):
+        clgeom.coverage_regions(dataset, -80, device=session)  # it is closed
+
+
+@pytest.mark.parametrize("window", ((0, 0, 24, 31), (3, 5, 10, 8), (23, 30, 1, 1)))
+def test_windows_of_a_tiff(tiff, tmp_path, window):
+    power = values()
+    row, column, rows, columns = window
+    path = tiff(power, tiled=True, blockxsize=16, blockysize=16)
+    raster = read_raster(path, window=window)
+    np.testing.assert_array_equal(raster.values, power[row : row + rows, column : column + columns])
+    assert raster.transform == (20, 0, 691_000 + 20 * column, 0, -20, 5_335_500 - 20 * row)
+    np.savez(tmp_path / "map.npz", raster=power, transform=PLACE)
+    alike = read_raster(tmp_path / "map.npz", window=window)
+    np.testing.assert_array_equal(alike.values, raster.values)
+    assert alike.transform == raster.transform
+
+
+@pytest.mark.parametrize("window", ((0, 0, 25, 31), (-1, 0, 2, 2), (0, 0, 0, 3), (1, 2, 3), "all"))
+def test_windows_beyond_a_tiff_are_refused(tiff, window):
+    with pytest.raises(InvalidInput, match="must be its first row and column and its rows and columns, within 24 x 31"):
+        read_raster(tiff(values()), window=window)
+
+
+def test_radio_maps_bring_their_place(session):
+    made = coverage_map((24, 31), pixel=20, origin=PLACE[2::3], crs="EPSG:32632")
+    found = clgeom.coverage_regions(made, -80, device=session)
+    same_regions(found, clgeom.coverage_regions(made.values, -80, transform=made.transform, device=session))
+    assert found.crs == "EPSG:32632"
+
+
+# Xarray -----------------------------------------------------------------------------------------------------------
+
+
+def data_array(power, **options):
+    xarray = pytest.importorskip("xarray")
+    rows, columns = power.shape[-2:]
+    coords = {"x": 691_010.0 + 20 * np.arange(columns), "y": 5_335_490.0 - 20 * np.arange(rows)}
+    dims = ("time", "y", "x")[-power.ndim :]
+    return xarray.DataArray(power, coords=coords, dims=dims, name="power", **options)
+
+
+def test_data_array_is_a_raster_with_its_place(session):
+    power = values()
+    array = data_array(power)
+    expected = clgeom.coverage_regions(power, -80, transform=PLACE, device=session)
+    same_regions(clgeom.coverage_regions(array, -80, device=session), expected)
+    same_regions(clgeom.coverage_regions(array.T, -80, device=session), expected)
+    south = clgeom.coverage_regions(array[::-1], -80, device=session)
+    assert south.grid.transform[4] == 20 and sum(south.areas) == pytest.approx(sum(expected.areas))
+    renamed = array.rename(x="easting", y="northing")
+    same_regions(clgeom.coverage_regions(renamed, -80, device=session), expected)
+    stack = clgeom.coverage_regions(data_array(np.stack([power, power - 5])), -80, device=session)
+    assert set(stack.maps.tolist()) == {0, 1}
+    bare = clgeom.coverage_regions(array.drop_vars(["x", "y"]), -80, device=session)
+    assert bare.grid.transform == (1, 0, 0, 0, 1, 0) and bare.crs is None
+
+
+def test_data_array_with_stored_integers():
+    power = values()
+    stored = np.round(power * -10).astype(np.int16)
+    stored[:3] = -32768
+    array = data_array(stored, attrs={"scale_factor": -0.1, "add_offset": 1.0, "_FillValue": -32768})
+    raster = placed_raster(array, caller="test")
+    assert raster.values.mask[:3].all() and raster.values.dtype == np.float32
+    np.testing.assert_allclose(raster.values[3:].data, stored[3:] * -0.1 + 1, rtol=1e-6)
+    whole = placed_raster(data_array(stored, attrs={"_FillValue": -32768}), caller="test")
+    assert whole.nodata == -32768 and whole.values.dtype == np.int16
+
+
+def test_reference_systems_of_data_arrays():
+    pytest.importorskip("rioxarray")
+    array = data_array(values())
+    placed = placed_raster(array.rio.write_crs("EPSG:32632"), caller="test")
+    assert placed.crs == "EPSG:32632" and placed.transform == PLACE
+    globe = array.rename(x="lon", y="lat").assign_coords(lon=np.arange(31) * 0.1, lat=48 - np.arange(24) * 0.1)
+    assert placed_raster(globe, caller="test").crs == "EPSG:4326"
+    one = array.rio.write_crs("EPSG:32632").rio.write_transform()[:, 4:5]
+    assert placed_raster(one, caller="test").transform[0] == 20
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    (
+        (lambda a: a[0], "must have two dimensions of positions. Got x instead"),
+        (lambda a: a.assign_coords(x=np.arange(31.0) ** 2), "evenly spaced coordinates. Those of 'x' are not"),
+        (lambda a: a.assign_coords(y=np.zeros(24)), "evenly spaced coordinates. Those of 'y' are not"),
+        (lambda a: a.assign_coords(x=list(map(str, range(31)))), "numbers for the coordinate 'x'"),
+        (lambda a: a.astype(str), "must hold numbers. Got <U"),
+        (lambda a: a.expand_dims(band=2, level=3), "at most one of maps. Got band, level, y, x"),
+        (lambda a: a.assign_attrs(scale_factor=math.nan), "has the scale nan"),
+    ),
+)
+def test_data_arrays_that_are_no_rasters(change, words):
+    array = change(data_array(values()))
+    with pytest.raises(InvalidInput, match=f"The 'raster' parameter of coverage_regions .*{words}"):
+        clgeom.coverage_regions(array, -80)
+
+
+@pytest.mark.parametrize("suffix", (".nc", ".zarr"))
+def test_netcdf_and_zarr_are_read(tmp_path, suffix):
+    pytest.importorskip("rioxarray")
+    pytest.importorskip("netCDF4" if suffix == ".nc" else "zarr")
+    power, path = values(), tmp_path / f"map{suffix}"
+    array = data_array(power).rio.write_crs("EPSG:32632")
+    packed = {"power": {"dtype": "int16", "scale_factor": 0.01, "_FillValue": -32768}}
+    both = array.where(array < -70).to_dataset().assign(count=("time", np.arange(4)))
+    getattr(both, "to_netcdf" if suffix == ".nc" else "to_zarr")(path, encoding=packed)
+    raster = read_raster(path)
+    np.testing.assert_allclose(np.ma.filled(raster.values, np.nan), np.where(power < -70, power, np.nan), atol=0.0051)
+    assert raster.transform == PLACE and raster.crs == "EPSG:32632"
+    part = read_raster(path, array="power", window=(2, 3, 4, 5))
+    np.testing.assert_array_equal(part.values, raster.values[2:6, 3:8])
+    with pytest.raises(InvalidInput, match="has the arrays power; none is 'dbm': name one"):
+        read_raster(path, array="dbm")
+    with pytest.raises(InvalidInput, match="has the maps 1 to 1. Got 2"):
+        read_raster(path, band=2)
+
+
+def test_netcdf_that_is_no_raster(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("netCDF4")
+    xarray.Dataset({"series": ("time", np.arange(9.0))}).to_netcdf(tmp_path / "series.nc")
+    with pytest.raises(InvalidInput, match="has no variable of two dimensions"):
+        read_raster(tmp_path / "series.nc")
+    whole = data_array(values())
+    both = xarray.Dataset({"one": whole, "two": whole + 1})
+    both.to_netcdf(tmp_path / "both.nc")
+    with pytest.raises(InvalidInput, match="has the arrays one, two; name one"):
+        read_raster(tmp_path / "both.nc")
+    assert read_raster(tmp_path / "both.nc", array="two").values.shape == (24, 31)
+    data = (tmp_path / "both.nc").read_bytes()
+    (tmp_path / "cut.nc").write_bytes(data[: len(data) // 2])
+    (tmp_path / "text.nc").write_text("no netcdf")
+    for name in ("cut.nc", "text.nc"):
+        with pytest.raises(InvalidInput, match=name):
+            read_raster(tmp_path / name)
+
+
+# Covered cells ----------------------------------------------------------------------------------------------------
+
+
+def test_covered_area_is_counted_cell_by_cell():
+    stack = np.stack([values(seed) for seed in range(2)])
+    people = np.random.default_rng(0).integers(0, 50, (24, 31)).astype(float)
+    people[3, 4] = np.nan
+    found = clgeom.covered_area(stack, [-75, -85], transform=PLACE, weights={"people": people, "homes": people // 3})
+    assert [(one.map, one.level) for one in found] == [(0, -75), (0, -85), (1, -75), (1, -85)]
+    for one in found:
+        mask = stack[one.map] >= one.level
+        assert (one.cells, one.area, one.area_km2) == (mask.sum(), mask.sum() * 400, None)
+        assert one.sums == {"people": np.nansum(people[mask]), "homes": np.nansum(people[mask] // 3)}
+
+
+def test_covered_area_on_the_ellipsoid():
+    """A quarter of the globe, and small cells against pyproj's geodesic areas."""
+    pyproj = pytest.importorskip("pyproj")
+    globe = np.zeros((18, 36))
+    globe[:9, :18] = 5
+    (one,) = clgeom.covered_area(globe, 5, transform=(10, 0, -180, 0, -10, 90), crs="EPSG:4326")
+    assert one.area_km2 == pytest.approx(510_065_621.7 / 4, rel=1e-9)
+    geod = pyproj.Geod(ellps="WGS84")
+    power = values()
+    (found,) = clgeom.covered_area(power, -80, transform=(0.01, 0, 11, 0, -0.01, 48), crs="EPSG:4326")
+    exact = 0.0
+    for row, column in np.argwhere(power >= -80):
+        lon, lat = 11 + 0.01 * column, 48 - 0.01 * row
+        edge = np.linspace(0, 0.01, 30)  # parallels are not geodesics
+        lons = np.r_[lon + edge, lon + edge[::-1]]
+        area, _ = geod.polygon_area_perimeter(lons, np.r_[np.full(30, lat - 0.01), np.full(30, lat)])
+        exact += area / 1e6
+    assert found.area_km2 == pytest.approx(exact, rel=1e-6)
+    (plane,) = clgeom.covered_area(power, -80, transform=PLACE, crs="EPSG:32632")
+    assert plane.area_km2 == pytest.approx(plane.area / 1e6, rel=2e-3) and plane.area_km2 != plane.area / 1e6
+
+
+def test_covered_area_of_placed_rasters(tiff, session):
+    import pyopencl.array as cl_array
+
+    rasterio = pytest.importorskip("rasterio")
+    power = values()
+    people = np.ones((24, 31), np.int32)
+    people[0, 0] = -9
+    path = tiff(people, nodata=-9, name="people.tif")
+    there = cl_array.to_device(session.queue, power)
+    with rasterio.open(path) as weights:
+        (found,) = clgeom.covered_area(there, -300, transform=PLACE, crs="EPSG:32632", weights={"people": weights})
+        assert found.sums == {"people": 24 * 31 - 1}
+        with pytest.raises(InvalidInput, match="in 'EPSG:25833'. Got 'people' in 'EPSG:32632'"):
+            clgeom.covered_area(power, -80, transform=PLACE, crs="EPSG:25833", weights={"people": weights})
+        with pytest.raises(InvalidInput, match="with its transform. Got 'people' with"):
+            clgeom.covered_area(power, -80, transform=(20, 0, 0, 0, -20, 0), weights={"people": weights})
+    with pytest.raises(
+        InvalidInput, match=r"must have the cells of the raster, \(24, 31\). Got 'weight' of shape \(2, 2\)"
+    ):
+        clgeom.covered_area(power, -80, weights=np.zeros((2, 2)))
+    with pytest.raises(InvalidInput, match="'transform' parameter of covered_area must be 6 finite numbers"):
+        clgeom.covered_area(power, -80, transform=(math.nan, 0, 0, 0, 1, 0))
