@@ -28,12 +28,13 @@ DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
-def of_raster(file, levels, output, picture, comparison, session, as_json, profile, options):
+def of_raster(file, levels, outputs, session, as_json, profile, options):
     """Read or make a raster, find its regions, write and draw them, and print facts about them."""
     from clgeom.runtime.call import watched
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
         raster, reading = terminal.timed(_raster, file, session, options)
+    options["unit"] = options["unit"] or raster.unit or "dBm"
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         found, work = terminal.worked(_regions, raster, levels, session, profile, options)
@@ -44,7 +45,7 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
     rows = [level_facts(raster, found.grid, shapes, level, levels, options) for level in drawn_levels(shapes, levels)]
     if options["weights"]:
         _add_sums(rows, raster, options)
-    written = _write(shapes, raster, found.grid, output, picture, comparison, levels, options, session)
+    written = _write(shapes, raster, found.grid, outputs, levels, options, session)
     rows_of_metrics = measured(raster, kept, levels, options, session) if options["metrics"] else []
     if as_json:
         phases = found.phases if profile else ()
@@ -52,12 +53,15 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
         return
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
-    outputs = [name for name in (output, picture, comparison) if name]
     terminal.print_facts(
         ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{crs}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{f"{'making' if file is None else 'reading'} the map": reading})),
-        *(("wrote", written_words(name, written if name == output else None)) for name in outputs),
+        *(
+            ("wrote", written_words(name, written if key == "output" else None))
+            for key, name in outputs.items()
+            if name
+        ),
     )
     print_levels(rows, options)
     if rows_of_metrics:
@@ -80,13 +84,13 @@ def _raster(file, session, options):
             crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:
             raise InvalidInput(f"The file '{file}' has no transform: where its cells are in {shown(crs)} is not known.")
-        return replace(raster, crs=crs)
+        return replace(raster, crs=crs, sites=options["sites"])
     from clgeom.radio import coverage_map
 
     given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
     where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
-    return Raster(made.values, made.transform, made.crs)
+    return Raster(made.values, made.transform, made.crs, sites=options["sites"] or made.sites)
 
 
 def _add_sums(rows, raster, options):
@@ -156,23 +160,27 @@ def _shapes(kept, options):
     return nested(kept, bands=options["bands"]) if options["nested"] or options["bands"] else kept
 
 
-def _write(shapes, raster, grid, output, picture, comparison, levels, options, session):
+def _write(shapes, raster, grid, outputs, levels, options, session):
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features, features_of
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
     from clgeom.region.coverage.comparison import comparison as compared
-    from clgeom.region.coverage.drawn import axes_of, image, outlines
+    from clgeom.region.coverage.drawn import axes_of, image, outlines, save_html
 
+    output, picture, page, comparison = outputs.values()
     content, written, unit = None, None, options["unit"]
     if output:
         resolution = math.sqrt(grid.cell_area)
         features = features_of(shapes, unit=unit)
         content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
+    if page:
+        save_html(shapes, page, raster=raster, unit=unit)
     unit = plain(unit)
     if picture:
-        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), unit=unit, axes=axes_of(grid))
+        how = {"unit": unit, "axes": axes_of(grid), "sites": raster.sites}
+        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **how)
     if comparison:
         values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
         title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}"

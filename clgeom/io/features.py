@@ -5,6 +5,8 @@ GeoJSON and KML are in longitude and latitude (RFC 7946); the other formats keep
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import tempfile
@@ -45,9 +47,12 @@ class Feature:
 
 
 def features_of(regions, *, unit="dBm") -> list[Feature]:
-    """Return coverage regions or nested shapes as features with dbm (or level), label, area_km2 and colours.
+    """Return coverage regions or nested shapes as features with an id, their level and unit, counts, areas and colours.
 
-    Empty regions are left out.
+    Empty regions are left out. Ids are 1, 2, 3, .. in the given order (in KML "feature_id"). The level is also
+    named dbm if that is the unit.
+    `cells_area` is the area of the covered cells and `area` that of the polygon, both in the square of the map's unit;
+    `area_km2` is the polygon's on the ellipsoid.
     """
     shown = [(region, region.__geo_interface__) for region in regions]
     shown = [(region, geometry) for region, geometry in shown if len(geometry["coordinates"])]
@@ -56,8 +61,8 @@ def features_of(regions, *, unit="dBm") -> list[Feature]:
     colours = dict(zip(levels, _colours(len(levels))))
     areas = areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
     features = []
-    for (region, geometry), area in zip(shown, areas):
-        properties = _properties(region, unit, colours[region.level], area)
+    for number, ((region, geometry), area) in enumerate(zip(shown, areas), 1):
+        properties = {"id": number, **_properties(region, unit, colours[region.level], area)}
         features.append(Feature(geometry, properties, region if hasattr(region, "layer") else None))
     return features
 
@@ -66,11 +71,17 @@ def _properties(region, unit, colour, area):
     upto = getattr(region, "upto", None)
     label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
     return {
-        "dbm" if unit == "dBm" else "level": region.level,
+        "level": region.level,
+        **({"dbm": region.level} if unit == "dBm" else {}),
+        **({} if upto is None else {"upto": upto}),
+        "unit": unit,
         "label": label,
-        "area_km2": area,
+        "map": region.map,
         "part": getattr(region, "part", None),
         "cells": region.cells,
+        "cells_area": None if region.cells is None else region.cells * region.grid.cell_area,
+        "area": float(region.area),
+        "area_km2": area,
         "segments": getattr(region, "segments", None),
         **_style(colour),
     }
@@ -125,7 +136,7 @@ def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -
     features : sequence of Feature
     path : path-like
         Its ending chooses the format: .geojson or .json (EPSG:4326), .fgb, .gpkg, .kml (EPSG:4326), .parquet,
-        .wkt (lines).
+        .csv (with WKT), .wkt (lines).
     crs : optional
         Coordinate reference system of the features, as anything that pyproj takes.
     lonlat : bool
@@ -209,7 +220,13 @@ def _as_json(features, crs, path) -> bytes:
     collection = {
         "type": "FeatureCollection",
         "features": [
-            {"type": "Feature", "properties": feature.properties, "geometry": feature.geometry} for feature in features
+            {
+                "type": "Feature",
+                **({"id": feature.properties["id"]} if "id" in feature.properties else {}),
+                "properties": feature.properties,
+                "geometry": feature.geometry,
+            }
+            for feature in features
         ],
     }
     return (json.dumps(collection, allow_nan=False) + "\n").encode()
@@ -218,6 +235,18 @@ def _as_json(features, crs, path) -> bytes:
 def _as_wkt(features, crs, path) -> bytes:
     del crs, path
     return "".join(wkt(feature.geometry) + "\n" for feature in features).encode()
+
+
+def _as_csv(features, crs, path) -> bytes:
+    """Properties and WKT, which GDAL reads as a geometry by the name of its column."""
+    del crs, path
+    names = list(dict.fromkeys(name for feature in features for name in feature.properties))
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\n")
+    rows.writerow(["WKT", *names])
+    for feature in features:
+        rows.writerow([wkt(feature.geometry), *(feature.properties.get(name) for name in names)])
+    return file.getvalue().encode()
 
 
 def wkt(geometry) -> str:
@@ -261,8 +290,16 @@ def _as_parquet(features, crs, path) -> bytes:
 
 
 def _as_kml(features, crs, path) -> bytes:
+    # GDAL gives each placemark an id of its own, and reads it as "id"
     named = [
-        replace(feature, properties={"Name": feature.properties["label"], **feature.properties}) for feature in features
+        replace(
+            feature,
+            properties={
+                "Name": feature.properties["label"],
+                **{"feature_id" if name == "id" else name: value for name, value in feature.properties.items()},
+            },
+        )
+        for feature in features
     ]
     return _by_pyogrio(named, crs, path, ".kml", driver="KML")
 
@@ -276,6 +313,8 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
 
     shapes = np.array([shapely.geometry.shape(feature.geometry).wkb for feature in features], object)
     columns = _columns(features)
+    if suffix == ".kml":  # GDAL writes integers of 64 bits there as text
+        columns = {name: _narrow(values) for name, values in columns.items()}
     kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
     many = kinds == {"Polygon", "MultiPolygon"}
     kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
@@ -297,6 +336,12 @@ def _columns(features) -> dict[str, np.ndarray]:
     return {name: _column([feature.properties.get(name) for feature in features]) for name in names}
 
 
+def _narrow(values):
+    """Integers as int32 if that holds them."""
+    fits = values.dtype.kind == "i" and (not values.size or np.abs(values).max() < 1 << 31)
+    return values.astype(np.int32) if fits else values
+
+
 def _column(values):
     """Return a column of a table: numbers if all values are, else text."""
     if all(isinstance(value, (int, np.integer)) for value in values):
@@ -308,6 +353,7 @@ def _column(values):
 
 #: For each ending the function that encodes a file, and whether the file is in longitude and latitude.
 FORMATS = {
+    ".csv": (_as_csv, False),
     ".geojson": (_as_json, True),
     ".json": (_as_json, True),
     ".fgb": (_as_flatgeobuf, False),

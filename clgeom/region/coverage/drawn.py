@@ -32,6 +32,21 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
 
 
+def save_html(regions, path, *, raster=None, sites=None, **options) -> None:
+    """Write regions to an .html file as a map, with the raster below them if it is given.
+
+    The parameters of `CoverageRegions.to_html`.
+    """
+    from clgeom.plotting.coverage_page import IDENTITY, save_page
+    from clgeom.plotting.maps import thinned
+
+    if raster is not None:
+        k, transform = thinned(raster.values.shape, tuple(raster.transform or IDENTITY)[:6])
+        options["values"] = known_values(raster.values[::k, ::k], getattr(raster, "nodata", None))
+        options |= {"transform": transform, "label": "Raster" if k == 1 else f"Raster (1 cell of {k} x {k})"}
+    save_page(regions, path, sites=getattr(raster, "sites", ()) if sites is None else sites, **options)
+
+
 def outlines(regions, unit="dBm") -> dict:
     """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
 

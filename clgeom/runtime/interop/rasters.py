@@ -24,13 +24,18 @@ UNEVEN = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Values of a raster, its transform and reference system if known, and the number of bands of its file."""
+    """Values of a raster, and if they are known its transform, reference system, unit and transmitters.
+
+    `bands` is the number of bands of its file, `sites` has the positions of transmitters in map coordinates.
+    """
 
     values: Any
     transform: tuple | None = None
     crs: object = None
     nodata: float | None = None
     bands: int = 1
+    unit: str | None = None
+    sites: Sequence = ()
 
 
 def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None) -> Raster:
@@ -122,10 +127,11 @@ def scaled_band(source, band, values, nodata, window=None) -> Raster:
         values = np.ma.masked_array(values, source.read_masks(band, window=window) == 0)
     scale, offset = source.scales[band - 1], source.offsets[band - 1]
     if (scale, offset) == (1.0, 0.0):
-        return Raster(values, nodata=nodata, bands=source.count)
+        return Raster(values, nodata=nodata, bands=source.count, unit=source.units[band - 1] or None)
     if not (np.isfinite(scale) and np.isfinite(offset) and scale):
         raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
-    return Raster(scaled(values, scale, offset, nodata), bands=source.count)
+    made = scaled(values, scale, offset, nodata)
+    return Raster(made, bands=source.count, unit=source.units[band - 1] or None)
 
 
 def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
@@ -171,7 +177,15 @@ def data_array(array, what: str, nodata=None) -> Raster:
         stored, absent = scaled(stored, scale, offset, None if absent is None else float(absent)), None
     maps = stored.shape[0] if stored.ndim == 3 else 1
     transform = _transform(array, across, down, what)
-    return Raster(stored, transform, _system(array, across), None if absent is None else float(absent), maps)
+    unit = known.get("units")
+    return Raster(
+        stored,
+        transform,
+        _system(array, across),
+        None if absent is None else float(absent),
+        maps,
+        unit if isinstance(unit, str) and unit else None,
+    )
 
 
 def _axes(array, what):
