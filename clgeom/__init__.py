@@ -28,7 +28,9 @@ _HOMES = {
     "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
+    "region.coverage.resolutions": "CoverageResolutions",
     "region.coverage.result": "CoverageRegion CoverageRegions",
+    "region.rings.polygons": "CoveragePolygon CoveragePolygons",
     "region.coverage.regions": "coverage_regions",
     "region.covered": "CoveredArea covered_area",
     "region.localize": "localize",
@@ -64,7 +66,12 @@ if TYPE_CHECKING:
     from clgeom.hull.wagener.trace import HoodMerge as HoodMerge
     from clgeom.region.arc.adaptive import adaptive_region as adaptive_region
     from clgeom.region.arc.result import CrossRegion as CrossRegion, Region as Region
+    from clgeom.region.coverage.resolutions import CoverageResolutions as CoverageResolutions
     from clgeom.region.coverage.result import CoverageRegion as CoverageRegion, CoverageRegions as CoverageRegions
+    from clgeom.region.rings.polygons import (
+        CoveragePolygon as CoveragePolygon,
+        CoveragePolygons as CoveragePolygons,
+    )
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions
     from clgeom.region.covered import CoveredArea as CoveredArea, covered_area as covered_area
     from clgeom.region.localize import localize as localize

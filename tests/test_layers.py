@@ -34,6 +34,7 @@ LAZY_REACH = {
     ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
+    ("region.rings.polygons", "io"),
 }
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}

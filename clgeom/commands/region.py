@@ -15,6 +15,9 @@ MODELS = (
     *("uma", "uma-los", "umi", "umi-los"),
 )
 CUTS = ("count", "width")
+OUTLINES = ("segments", "cells")
+#: Options that simplify polygons along the cells; with one of them the outline is that.
+BUDGETS = ("vertices", "part_vertices", "tolerance", "iou")
 #: Parameters of functions that are not options of the command: errors name the input.
 INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
 #: Most rows and columns of a computed map.
@@ -27,7 +30,18 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
 @click.argument("file", required=False, type=click.Path())
 @click.option("--level", "levels", type=float, multiple=True, help="Threshold; may be repeated.")
 @with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
-@with_default("--segments", 64, "Number of segments of each region: its resolution. 1 gives the convex hull.")
+@click.option(
+    "--segments",
+    default="64",
+    metavar="N[,N...]",
+    show_default=True,
+    help="Number of segments of each region: its resolution. 1 gives the convex hull. Several are compared.",
+)
+@click.option("--outline", type=click.Choice(OUTLINES), help="Outlines of --segments (usual), or along the cells.")
+@click.option("--vertices", type=int, metavar="N", help="Along the cells: most vertices of each level.")
+@click.option("--part-vertices", type=int, metavar="N", help="Along the cells: most vertices of each polygon.")
+@click.option("--tolerance", type=float, metavar="DISTANCE", help="Along the cells: farthest outwards, in map units.")
+@click.option("--iou", type=float, help="Along the cells: least area of the cells over that of the polygons.")
 @with_default("--cuts", "count", "Segments of equally many covered columns, or equally wide.", click.Choice(CUTS))
 @with_default("--axis", "x", "Segments along x, or along both axes, which fits closer.", click.Choice(["x", "both"]))
 @with_default("--parts/--no-parts", True, "A region for each connected part, or one for each level.")
@@ -101,16 +115,18 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
 @click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")
 @terminal.device_option
 @terminal.json_option
-@terminal.named_options(levels="option --level", tolerance="option --simplify", shape="option --size", **INPUTS)
+@terminal.named_options(levels="option --level", shape="option --size", **INPUTS)
 def region(file, levels, output, picture, page, comparison, device, as_json, profile, **options):
     """Coverage polygons of a raster FILE (.tif, .nc, .zarr, .npy, .npz) or of points: one for each part of each level.
 
     Points are in a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp or .fgb;
     - reads standard input.
 
-    Polygons are valid, cover every cell that reaches the level, and have few vertices. GeoJSON and KML are in longitude
-    and latitude. They need a coordinate reference system, or points in columns named lon and lat. Areas in km2 are on
-    the ellipsoid.
+    Polygons are valid, cover every cell that reaches the level, and have few vertices. With --iou 0.95 or another
+    option for polygons along the cells they follow the cells closely, and no two of a level overlap.
+
+    GeoJSON and KML are in longitude and latitude. They need a coordinate reference system, or points in columns named
+    lon and lat. Areas in km2 are on the ellipsoid.
 
     With --model a radio map is made: Walfisch-Ikegami (wim), free space, flat ground (two-ray), Okumura-Hata,
     COST 231-Hata, or the urban macro and micro cells of 3GPP (uma, umi); -los is with line of sight. All have
@@ -118,6 +134,10 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
     """
     from clgeom.runtime.device import as_session
 
+    if options["outline"] is None:
+        along_cells = any(options[name] is not None for name in BUDGETS)
+        options["outline"] = "cells" if along_cells else "segments"
+    options["segments"] = _numbers(options["segments"])
     outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
     _check(file, levels, outputs, options)
     session = as_session(device)
@@ -129,6 +149,15 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
         from clgeom.commands.region_raster import of_raster
 
         of_raster(file, levels, outputs, session, as_json, profile, options)
+
+
+def _numbers(text):
+    """Return the value of --segments: a number, or a list of several."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInput(f"The option --segments must be whole numbers, as 64 or 8,32,128. Got '{text}'.") from None
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _has_points(file):
@@ -155,6 +184,9 @@ def _check(file, levels, outputs, options):
         rasters_own = {f"--{name}": options[name] for name in RASTERS_OWN}
         rasters_own |= {"--no-parts": not options["parts"], "--compare": comparison, "--html": page}
         rasters_own |= {"--transmitter": options["sites"] or None}
+        rasters_own |= {f"--{name.replace('_', '-')}": options[name] for name in BUDGETS}
+        rasters_own |= {"--segments with several numbers": isinstance(options["segments"], list)}
+        rasters_own |= {"--outline": options["outline"] == "cells"}
         rasters_own |= {"--holes": options["holes"] is not None, "--band": options["band"] != 1}
         given = [name for name, value in rasters_own.items() if value not in (None, False, 0)]
         if given:
@@ -166,6 +198,21 @@ def _check(file, levels, outputs, options):
     if len(set(levels)) < len(levels):
         twice = next(level for level in levels if levels.count(level) > 1)
         raise InvalidInput(f"The option --level must name each level once. Got {twice:g} more than once.")
+    if isinstance(options["segments"], list):
+        others = {
+            "-o": output,
+            "--plot": picture,
+            "--html": page,
+            "--metrics": options["metrics"],
+            "--simplify": options["simplify"],
+        }
+        others |= {"--outline cells": options["outline"] == "cells", "--least": options["least"]}
+        given = [name for name, value in others.items() if value]
+        if given:
+            raise InvalidInput(f"Several --segments compare regions. They do not go together with {given[0]}.")
+        require_shapely()
+    if options["simplify"] is not None and options["outline"] == "cells":
+        raise InvalidInput("The option --simplify is for outlines of segments. Use --tolerance along the cells.")
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
         raise InvalidInput("The options --least and --simplify must be 0 or more.")
     if (options["nested"] or options["bands"]) and not (output or picture or page):

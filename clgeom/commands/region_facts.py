@@ -27,6 +27,20 @@ METRICS = {
 }
 
 
+#: The same for the table of several numbers of segments.
+RESOLUTIONS = {
+    ">segments": ("segments", ",d"),
+    ">level": ("level", "g"),
+    ">regions": ("regions", ",d"),
+    ">vertices": ("vertices", ",d"),
+    ">area": ("area", ",.6g"),
+    ">area of cells": ("cells_area", ",.6g"),
+    ">superfluous": ("superfluous", ",.6g"),
+    ">missed": ("missed", ",.3g"),
+    ">IoU": ("iou", ".3f"),
+}
+
+
 def measured(raster, kept, levels, options, session):
     """Return metrics of the convex hull and of the regions of each level."""
     from clgeom.region.coverage.contours import mask_polygons
@@ -38,10 +52,25 @@ def measured(raster, kept, levels, options, session):
         if not mask.any():
             continue
         exact = mask_polygons(mask)
-        own = [one for one in kept if one.level == level]
+        if hasattr(kept, "polygon_offsets"):
+            own = kept.select(kept.levels == kept.given.index(level))
+        else:
+            own = [one for one in kept if one.level == level]
         for name, shape in (("convex hull", hull_of(mask)), ("regions", own)):
             rows.append({"level": level, "shape": name, **measure(shape, mask, polygons=exact).asdict()})
     return rows
+
+
+def print_resolutions(found, work, session, as_json):
+    """Print the table of regions of several numbers of segments."""
+    rows = found.table()
+    if as_json:
+        terminal.print_json({"device": session.profile.name, **work.facts(), "resolutions": rows})
+        return
+    terminal.print_facts(("device", terminal.device_words(session)), ("time", work.words()))
+    click.echo()
+    lines = [[format(row[name], form) for name, form in RESOLUTIONS.values()] for row in rows]
+    terminal.print_table(RESOLUTIONS, lines)
 
 
 def _mask(raster, level, options):
@@ -58,7 +87,7 @@ def print_metrics(rows):
 
 def drawn_levels(shapes, levels):
     """Return (level, level of the next band or None) of each level that is written, in order."""
-    if any(hasattr(shape, "upto") for shape in shapes):
+    if not hasattr(shapes, "polygon_offsets") and any(hasattr(shape, "upto") for shape in shapes):
         return [(shape.level, shape.upto) for shape in shapes]
     return [(level, None) for level in levels]
 
@@ -69,6 +98,8 @@ def level_facts(raster, grid, shapes, level, levels, options):
     from clgeom.io.features import count_vertices
 
     level, upto = level
+    if hasattr(shapes, "polygon_offsets"):
+        return _polygon_facts(raster, grid, shapes, level, options)
     own = [one for one in shapes if one.level == level]
     mask = _mask(raster, level, options)
     if upto is not None:
@@ -86,6 +117,27 @@ def level_facts(raster, grid, shapes, level, levels, options):
         "cells_km2": _km2(lambda: cells_area(mask, grid), raster.crs),
         "area": finite(_area(own, geometry)),
         "area_km2": None if geometry is None else _km2(lambda: _earth_area(geometry, raster.crs), raster.crs),
+    }
+
+
+def _polygon_facts(raster, grid, polygons, level, options):
+    """Return the same for polygons along the cells, which do not overlap, from their arrays."""
+    from clgeom.geodesy import cells_area
+
+    own = polygons.select(polygons.levels == polygons.given.index(level))
+    mask = _mask(raster, level, options)
+    cells = int(np.count_nonzero(mask))
+    return {
+        "level": level,
+        "upto": None,
+        "regions": len(own),
+        "vertices": len(own.corners),
+        "holes": len(own.ring_offsets) - 1 - len(own),
+        "cells": cells,
+        "cells_area": cells * grid.cell_area,
+        "cells_km2": _km2(lambda: cells_area(mask, grid), raster.crs),
+        "area": finite(float(own.areas.sum())),
+        "area_km2": _km2(lambda: own.areas_km2.sum() * 1e6, raster.crs),
     }
 
 

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.region import BUDGETS
 from clgeom.commands.region_facts import (
     drawn_levels,
     facts_as_json,
@@ -16,6 +17,7 @@ from clgeom.commands.region_facts import (
     measured,
     print_levels,
     print_metrics,
+    print_resolutions,
     written_words,
 )
 from clgeom.errors import InvalidInput
@@ -38,6 +40,9 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         found, work = terminal.worked(_regions, raster, levels, session, profile, options)
+    if isinstance(options["segments"], list):
+        print_resolutions(found, work, session, as_json)
+        return
     kept = _kept(found, raster, options)
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))
@@ -125,7 +130,8 @@ def _known_crs(crs, file):
 def _regions(raster, levels, session, profile, options):
     from clgeom.region.coverage.regions import coverage_regions
 
-    given = {name: options[name] for name in ("direction", "segments", "cuts", "axis", "parts", "holes")}
+    names = ("direction", "segments", "cuts", "axis", "parts", "holes", "outline", *BUDGETS)
+    given = {name: options[name] for name in names}
     where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
     return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile)
 
@@ -133,6 +139,8 @@ def _regions(raster, levels, session, profile, options):
 def _kept(found, raster, options):
     """Return the regions that are neither empty nor too small, simplified with --simplify."""
     least = options["least"] / found.grid.cell_area
+    if options["outline"] == "cells":
+        return found.select(found.cells >= least)
     kept = [one for one in found if one and (one.cells is None or one.cells >= least)]
     return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept
 
@@ -163,7 +171,7 @@ def _shapes(kept, options):
 def _write(shapes, raster, grid, outputs, levels, options, session):
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
     from clgeom.io.atomic import replacing
-    from clgeom.io.features import encode_features, features_of
+    from clgeom.io.features import encode_features, encode_polygons, features_of
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
     from clgeom.region.coverage.comparison import comparison as compared
@@ -173,8 +181,11 @@ def _write(shapes, raster, grid, outputs, levels, options, session):
     content, written, unit = None, None, options["unit"]
     if output:
         resolution = math.sqrt(grid.cell_area)
-        features = features_of(shapes, unit=unit)
-        content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
+        if hasattr(shapes, "encode_geojson") and output.lower().endswith((".geojson", ".json")):
+            content, written = encode_polygons(shapes, output, unit=unit)
+        else:
+            features = features_of(shapes, unit=unit)
+            content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
     if page:
         save_html(shapes, page, raster=raster, unit=unit)
     unit = plain(unit)

@@ -25,6 +25,11 @@ from clgeom.optional import is_installed, require, require_shapely
 
 #: Colours from the first level to the last; more levels share them.
 COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
+#: What is said of an output in longitude and latitude if the input has no system.
+NO_SYSTEM = (
+    "The output '{}' is in longitude and latitude, and the input has no coordinate reference system: "
+    "name it (--crs EPSG:32632), or write .wkt or .gpkg."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +171,7 @@ def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
     added = 0
     if in_degrees:
         if crs is None and not lonlat:
-            raise InvalidInput(
-                f"The output '{path}' is in longitude and latitude, and the input has no coordinate reference system: "
-                "name it (--crs EPSG:32632), or write .wkt or .gpkg."
-            )
+            raise InvalidInput(NO_SYSTEM.format(path))
         way = LonLat(crs, caller=f"Writing '{path}'", resolution=resolution)
         features, crs = _in_degrees(features, way), WGS84
         added = way.added
@@ -213,6 +215,50 @@ def count_vertices(geometry) -> int:
     if kind == "MultiPolygon":
         return sum(len(ring) - 1 for rings in parts for ring in rings)
     return 1 if kind == "Point" else len(parts) if kind in ("LineString", "MultiPoint") else sum(map(len, parts))
+
+
+def encode_polygons(polygons, path, *, unit="dBm"):
+    """Return the bytes of a GeoJSON file of polygons as arrays, and the result of `write_features`.
+
+    Parameters
+    ----------
+    polygons : CoveragePolygons
+    path : path-like
+    unit : str
+        Of the levels.
+    """
+    if polygons.crs is None:
+        raise InvalidInput(NO_SYSTEM.format(path))
+    levels = sorted(
+        {polygons.given[k] for k in np.unique(polygons.levels).tolist()}, reverse=polygons.direction == ">="
+    )
+    colours = dict(zip(levels, _colours(len(levels))))
+    try:
+        areas = [json.dumps(area) for area in polygons.areas_km2.tolist()] if is_installed("pyproj") else None
+    except InvalidInput:  # the system cannot express one of them
+        areas = None
+    kept = np.repeat("null", len(polygons)).tolist() if areas is None else areas
+    texts = []
+    for level in polygons.given:  # what all polygons of a level have in common
+        one = _LevelOf(level, polygons.direction)
+        text = json.dumps(
+            _properties(one, unit, colours.get(level, COLOURS[0]), "AREA") | {"part": "PART", "cells": "CELLS"}
+        )
+        text = text.replace("{", "{{").replace("}", "}}")
+        texts.append(text.replace('"AREA"', "{0}").replace('"PART"', "{1}").replace('"CELLS"', "{2}"))
+    values = zip(polygons.levels.tolist(), kept, polygons.parts.tolist(), polygons.cells.tolist())
+    properties = [texts[level].format(area, part, cells) for level, area, part, cells in values]
+    content, counts = polygons.encode_geojson(properties, polygons.crs, caller=f"Writing '{path}'")
+    return content, Written(*counts)
+
+
+@dataclass(frozen=True)
+class _LevelOf:
+    """What the properties of all polygons of a level are made of."""
+
+    level: float
+    direction: str
+    cells: None = None
 
 
 def _as_json(features, crs, path) -> bytes:

@@ -46,6 +46,29 @@ def raster(session, dtype) -> bool:
     return rings == sorted([*map(_rectangle_list, corners), angle, sorted(holed)])
 
 
+def rings(session, dtype) -> bool:
+    """Polygons of stairs, of squares with holes and islands that touch at corners, and of checks; exact and filled."""
+    mask = np.zeros((70, 150), bool)
+    for row in range(20):
+        mask[row, : 2 * row + 3] = True  # stairs: every inner corner goes, and then those in line
+    for left in range(50, 140, 11):
+        mask[5:14, left : left + 9] = True
+        mask[7:12, left + 2 : left + 7] = False
+        mask[8, left + 3] = mask[9, left + 4] = True  # islands that touch at a corner
+    mask[30:60, :60] = np.add.outer(np.arange(30), np.arange(60)) % 2 == 0
+    found = coverage_regions(mask, 1, outline="cells", device=session)
+    filled = coverage_regions(mask, 1, outline="cells", vertices=len(found.corners) - 37, device=session)
+    squares, islands = 9, 18
+    stairs = [[0, 0], [3, 0], [41, 19], [41, 20], [0, 20]]
+    return bool(
+        len(found) == 1 + squares + islands + 900
+        and found.cells.sum() == np.count_nonzero(mask)
+        and np.array_equal(found.areas, found.cells)
+        and len(found.corners) == 42 + 8 * squares + 4 * islands + 4 * 900
+        and filled.corners[: len(stairs)].tolist() == stairs
+    )
+
+
 def _rectangle(left, low, right, high):
     return [(left, low), (right, low), (right, high), (left, high)]
 

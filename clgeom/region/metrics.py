@@ -16,6 +16,7 @@ from clgeom.region.coverage.bands import Nested
 from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.result import CoverageRegion
+from clgeom.region.rings.polygons import CoveragePolygon, CoveragePolygons
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
 
     Parameters
     ----------
-    region : CoverageRegion, Nested, Region, Hull or Shapely geometry, or a sequence of them
-        Coordinates of all but the first two are columns and rows. Several count together, their overlaps once.
+    region : CoverageRegion, CoveragePolygon, Nested, Region, Hull or Shapely geometry, or a sequence of them
+        Coordinates of all but the first three are columns and rows. Several count together, their overlaps once.
     mask : array_like of bool, shape (rows, columns)
         The cells that should be covered: ``covered_mask(raster, level)`` of `clgeom.region.coverage.rasters`, which
         compares as the kernels do.
@@ -108,7 +109,7 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
 
 def _check_grids(region, shape):
     """Refuse regions of rasters of another shape than the mask's."""
-    if isinstance(region, (CoverageRegion, Nested)):
+    if isinstance(region, (CoverageRegion, CoveragePolygon, CoveragePolygons, Nested)):
         if tuple(region.grid.shape) != shape:
             raise InvalidInput(
                 f"The 'mask' parameter of measure must have the shape of the region's raster, {region.grid.shape}. "
@@ -144,8 +145,10 @@ def _rings(shape) -> int:
 def as_cells(region):
     """A region, or several, as one Shapely geometry in columns and rows."""
     shapely = require_shapely()
-    if isinstance(region, CoverageRegion):
+    if isinstance(region, (CoverageRegion, CoveragePolygon)):
         return region.to_shapely(cells=True)
+    if isinstance(region, CoveragePolygons):
+        return shapely.union_all(region.to_shapely(cells=True))
     if isinstance(region, Nested):
         return shapely.transform(region.to_shapely(), region.grid.to_cells)
     if hasattr(region, "geom_type"):

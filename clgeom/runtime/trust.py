@@ -50,6 +50,7 @@ TRIALS = {
     ("clgeom.sorting.known", "shellsorts"): ("sorting/shellsort",),
     ("clgeom.region.known", "points"): ("region/arc",),
     ("clgeom.region.known", "raster"): ("region/coverage",),
+    ("clgeom.region.known", "rings"): ("region/rings",),
     ("clgeom.radio.known", "free_space_loss"): ("radio",),
     ("clgeom.alignment.known", "pairs"): ("alignment",),
     ("clgeom.dp.known", "stages"): ("dp",),

@@ -402,6 +402,26 @@ def _coverage(session):
     return "2 maps of 90 x 130 cells, 2 levels, parts and holes"
 
 
+@checks(
+    "region/rings: rings_runs rings_link rings_trace rings_jump rings_rank rings_corners outward_mark outward_measure "
+    "outward_choose outward_remove outward_alive",
+)
+def _polygons(session):
+    from clgeom.region.coverage.regions import coverage_regions
+
+    rows, columns = np.ogrid[:90, :130]
+    values = (rows * 37 + columns * 53) % 61 + 3 * np.hypot(rows - 40, columns - 60)
+    exact = coverage_regions(-values, (-120, -70), outline="cells", device=session)
+    found = coverage_regions(-values, (-120, -70), outline="cells", iou=0.9, device=session)
+    for k, level in enumerate((-120, -70)):
+        same(exact.cells[exact.levels == k].sum(), (-values >= level).sum(), f"cells at level {level}")
+    same(exact.areas, exact.cells.astype(np.float64), "areas of the exact polygons")
+    same(found.cells, exact.cells, "cells of the simplified polygons")
+    assert (found.areas >= exact.areas).all(), "a simplified polygon lost area"
+    assert len(found.corners) < len(exact.corners) and found.iou >= 0.9, f"{len(found.corners)} corners, {found.iou}"
+    return f"{len(exact):,} polygons of 90 x 130 cells, 2 levels"
+
+
 @checks("alignment: align_tiles")
 def _alignments(session):
     from clgeom.alignment.align import align

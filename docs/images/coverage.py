@@ -17,6 +17,7 @@ from clgeom.markup import AMBER, BLUE, PURPLE, RED
 from clgeom.plotting.figures import dress
 from clgeom.radio import coverage_map
 from clgeom.region.localize import localize_masks
+from clgeom.region.metrics import measure
 
 
 def made_map():
@@ -25,6 +26,35 @@ def made_map():
     pictures = ["--plot", HERE / "coverage_map.png", "--compare", HERE / "coverage_comparison.png"]
     command = [sys.executable, "-m", "clgeom", "region", *options, *pictures]
     subprocess.run(command, check=True, cwd=HERE.parents[1])
+
+
+def outlines():
+    """The covered cells of a rough map with both kinds of outlines."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    made = coverage_map((90, 130), pixel=5, correlation=60, sigma=7, seed=4)
+    level = float(np.median(made.values))
+    cells = made.values >= level
+    regions = coverage_regions(cells, 1, segments=32)
+    polygons = coverage_regions(cells, 1, outline="cells", iou=0.95)
+    exact = coverage_regions(cells, 1, outline="cells")
+    found = measure(regions, cells, hausdorff=False)
+    titles = {
+        f'outline="cells", exact: {len(exact.corners):,} vertices, IoU 1': exact,
+        f'outline="cells", iou=0.95: {len(polygons.corners):,} vertices, IoU {polygons.iou:.2f}': polygons,
+        f"segments=32, a region a part: {sum(map(len, regions)):,} vertices, IoU {found.iou:.2f}": regions,
+    }
+    figure, panels = plt.subplots(1, 3, figsize=(15, 4.1), layout="constrained", sharey=True)
+    for ax, (title, shapes) in zip(panels, titles.items()):
+        ax.imshow(np.where(cells, 1.0, np.nan), extent=(0, 130, 90, 0), cmap="Greys", vmin=0, vmax=3)
+        for shape in shapes:
+            for ring in shape.rings:
+                ax.plot(*np.vstack([ring, ring[:1]]).T, color=BLUE if shapes is not regions else RED, linewidth=1)
+        dress(ax, title, ("column", "row"))
+    figure.savefig(HERE / "coverage_outlines.png", dpi=90)
 
 
 def localisation():
@@ -76,4 +106,5 @@ def localisation():
 
 if __name__ == "__main__":
     made_map()
+    outlines()
     localisation()

@@ -5,6 +5,8 @@ from fractions import Fraction
 import numpy as np
 import shapely
 
+from clgeom.region.coverage.contours import trace, twice_area
+
 
 def parts_of(mask):
     """Cells of each 8-connected part as (row, column) sets, in order of their first cell by column, then row."""
@@ -82,3 +84,35 @@ def region(cells, k, cuts="count"):
 
     pairs = list(zip(groups, groups[1:])) or [(groups[0], [])]
     return shapely.union_all([hull([*a, *b]) for a, b in pairs]), len(groups)
+
+
+def mask_polygons(mask: np.ndarray):
+    """The cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
+    rings = trace(mask)
+    areas = np.array([twice_area(ring) for ring in rings], np.int64)
+    outer = [shapely.geometry.Polygon(rings[i]) for i in np.flatnonzero(areas > 0)]
+    if not outer:
+        return shapely.geometry.MultiPolygon()
+    inner = [rings[i] for i in np.flatnonzero(areas < 0)]
+    # a hole is inside the smallest outer ring that contains the middle of one of its cells
+    if inner:
+        tree = shapely.STRtree(outer)
+        middles = shapely.points([_beside(ring) for ring in inner])
+        hole, shell = tree.query(middles, predicate="within")
+        size = shapely.area(outer)[shell]
+        order = np.lexsort((size, hole))
+        hole, shell = hole[order], shell[order]
+        smallest = np.r_[True, hole[1:] != hole[:-1]]
+        own: dict = {}
+        for h, s in zip(hole[smallest].tolist(), shell[smallest].tolist()):
+            own.setdefault(s, []).append(inner[h])
+        outer = [
+            shapely.geometry.Polygon(shape.exterior, own[i]) if i in own else shape for i, shape in enumerate(outer)
+        ]
+    return shapely.geometry.MultiPolygon(outer)
+
+
+def _beside(ring):
+    """The middle of the set cell to the left of the first edge of a ring."""
+    along = np.sign(ring[1] - ring[0])
+    return ring[0] + 0.5 * along + 0.5 * np.array([-along[1], along[0]])

@@ -9,11 +9,11 @@ from covered import SHAPES, picture
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from reference.coverage import mask_polygons
 
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
-from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override

@@ -98,6 +98,11 @@ def regions() -> None:
     raster = radio.coverage_map((32, 32), seed=1).values
     found = clgeom.coverage_regions(raster, [-80.0, -90.0], segments=8)
     assert_type(found[0], clgeom.CoverageRegion)
+    polygons = clgeom.coverage_regions(raster, -80.0, outline="cells", iou=0.95)
+    assert_type(polygons, clgeom.CoveragePolygons)
+    assert_type(polygons[0], clgeom.CoveragePolygon)
+    compared = clgeom.coverage_regions(raster, -80.0, segments=[8, 32], parts=False)
+    assert_type(compared[1], clgeom.CoverageRegions)
     assert_type([part.area for part in found], list[float])
     place = clgeom.localize([found.at_level(-90.0), found.at_level(-80.0)])
     assert_type(place.centroid, tuple[float, float] | None)

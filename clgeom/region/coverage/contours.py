@@ -91,39 +91,15 @@ def trace_runs(column, top, bottom) -> list[np.ndarray]:
     return [ring + (first_column, first_row) for ring in trace(mask)]
 
 
-def mask_polygons(mask: np.ndarray):
+def mask_polygons(mask: np.ndarray, *, device=None):
     """The cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
     from clgeom.optional import require_shapely
+    from clgeom.region.coverage.regions import coverage_regions
 
     shapely = require_shapely()
-    rings = trace(mask)
-    areas = np.array([twice_area(ring) for ring in rings], np.int64)
-    outer = [shapely.geometry.Polygon(rings[i]) for i in np.flatnonzero(areas > 0)]
-    if not outer:
+    if not mask.any():
         return shapely.geometry.MultiPolygon()
-    inner = [rings[i] for i in np.flatnonzero(areas < 0)]
-    # a hole is inside the smallest outer ring that contains the middle of one of its cells
-    if inner:
-        tree = shapely.STRtree(outer)
-        middles = shapely.points([_beside(ring) for ring in inner])
-        hole, shell = tree.query(middles, predicate="within")
-        size = shapely.area(outer)[shell]
-        order = np.lexsort((size, hole))
-        hole, shell = hole[order], shell[order]
-        smallest = np.r_[True, hole[1:] != hole[:-1]]
-        own: dict = {}
-        for h, s in zip(hole[smallest].tolist(), shell[smallest].tolist()):
-            own.setdefault(s, []).append(inner[h])
-        outer = [
-            shapely.geometry.Polygon(shape.exterior, own[i]) if i in own else shape for i, shape in enumerate(outer)
-        ]
-    return shapely.geometry.MultiPolygon(outer)
-
-
-def _beside(ring):
-    """The middle of the set cell to the left of the first edge of a ring."""
-    along = np.sign(ring[1] - ring[0])
-    return ring[0] + 0.5 * along + 0.5 * np.array([-along[1], along[0]])
+    return shapely.multipolygons(coverage_regions(mask, 1, outline="cells", device=device).to_shapely(cells=True))
 
 
 def right_of(ring) -> tuple[int, int]:

@@ -20,26 +20,28 @@ from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
 
 
-def whole_regions(masks: Masks) -> Group:
-    """A region for every mask; regions may be empty."""
-    chains, across = _chains(masks), None
-    if masks.turned is not None:
-        other = _chains(masks.turned)
-        across = [(other, region) for region in range(len(masks))]
+def whole_regions(masks: Masks, resolutions) -> list[Group]:
+    """For each number of segments a region for every mask, from one read of the raster; regions may be empty."""
     maps, levels = masks.map_and_level(np.arange(len(masks)))
-    return Group(chains, maps, levels, np.zeros(len(masks), np.int64), across=across)
+    found, turned = _lines(masks), None if masks.turned is None else _lines(masks.turned)
+    groups = []
+    for segments in resolutions:
+        chains, across = _chains(masks, found, segments), None
+        if turned is not None:
+            other = _chains(masks.turned, turned, segments)
+            across = [(other, region) for region in range(len(masks))]
+        groups.append(Group(chains, maps, levels, np.zeros(len(masks), np.int64), across=across))
+    return groups
 
 
-def _chains(masks):
-    """The chains of all masks."""
+def _lines(masks):
+    """The spans, ranks and starts of the grid lines of all masks, on the device."""
     profile, regions, lines = masks.job.session.profile, len(masks), masks.stack.columns + 1
     read, extents, bands, buffers = _extents_plan(masks)
     spans = Scratch("coverage_spans", np.int32, 2 * regions * lines)
     ranks = Scratch("coverage_ranks", np.uint32, regions * lines)
     counts = Scratch("coverage_counts", np.uint32, regions + 1)
     starts = Scratch("coverage_starts", np.uint32, regions + 1)
-    lower = Scratch("coverage_lower", REAL, 2 * regions * lines)
-    upper = Scratch("coverage_upper", REAL, 2 * regions * lines)
     columns = Step(
         "region/coverage/coverage_columns",
         select(profile, "region/coverage/coverage_columns", REAL, lines),
@@ -56,6 +58,16 @@ def _chains(masks):
         exclusive=True,
         prefix="coverage",
     )
+    made = masks.job.run(read + Plan(columns) + scan, **buffers)
+    return {memory: made[memory] for memory in (spans, ranks, starts)}
+
+
+def _chains(masks, found, segments):
+    """The chains of all masks with so many segments."""
+    profile, regions, lines = masks.job.session.profile, len(masks), masks.stack.columns + 1
+    spans, ranks, starts = found
+    lower = Scratch("coverage_lower", REAL, 2 * regions * lines)
+    upper = Scratch("coverage_upper", REAL, 2 * regions * lines)
     candidates = Step.over(
         profile,
         "region/coverage/coverage_candidates",
@@ -65,12 +77,12 @@ def _chains(masks):
         params={"real": "float"},
         bytes_moved=28 * regions * lines,
     )
-    made = masks.job.run(read + Plan(columns) + scan + Plan(candidates), **buffers)
+    made = masks.job.run(Plan(candidates), **{memory.name: buffer for memory, buffer in found.items()})
     return masks.job.chains(
         regions * lines,
         lower=lower,
         upper=upper,
-        segments=masks.job.segments,
+        segments=segments,
         starts=starts,
         regions=regions,
         buffers={memory.name: made[memory] for memory in (lower, upper, starts)},

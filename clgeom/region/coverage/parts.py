@@ -22,21 +22,32 @@ SIZE_CLASSES = (4, 16, 64, 256)
 NONE = np.iinfo(np.int32).max
 
 
-def regions_of_runs(masks: Masks, *, parts: bool, least) -> list[Group]:
-    """A region for every part, or for every mask. Holes of at least `least` cells are cut out; none if it is None."""
+def regions_of_runs(masks: Masks, resolutions, *, parts: bool, least) -> list[list[Group]]:
+    """For each number of segments a region for every part, or for every mask.
+
+    Holes of at least `least` cells are cut out; none if it is None.
+    """
     runs = covered_runs(masks)
     owner, mask = _owners(masks, runs, parts)
     part = np.arange(len(mask)) - np.searchsorted(mask, mask)
     cells = np.bincount(owner, runs.lengths, len(mask)).astype(np.int64)
     holes = {} if least is None else holes_of(masks.job, runs, owner, least)
-    across = None if masks.turned is None else _across(masks.turned, runs, owner, parts)
+    turned = None if masks.turned is None else _across(masks.turned, runs, owner, parts)
     maps, levels = masks.map_and_level(mask)
-    groups = []
-    for chains, some in outlines(masks.job, lines_of(runs, owner, len(mask))):
-        own = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes}
-        other = None if across is None else [across[r] for r in some.tolist()]
-        groups.append(Group(chains, maps[some], levels[some], part[some], cells[some], own, other))
-    return groups
+    lines, found = lines_of(runs, owner, len(mask)), []
+    for segments in resolutions:
+        groups, across = [], None
+        if turned is not None:
+            numbers, lines_there = turned
+            made = outlines(masks.turned.job, lines_there, segments)
+            where = {r: (chains, i) for chains, some in made for i, r in enumerate(some.tolist())}
+            across = [where[r] for r in numbers.tolist()]
+        for chains, some in outlines(masks.job, lines, segments):
+            own = {i: tuple(holes[r]) for i, r in enumerate(some.tolist()) if r in holes}
+            other = None if across is None else [across[r] for r in some.tolist()]
+            groups.append(Group(chains, maps[some], levels[some], part[some], cells[some], own, other))
+        found.append(groups)
+    return found
 
 
 def _owners(masks, runs: Runs, parts):
@@ -48,16 +59,14 @@ def _owners(masks, runs: Runs, parts):
 
 
 def _across(turned: Masks, runs: Runs, owner, parts):
-    """For each region (chains, its number in them) of its outline along the other axis."""
+    """For each region its number along the other axis, and the grid lines of the regions there."""
     there = covered_runs(turned)
     owner_there, mask_there = _owners(turned, there, parts)
     number = np.arange(len(mask_there))
     if parts:  # the same part there has the first cell of the region's first run here
         first = np.unique(owner, return_index=True)[1]
         number = owner_there[there.holding(runs.mask[first], runs.top[first], runs.column[first] % runs.width)]
-    made = outlines(turned.job, lines_of(there, owner_there, len(mask_there)))
-    where = {r: (chains, i) for chains, some in made for i, r in enumerate(some.tolist())}
-    return [where[r] for r in number.tolist()]
+    return number, lines_of(there, owner_there, len(mask_there))
 
 
 # Holes ----------------------------------------------------------------------------------------------------------
@@ -124,13 +133,16 @@ def lines_of(runs: Runs, owner, regions) -> Lines:
     return Lines(x, low, high, np.searchsorted(whose, np.arange(regions + 1)))
 
 
-def outlines(job: Job, lines: Lines) -> list[tuple[Chains, np.ndarray]]:
-    """(chains, numbers of their regions) of all regions; regions of similar size share a call."""
+def outlines(job: Job, lines: Lines, most: int) -> list[tuple[Chains, np.ndarray]]:
+    """(chains, numbers of their regions) of all regions; regions of similar size share a call.
+
+    `most` is the largest number of segments.
+    """
     sizes = np.diff(lines.starts)
-    classes = [c for c in SIZE_CLASSES if c < job.segments] if job.cuts == "count" else []
+    classes = [c for c in SIZE_CLASSES if c < most] if job.cuts == "count" else []
     made = []
     for low, high in zip([-1, *classes], [*classes, NONE]):
-        segments = min(job.segments, high)
+        segments = min(most, high)
         chosen = np.flatnonzero((sizes > low) & (sizes <= high))
         made += [(_chains(job, lines, some, segments), some) for some in _shares(job, chosen, sizes, segments)]
     return made

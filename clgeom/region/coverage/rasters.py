@@ -57,12 +57,18 @@ class Stack:
     def value(self) -> str:
         return c_name(self.dtype)
 
+    def map(self, number) -> np.ndarray:
+        """One of the maps on the host."""
+        if self.array is not None:
+            return self.array[number]
+        cells = self.rows * self.columns
+        return read(self.session, self.buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
+
     def turned(self) -> Stack:
         """The maps with rows and columns exchanged, on the host."""
         array = self.array
         if array is None:
-            flat = read(self.session, self.buffer, self.dtype, self.maps * self.rows * self.columns)
-            array = flat.reshape(self.maps, self.rows, self.columns)
+            array = np.stack([self.map(number) for number in range(self.maps)])
         turned = np.ascontiguousarray(array.swapaxes(1, 2))
         return Stack(self.session, self.dtype, *turned.shape, turned)
 
@@ -182,11 +188,7 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_
     """
     array = canonical_raster(raster, caller=caller)
     levels = as_levels(level, direction, nodata, array.dtype, caller=caller)
-    values, threshold = _converted(array, levels.dtype), levels.thresholds[0]
-    mask = values <= threshold if levels.below else values >= threshold
-    if levels.nodata is not None:
-        mask &= values != levels.dtype.type(levels.nodata)
-    return mask.reshape(np.shape(raster))
+    return levels.mask(array, 0).reshape(np.shape(raster))
 
 
 def known_values(raster, nodata=None) -> np.ndarray:
@@ -218,6 +220,14 @@ class Levels:
     def params(self, value) -> dict:
         """Template parameters of the kernels that compare."""
         return {"value": value, "threshold": c_name(self.dtype), "below": self.below, "nodata": self.nodata is not None}
+
+    def mask(self, array, number) -> np.ndarray:
+        """The values of an array that reach a level, by its number."""
+        values, threshold = _converted(array, self.dtype), self.thresholds[number]
+        mask = values <= threshold if self.below else values >= threshold
+        if self.nodata is not None:
+            mask &= values != self.dtype.type(self.nodata)
+        return mask
 
     @property
     def nodata_or_zero(self):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.region.coverage.resolutions import CoverageResolutions
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.rings.outward import Goal, simplified
 from clgeom.region.rings.polygons import CoveragePolygons
@@ -33,10 +34,66 @@ from clgeom.runtime.call import each, recording
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
 
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class Options(TypedDict, total=False):
+        """Options of both kinds of outlines."""
+
+        direction: Literal[">=", "<="]
+        transform: Any
+        crs: Any
+        nodata: FloatLike | None
+        device: DeviceLike
+        profile: bool
+
+    class SegmentOptions(Options, total=False):
+        """Options of outlines with a number of segments."""
+
+        cuts: Literal["count", "width"]
+        axis: Literal["x", "both"]
+        parts: bool
+        holes: FloatLike | None
+
+    class CellOptions(Options, total=False):
+        """Options of polygons along the cells."""
+
+        vertices: IntLike | None
+        part_vertices: IntLike | None
+        tolerance: FloatLike | None
+        iou: FloatLike | None
+
+
 #: Most cells of masks in one batch for parts.
 CELLS_AT_ONCE = 1 << 26
 
 
+@overload
+def coverage_regions(
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    outline: Literal["cells"],
+    **options: Unpack[CellOptions],
+) -> CoveragePolygons: ...
+@overload
+def coverage_regions(
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    segments: Sequence[IntLike],
+    outline: Literal["segments"] = ...,
+    **options: Unpack[SegmentOptions],
+) -> CoverageResolutions: ...
+@overload
+def coverage_regions(
+    raster: AnyArray,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    segments: IntLike = ...,
+    outline: Literal["segments"] = ...,
+    **options: Unpack[SegmentOptions],
+) -> CoverageRegions: ...
 def coverage_regions(
     raster: AnyArray,
     levels: FloatLike | Sequence[FloatLike],
@@ -45,7 +102,7 @@ def coverage_regions(
     transform: Any = None,
     crs: Any = None,
     nodata: FloatLike | None = None,
-    segments: IntLike = 64,
+    segments: IntLike | Sequence[IntLike] = 64,
     cuts: Literal["count", "width"] = "count",
     axis: Literal["x", "both"] = "x",
     parts: bool = True,
@@ -57,7 +114,7 @@ def coverage_regions(
     iou: FloatLike | None = None,
     device: DeviceLike = None,
     profile: bool = False,
-) -> CoverageRegions:
+) -> CoverageRegions | CoveragePolygons | CoverageResolutions:
     """Polygons around the cells of a raster that reach a level. They are valid, cover every cell and have few vertices.
 
     Parameters
@@ -77,9 +134,10 @@ def coverage_regions(
         for export.
     nodata : float, optional
         Value of cells without data.
-    segments : int
+    segments : int or sequence of int
         Number of segments of each region: its resolution. 1 gives the convex hull. A region never has more segments
-        than columns; ``region.segments`` is its number.
+        than columns; ``region.segments`` is its number. Several numbers give regions of each, from one read of the
+        raster.
     cuts : {"count", "width"}
         Segments of equally many occupied columns, or of equal width.
     axis : {"x", "both"}
@@ -112,10 +170,11 @@ def coverage_regions(
 
     Returns
     -------
-    CoverageRegions or CoveragePolygons
+    CoverageRegions, CoveragePolygons or CoverageResolutions
         A sequence of CoverageRegion, ordered by map, by level as given, and by part from left to right. A region's
         polygon is computed at the first access. A level that no cell reaches has no parts. With ``outline="cells"``
-        polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom.
+        polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom. For several
+        numbers of segments a sequence with CoverageRegions for each, and a table that compares them.
 
     Raises
     ------
@@ -141,7 +200,7 @@ def coverage_regions(
     >>> clgeom.coverage_regions(raster, 5, outline="cells", part_vertices=5)
     CoveragePolygons(2 polygons >= 5 of 2 x 4 cells, 9 vertices)
     """
-    segments = integer(segments, "segments", caller=CALLER)
+    single, resolutions = _resolutions(segments)
     one_of(cuts, CUTS, "cuts", caller=CALLER)
     one_of(axis, ("x", "both"), "axis", caller=CALLER)
     one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
@@ -155,15 +214,31 @@ def coverage_regions(
         goal = _goal(vertices, part_vertices, tolerance, iou, grid)
         return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile)
     least = _least_cells(holes, grid.cell_area)
-    job = Job(stack, chosen, stack.turned() if axis == "both" else None, segments, cuts)
-    groups = []
+    job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
+    groups: list[list] = [[] for _ in resolutions]
     with recording(profile) as phases:
         if parts or least is not None:
             for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-                groups += regions_of_runs(masks, parts=parts, least=least)
+                for own, made in zip(groups, regions_of_runs(masks, resolutions, parts=parts, least=least)):
+                    own += made
         else:
-            groups = [whole_regions(masks) for masks in _batches(job)]
-    return CoverageRegions.of(groups, grid, chosen.given, direction, stack.maps, tuple(phases))
+            for masks in _batches(job):
+                for own, one in zip(groups, whole_regions(masks, resolutions)):
+                    own.append(one)
+    found = [CoverageRegions.of(own, grid, chosen.given, direction, stack.maps, tuple(phases)) for own in groups]
+    return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
+
+
+def _resolutions(segments):
+    """Whether one number of segments is given, and the numbers."""
+    if isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1:
+        numbers = tuple(integer(number, "segments", caller=CALLER) for number in segments)
+        if not numbers or len(set(numbers)) < len(numbers):
+            raise InvalidInput(
+                f"The 'segments' parameter of {CALLER} must be a number, or different numbers. Got {segments!r}."
+            )
+        return False, numbers
+    return True, (integer(segments, "segments", caller=CALLER),)
 
 
 def _check_outline(outline, axis, parts, holes, budgets):

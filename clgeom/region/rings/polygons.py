@@ -15,7 +15,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
-from clgeom.io.ragged import Ragged
+from clgeom.optional import require_shapely
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.tables import columns_of
 from clgeom.region.rings.outward import subset
@@ -33,6 +33,8 @@ class CoveragePolygon(Exchange):
     ----------
     rings : tuple of ndarray of float64, shape (m, 2)
         The outer ring, counter-clockwise, and the holes, clockwise, in map coordinates; not closed.
+    corners : tuple of ndarray of int32, shape (m, 2)
+        The same in columns and rows; where the transform mirrors, the other way round.
     grid : Grid
     level : float
     direction : {">=", "<="}
@@ -52,6 +54,7 @@ class CoveragePolygon(Exchange):
     """
 
     rings: tuple[NDArray[Any], ...]
+    corners: tuple[NDArray[Any], ...]
     grid: Grid
     level: float
     direction: str
@@ -93,11 +96,16 @@ class CoveragePolygon(Exchange):
         """Least x, least y, greatest x, greatest y."""
         return (*self.rings[0].min(axis=0).tolist(), *self.rings[0].max(axis=0).tolist())
 
-    def to_shapely(self) -> Any:
-        """The polygon as a valid Shapely Polygon."""
-        from clgeom.optional import require_shapely
+    def to_shapely(self, *, cells: bool = False) -> Any:
+        """The polygon as a valid Shapely Polygon.
 
-        return require_shapely().geometry.Polygon(self.rings[0], self.rings[1:])
+        Parameters
+        ----------
+        cells : bool
+            Return columns and rows instead of map coordinates.
+        """
+        outer, *holes = self.corners if cells else self.rings
+        return require_shapely().geometry.Polygon(outer, holes)
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:
@@ -196,7 +204,10 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
         first, last = self.polygon_offsets[index : index + 2].tolist()
         bounds = self.ring_offsets[first : last + 1].tolist()
         return CoveragePolygon(
-            tuple(self._ragged.places[begin:end] for begin, end in zip(bounds, bounds[1:])),
+            *(
+                tuple(places[begin:end] for begin, end in zip(bounds, bounds[1:]))
+                for places in (self._ragged.places, self.corners)
+            ),
             self.grid,
             self.given[int(self.levels[index])],
             self.direction,
@@ -217,6 +228,8 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
     @functools.cached_property
     def _ragged(self):
         """The polygons in map coordinates, outer rings counter-clockwise."""
+        from clgeom.io.ragged import Ragged
+
         made = Ragged(self.grid.to_map(self.corners), self.ring_offsets, self.polygon_offsets)
         return made.reversed() if self.grid.determinant < 0 else made
 
@@ -275,8 +288,18 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
     def crs(self) -> Any:  # type: ignore[override]
         return self.grid.crs
 
-    def to_shapely(self) -> NDArray[np.object_]:
-        """All polygons as valid Shapely geometries."""
+    def to_shapely(self, *, cells: bool = False) -> NDArray[np.object_]:
+        """All polygons as valid Shapely geometries.
+
+        Parameters
+        ----------
+        cells : bool
+            Return columns and rows instead of map coordinates.
+        """
+        from clgeom.io.ragged import Ragged
+
+        if cells:
+            return Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets).to_shapely()
         return self._ragged.to_shapely()
 
     def to_file(self, path: str | PathLike[str], *, crs: Any = None, layer: str | None = None) -> None:
