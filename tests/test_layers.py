@@ -30,6 +30,7 @@ LAZY_REACH = {
     ("exchange", "io"),
     ("hull.batch.result", "plotting"),
     ("hull.result", "plotting"),
+    ("radio.beacon", "plotting"),
     ("radio.maps", "plotting"),
     ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),

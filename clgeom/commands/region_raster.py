@@ -95,7 +95,7 @@ def _raster(file, session, options):
     given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
     where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
-    return Raster(made.values, made.transform, made.crs, sites=options["sites"] or made.sites)
+    return Raster(made.values, made.transform, made.crs, sites=options["sites"] or tuple(made.sites))
 
 
 def _add_sums(rows, raster, options):

@@ -67,28 +67,32 @@ def features_of(regions, *, unit="dBm") -> list[Feature]:
     areas = areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
     features = []
     for number, ((region, geometry), area) in enumerate(zip(shown, areas), 1):
-        properties = {"id": number, **_properties(region, unit, colours[region.level], area)}
+        own = {
+            "map": region.map,
+            "part": getattr(region, "part", None),
+            "cells": region.cells,
+            "cells_area": None if region.cells is None else region.cells * region.grid.cell_area,
+            "area": float(region.area),
+            "area_km2": area,
+            "segments": getattr(region, "segments", None),
+        }
+        upto = getattr(region, "upto", None)
+        properties = _properties({"id": number}, region.level, region.direction, unit, own, colours, upto)
         features.append(Feature(geometry, properties, region if hasattr(region, "layer") else None))
     return features
 
 
-def _properties(region, unit, colour, area):
-    upto = getattr(region, "upto", None)
-    label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
+def _properties(first, level, direction, unit, own, colours, upto=None):
+    """The properties of a region: `first`, its level in words and numbers, its `own` ones, its style."""
     return {
-        "level": region.level,
-        **({"dbm": region.level} if unit == "dBm" else {}),
+        **first,
+        "level": level,
+        **({"dbm": level} if unit == "dBm" else {}),
         **({} if upto is None else {"upto": upto}),
         "unit": unit,
-        "label": label,
-        "map": region.map,
-        "part": getattr(region, "part", None),
-        "cells": region.cells,
-        "cells_area": None if region.cells is None else region.cells * region.grid.cell_area,
-        "area": float(region.area),
-        "area_km2": area,
-        "segments": getattr(region, "segments", None),
-        **_style(colour),
+        "label": f"{direction} {level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip(),
+        **own,
+        **_style(colours[level]),
     }
 
 
@@ -232,33 +236,33 @@ def encode_polygons(polygons, path, *, unit="dBm"):
     levels = sorted(
         {polygons.given[k] for k in np.unique(polygons.levels).tolist()}, reverse=polygons.direction == ">="
     )
-    colours = dict(zip(levels, _colours(len(levels))))
+    colours = dict(zip(polygons.given, [COLOURS[0]] * len(polygons.given))) | dict(zip(levels, _colours(len(levels))))
     try:
-        areas = [json.dumps(area) for area in polygons.areas_km2.tolist()] if is_installed("pyproj") else None
+        km2 = polygons.areas_km2.tolist() if is_installed("pyproj") else None
     except InvalidInput:  # the system cannot express one of them
-        areas = None
-    kept = np.repeat("null", len(polygons)).tolist() if areas is None else areas
+        km2 = None
+    own = {
+        "id": range(1, len(polygons) + 1),
+        "map": polygons.maps.tolist(),
+        "part": polygons.parts.tolist(),
+        "cells": polygons.cells.tolist(),
+        "cells_area": (polygons.cells * polygons.grid.cell_area).tolist(),
+        "area": polygons.areas.tolist(),
+        "area_km2": ["null"] * len(polygons) if km2 is None else km2,
+    }
+    marks = {name: f"\0{name}" for name in own if name != "id"}  # a NUL is in no unit
     texts = []
     for level in polygons.given:  # what all polygons of a level have in common
-        one = _LevelOf(level, polygons.direction)
-        text = json.dumps(
-            _properties(one, unit, colours.get(level, COLOURS[0]), "AREA") | {"part": "PART", "cells": "CELLS"}
-        )
-        text = text.replace("{", "{{").replace("}", "}}")
-        texts.append(text.replace('"AREA"', "{0}").replace('"PART"', "{1}").replace('"CELLS"', "{2}"))
-    values = zip(polygons.levels.tolist(), kept, polygons.parts.tolist(), polygons.cells.tolist())
-    properties = [texts[level].format(area, part, cells) for level, area, part, cells in values]
+        some = _properties({"id": "\0id"}, level, polygons.direction, unit, marks, colours)
+        text = json.dumps(some | {"segments": None}).replace("{", "{{").replace("}", "}}")
+        for name in own:
+            text = text.replace(json.dumps(f"\0{name}"), f"{{{name}}}")
+        texts.append(text)
+    properties = [
+        texts[level].format(**dict(zip(own, row))) for level, row in zip(polygons.levels.tolist(), zip(*own.values()))
+    ]
     content, counts = polygons.encode_geojson(properties, polygons.crs, caller=f"Writing '{path}'")
     return content, Written(*counts)
-
-
-@dataclass(frozen=True)
-class _LevelOf:
-    """What the properties of all polygons of a level are made of."""
-
-    level: float
-    direction: str
-    cells: None = None
 
 
 def _as_json(features, crs, path) -> bytes:

@@ -128,6 +128,9 @@ def _read_xarray(path, suffix, band, array, nodata):
     try:
         with xarray.open_dataset(path.absolute(), decode_times=False, decode_coords="all", **options) as source:
             one = source[_variable_name(path, source, array)].load()
+            systems = [var for var in source.data_vars.values() if {"crs_wkt", "spatial_ref"} & set(var.attrs)]
+            if len(systems) == 1 and "spatial_ref" not in one.coords:  # no variable refers to it
+                one = one.assign_coords(spatial_ref=systems[0].variable)
     except (InvalidInput, OSError, MemoryError):
         raise
     except Exception as error:  # of the libraries for these formats each has its own

@@ -127,6 +127,35 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
     save(figure, path)
 
 
+def plot_fixes(nodes, estimates, ax=None, *, values=None, transform=None, title="", axes=("x", "y")):
+    """Draw true and estimated positions, with a line from each to its estimate, into Matplotlib axes.
+
+    Parameters
+    ----------
+    nodes, estimates : ndarray of float, shape (n, 2)
+        Estimates may be NaN.
+    ax, values, transform, axes
+        As for `plot_coverage`; the raster lies below.
+    title : str
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = new_axes(ax, 7)
+    if values is not None:
+        _draw_raster(ax, values, transform, "dBm")
+    known = np.isfinite(estimates).all(axis=1)
+    ends = np.stack([nodes, estimates, np.full(nodes.shape, np.nan)], axis=1)[known].reshape(-1, 2)
+    ax.plot(*ends.T, color=LINE, linewidth=0.7, zorder=4)
+    ax.plot(*nodes.T, "o", color=INK, markeredgecolor="white", markersize=5, zorder=5, label="nodes")
+    ax.plot(*estimates[known].T, "x", color=LINE, markersize=5, zorder=5, label="estimates")
+    ax.set_aspect("equal")
+    dress(ax, title, axes)
+    legend_below(ax)
+    return ax
+
+
 def _draw_raster(ax, values, transform, unit):
     """Draw a raster as an image at the position that its transform gives."""
     from matplotlib.transforms import Affine2D

@@ -68,6 +68,16 @@ class BeaconFix:
         """The share of the nodes whose error is at most `accuracy`, in the map's unit."""
         return float(np.count_nonzero(self.errors <= accuracy) / len(self.nodes)) if len(self.nodes) else 1.0
 
+    def plot(self, ax: Any = None, *, raster: Any = None, title: str | None = None) -> Any:
+        """Draw the nodes and their estimates with Matplotlib, over a raster such as a RadioMap. Returns the axes."""
+        from clgeom.geodesy import axes_of_crs
+        from clgeom.plotting.coverage import plot_fixes
+
+        below = {} if raster is None else {"values": raster.values, "transform": raster.transform}
+        axes = axes_of_crs(getattr(raster, "crs", None))
+        said = f"{len(self.nodes):,} nodes located by {self.method}" if title is None else title
+        return plot_fixes(self.nodes, self.estimates, ax, **below, title=said, axes=axes)
+
     def __repr__(self) -> str:
         known = self.errors[np.isfinite(self.errors)]
         middle = f", median error {np.median(known):.4g}" if len(known) else ""

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
+from clgeom.geodesy import same_crs, shown
 from clgeom.radio.antennas import number
 from clgeom.radio.maps import checked_crs, checked_shape
 from clgeom.radio.path_loss import CITIES
@@ -24,6 +25,7 @@ from clgeom.runtime.call import recording
 from clgeom.runtime.cl_arrays import new_array
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.failures import failures
+from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.launch import allocate, read, run
 from clgeom.runtime.plan import Phase, Plan, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
@@ -35,6 +37,8 @@ OUTPUTS = {"powers": np.dtype(np.float32), "servers": np.dtype(np.int16), "ratio
 MOST_TRANSMITTERS = 1 << 15
 #: Farthest transmitter from the map's corner, in cells, so that float32 holds whole cells.
 FARTHEST = 1 << 23
+#: Rounding of positions on the edge of a map, in cells.
+EDGE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +214,7 @@ def best_server(
         strict=boolean(strict, "strict", caller=CALLER), caller=CALLER,
     )  # fmt: skip
     session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
-    ground = as_field(session, ground_m, shape, "ground_m", CALLER)
+    ground = as_field(session, ground_m, shape, "ground_m", CALLER, crs)
     extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER)
     grounds = [0.0] * len(transmitters) if ground is None else heights_under(session, transmitters, grid, ground)
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
@@ -360,8 +364,11 @@ def farthest_km(transmitters, grid, caller) -> list[float]:
     return (np.hypot(*(at[:, None] - corners).transpose(2, 0, 1)).max(axis=1) / 1000).tolist()
 
 
-def as_field(session, values, shape, name, caller):
-    """An array of float32 of this shape, if one is given, on the host or on the device."""
+def as_field(session, values, shape, name, caller, crs=None):
+    """An array of float32 of this shape, if one is given, on the host or on the device; NaN where it is unknown.
+
+    A raster with a reference system of its own must be in `crs`, if that is given.
+    """
     if values is None:
         return None
     if is_device_array(values):
@@ -370,12 +377,20 @@ def as_field(session, values, shape, name, caller):
             with failures(session.device, "convert an array"):
                 values = values.astype(np.float32)
     else:
-        masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-        values = host_values(np.ma.getdata(values), caller=caller, name=name)
+        placed = placed_raster(values, caller=caller, name=name)
+        if crs is not None and placed.crs is not None and not same_crs(crs, placed.crs):
+            raise InvalidInput(
+                f"The '{name}' parameter of {caller} must be in {shown(crs)}. Got {shown(placed.crs)} instead."
+            )
+        given = placed.values
+        masked = np.ma.getmaskarray(given) if isinstance(given, np.ma.MaskedArray) else None
+        values = host_values(np.ma.getdata(given), caller=caller, name=name)
         if values.dtype.kind not in "iuf":
             raise InvalidInput(f"The '{name}' parameter of {caller} must be numbers. Got {values.dtype} instead.")
+        absent = False if placed.nodata is None else values == placed.nodata
+        absent = absent if masked is None else absent | masked
         values = np.ascontiguousarray(values, np.float32)
-        values = values if masked is None else np.where(masked, np.float32(np.nan), values)
+        values = np.where(absent, np.float32(np.nan), values) if np.any(absent) else values
     if shape is not None and values.shape != shape:
         raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {shape}. Got {values.shape} instead.")
     return values
@@ -385,8 +400,9 @@ def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list
     """The heights of the ground in the cells of the transmitters; `ground` is of `as_field`."""
     found, buffer = [], whole_buffer(session, ground, "ground_m", caller) if is_device_array(ground) else None
     for one in transmitters:
-        column, row = np.floor(grid.to_cells([(one.x, one.y)])[0]).astype(int).tolist()
-        inside = 0 <= row < grid.shape[0] and 0 <= column < grid.shape[1]
+        at, most = grid.to_cells([(one.x, one.y)])[0], np.array(grid.shape[::-1])
+        inside = bool(((at >= -EDGE) & (at <= most + EDGE)).all())
+        column, row = np.clip(np.floor(at), 0, most - 1).astype(int).tolist() if inside else (0, 0)
         height = math.nan
         if inside and buffer is None:
             height = float(ground[row, column])

@@ -16,6 +16,7 @@ from clgeom.radio.transmitters import Transmitter
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import host_values, is_device_array, session_of
 from clgeom.runtime.cl_arrays import new_array
+from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.launch import allocate, read, run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
@@ -30,7 +31,7 @@ def terrain_loss(
     transmitters: Transmitter | Sequence[Transmitter],
     ground_m: AnyArray,
     *,
-    transform: Any,
+    transform: Any = None,
     crs: Any = None,
     mobile_height_m: FloatLike = 1.5,
     method: Literal["bullington", "single"] = "bullington",
@@ -45,9 +46,10 @@ def terrain_loss(
     transmitters : Transmitter or sequence of Transmitter
         In cells of the map; their position, height and frequency count.
     ground_m : array_like or pyopencl.array.Array, shape (rows, columns)
-        Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN and masked cells
-        are unknown.
-    transform, crs
+        Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN, masked cells
+        and cells without data are unknown. A dataset of rasterio or a DataArray of xarray brings its transform and
+        reference system.
+    transform, crs : optional
         As for `best_server`.
     mobile_height_m : float
         Height of the receiver above the ground.
@@ -103,7 +105,9 @@ def terrain_loss(
     if not (isinstance(k_factor, (int, float, np.number)) and k_factor > 0):
         raise InvalidInput(f"The 'k_factor' parameter of {caller} must be more than 0. Got {k_factor!r} instead.")
     session = session_of(ground_m if is_device_array(ground_m) else None, device)
-    ground = as_field(session, ground_m, None, "ground_m", caller)
+    placed = placed_raster(ground_m, caller=caller, name="ground_m", transform=transform, crs=crs)
+    transform, crs = placed.transform, placed.crs
+    ground = as_field(session, placed.values if is_device_array(ground_m) else placed, None, "ground_m", caller)
     shape = checked_shape(ground.shape, caller) if ground.ndim == 2 else ()
     if not shape or math.prod(shape) >= 1 << 31:
         raise InvalidInput(

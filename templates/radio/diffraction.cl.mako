@@ -62,14 +62,11 @@ void diffraction(global const float *ground, const uint rows, const uint columns
             float height = left_height + part * (right_height - left_height);
             known = known && height == height;
             height = height - site_height + bulge * gone * rest;
-            const float clearance = height - slope * gone;
+            const float clearance = height - slope * gone, per_both = 1.0f / (gone * rest);
+            clearest = fmax(clearest, clearance * fabs(clearance) * per_both);
 % if method == "bullington":
-            const float per_gone = 1.0f / gone, per_rest = 1.0f / rest;
-            from_site = fmax(from_site, height * per_gone);
-            from_cell = fmax(from_cell, (height - end) * per_rest);
-            clearest = fmax(clearest, clearance * fabs(clearance) * per_gone * per_rest);
-% else:
-            clearest = fmax(clearest, clearance * fabs(clearance) / (gone * rest));
+            from_site = fmax(from_site, height * rest * per_both);
+            from_cell = fmax(from_cell, (height - end) * gone * per_both);
 % endif
         }
         // nu^2 is twice the squared height over the wavelength and the two distances to the edge

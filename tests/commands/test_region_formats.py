@@ -36,15 +36,15 @@ def write(values, name, unit="dBm"):
 
 
 @needs("rasterio", "pyogrio", "pyproj", "pyarrow", "geopandas")
-@pytest.mark.parametrize("options", ((), ("--bands",), ("--no-parts",)))
+@pytest.mark.parametrize("options", ((), ("--bands",), ("--no-parts",), ("--outline", "cells")))
 @pytest.mark.parametrize("ending", ("geojson", "json", "gpkg", "fgb", "parquet", "kml", "csv"))
 def test_every_format_has_the_attributes(ending, options):
     import geopandas
     import shapely
 
-    values = raster()
+    values, holes = raster(), () if "cells" in options else ("--holes", 0)
     write(values, "map.tif")
-    done("map.tif", "--level", -75, "--level", -65, "--holes", 0, *options, "-o", f"out.{ending}")
+    done("map.tif", "--level", -75, "--level", -65, *holes, *options, "-o", f"out.{ending}")
     if ending == "csv":
         with open("out.csv", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -66,7 +66,9 @@ def test_every_format_has_the_attributes(ending, options):
     assert set(frame["level"]) == {-75, -65} and (frame["dbm"] == frame["level"]).all()
     assert set(frame["unit"]) == {"dBm"}
     plain = frame.geometry if frame.crs.to_epsg() == 25832 else frame.geometry.to_crs(SYSTEM)
-    np.testing.assert_allclose(frame["area"], plain.area, rtol=1e-6 if plain is frame.geometry else 2e-3)
+    np.testing.assert_allclose(
+        frame["area"], plain.area, rtol=1e-6 if plain is frame.geometry else 3e-2
+    )  # degrees: outwards
     np.testing.assert_allclose(frame["area_km2"], frame["area"] / 1e6, rtol=2e-3)
     assert (frame["area_km2"] > 0).all() and set(STYLE) <= set(frame.columns)
     if "--no-parts" in options:

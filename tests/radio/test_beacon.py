@@ -1,5 +1,6 @@
 """The moving beacon against cell by cell intersections and `localize`; beam patterns against their regions."""
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,20 @@ def test_beam_pattern_refuses(change, words):
     given = {"region": shapely.box(0, 0, 1, 1), "position": (0, 0), **change}
     with pytest.raises(InvalidInput, match=words):
         beam_pattern(given.pop("region"), given.pop("position"), **given)
+
+
+def test_fixes_are_drawn():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    made = coverage_map((64, 64), transmitters=[PATH[0]], crs="EPSG:32632")
+    at = np.random.default_rng(0).uniform((20, -300), (300, -20), (30, 2))
+    fix = locate_by_beacon(made.values[None], at, -70, method="masks", transform=made.transform)
+    ax = fix.plot(raster=made)
+    lines = {line.get_label(): np.stack(line.get_data(), axis=1) for line in ax.lines}
+    np.testing.assert_array_equal(lines["nodes"], at)
+    assert 0 < len(lines["estimates"]) == np.isfinite(fix.errors).sum() < 30
+    assert ax.get_xlabel() == ("easting (m), EPSG:32632" if importlib.util.find_spec("pyproj") else "x")
+    assert ax.get_title(loc="left") == "30 nodes located by masks"
+    pyplot.close(ax.figure)
 
 
 def test_example_of_a_moving_beacon(monkeypatch, tmp_path, capsys):

@@ -25,6 +25,7 @@ def same(loss, expected, dtype):
     assert np.abs(loss - np.array(expected)).max() < BOUND[loss.dtype]
 
 
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize(("city", "area"), (("medium", "urban"), ("metropolitan", "suburban"), ("medium", "open")))
 def test_okumura_hata_is_within_its_bound(any_session, city, area):
     for dtype in types(any_session):
@@ -33,6 +34,7 @@ def test_okumura_hata_is_within_its_bound(any_session, city, area):
         same(loss, [reference.okumura_hata(*row, city, area) for row in zip(*given.values())], dtype)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("city", ("medium", "metropolitan"))
 def test_cost231_hata_is_within_its_bound(any_session, city):
     for dtype in types(any_session):
@@ -41,6 +43,7 @@ def test_cost231_hata_is_within_its_bound(any_session, city):
         same(loss, [reference.cost231_hata(*row, city) for row in zip(*given.values())], dtype)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("kind", ("macro", "micro"))
 def test_urban_cells_are_within_their_bound(any_session, kind):
     model, base, most = (urban_macro, 25, 13) if kind == "macro" else (urban_micro, 10, 22.5)

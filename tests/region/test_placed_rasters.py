@@ -193,6 +193,9 @@ def test_netcdf_and_zarr_are_read(tmp_path, suffix):
         read_raster(path, array="dbm")
     with pytest.raises(InvalidInput, match="has the maps 1 to 1. Got 2"):
         read_raster(path, band=2)
+    if suffix == ".nc":  # a system that no variable refers to
+        array.to_dataset().to_netcdf(path, mode="w", encoding={"power": {"dtype": "float32"}})
+        assert read_raster(path).crs == "EPSG:32632"
 
 
 def test_netcdf_that_is_no_raster(tmp_path):
