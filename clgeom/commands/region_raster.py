@@ -11,10 +11,12 @@ import numpy as np
 from clgeom.commands import terminal
 from clgeom.commands.region import BUDGETS
 from clgeom.commands.region_facts import (
+    covered_cells,
     drawn_levels,
     facts_as_json,
     level_facts,
     measured,
+    parts_of,
     print_levels,
     print_metrics,
     print_resolutions,
@@ -35,7 +37,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     from clgeom.runtime.call import watched
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
-        raster, reading = terminal.timed(_raster, file, session, options)
+        raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
     options["unit"] = options["unit"] or raster.unit or "dBm"
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
@@ -47,7 +49,9 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))
     shapes = _shapes(kept, options)
-    rows = [level_facts(raster, found.grid, shapes, level, levels, options) for level in drawn_levels(shapes, levels)]
+    drawn = drawn_levels(shapes, levels)
+    cells = covered_cells(raster, found.grid, drawn, options)
+    rows = [level_facts(raster, found.grid, shapes, level, cells[level]) for level in drawn]
     if options["weights"]:
         _add_sums(rows, raster, options)
     written = _write(shapes, raster, found.grid, outputs, levels, options, session)
@@ -77,13 +81,15 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
         terminal.print_phases(found.phases)
 
 
-def _raster(file, session, options):
+def _raster(file, session, options, compared):
     """Return the raster of a file, or a computed radio map."""
-    from clgeom.io.rasters import Raster, read_raster
+    from clgeom.io.rasters import Raster, open_raster, read_raster
 
     if file is not None:
         given = {name: options[name] for name in ("band", "array", "nodata", "window")}
-        raster = read_raster(file, **given)
+        # these compare all cells at once
+        whole = compared or options["metrics"] or options["weights"] or isinstance(options["segments"], list)
+        raster = (read_raster if whole else open_raster)(file, **given)
         crs = options["crs"]
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
@@ -149,16 +155,16 @@ def _nothing(file, raster, levels, options):
     """Return the message for a map without covered cells."""
     from clgeom.region.coverage.rasters import known_values
 
-    name = f"'{file}'" if file else "the map"
-    values = known_values(raster.values, raster.nodata)
-    values = values[np.isfinite(values)]
-    if not values.size:
+    name, ends = f"'{file}'" if file else "the map", []
+    for _, some in parts_of(raster.values):
+        values = known_values(some, raster.nodata)
+        values = values[np.isfinite(values)]
+        ends += [values.min(), values.max()] if values.size else []
+    if not ends:
         return f"There is nothing in {name}: every cell is NaN or nodata."
     level = levels[0] if len(levels) == 1 else "any level"
     small = " in a part that is large enough" if options["least"] else ""
-    return (
-        f"No cell of {name} is {options['direction']} {level}{small}: values are {values.min():g} to {values.max():g}."
-    )
+    return f"No cell of {name} is {options['direction']} {level}{small}: values are {min(ends):g} to {max(ends):g}."
 
 
 def _shapes(kept, options):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -206,7 +207,7 @@ def coverage_regions(
     one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
     parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
     _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou))
-    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
+    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=single)
     stack = as_stack(placed.values, device, caller=CALLER)
     chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
@@ -217,10 +218,11 @@ def coverage_regions(
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
     groups: list[list] = [[] for _ in resolutions]
     with recording(profile) as phases:
-        if parts or least is not None:
+        if parts or least is not None or stack.strips is not None:
             for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
                 for own, made in zip(groups, regions_of_runs(masks, resolutions, parts=parts, least=least)):
-                    own += made
+                    # as `whole_regions` returns them, which do not count cells
+                    own += made if parts or least is not None else [replace(one, cells=None) for one in made]
         else:
             for masks in _batches(job):
                 for own, one in zip(groups, whole_regions(masks, resolutions)):

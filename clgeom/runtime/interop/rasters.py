@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.interop.strips import Strips, is_large
 
 #: Names of dimensions along x and along y, in lower case, where the coordinates do not say which they are.
 ACROSS = ("x", "lon", "longitude", "easting", "projection_x_coordinate", "column", "columns")
@@ -38,7 +39,9 @@ class Raster:
     sites: Sequence = ()
 
 
-def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None) -> Raster:
+def placed_raster(
+    raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None, strips=False
+) -> Raster:
     """A raster of any kind with its position; what the caller gives replaces what the object has.
 
     Parameters
@@ -50,10 +53,12 @@ def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, 
         The public function and its parameter, for error messages.
     transform, crs, nodata : optional
         The parameters of the function.
+    strips : bool
+        Give the values of a large dataset of one band as `Strips`, not as an array.
     """
     found = raster if isinstance(raster, Raster) else Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
-        found = dataset_raster(raster, caller=caller, name=name, nodata=nodata)
+        found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)
     elif _is_of("xarray", raster, "dims", "coords", "values"):
         found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata)
     elif _is_placed(raster):
@@ -81,15 +86,20 @@ def _is_placed(value) -> bool:
 # Rasterio -----------------------------------------------------------------------------------------------------------
 
 
-def dataset_raster(dataset, *, caller, name, nodata=None) -> Raster:
+def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raster:
     """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
     import rasterio
 
     try:
-        bands = [
-            scaled_band(dataset, band, dataset.read(band), dataset.nodatavals[band - 1] if nodata is None else nodata)
-            for band in range(1, dataset.count + 1)
-        ]
+        if strips and dataset.count == 1 and is_large(dataset.shape, dataset.dtypes[0]):
+            bands = [_dataset_strips(dataset, f"The '{name}' parameter of {caller}", nodata)]
+        else:
+            bands = [
+                scaled_band(
+                    dataset, band, dataset.read(band), dataset.nodatavals[band - 1] if nodata is None else nodata
+                )
+                for band in range(1, dataset.count + 1)
+            ]
     except rasterio.errors.RasterioError as error:
         raise InvalidInput(f"The '{name}' parameter of {caller} cannot be read: {error.__cause__ or error}") from error
     if not bands:
@@ -104,6 +114,35 @@ def dataset_raster(dataset, *, caller, name, nodata=None) -> Raster:
         bands[0].nodata if len(bands) == 1 else None,
         dataset.count,
     )
+
+
+def _dataset_strips(dataset, what, nodata):
+    """The only band of an open dataset as strips; `what` begins messages."""
+    import rasterio
+    from rasterio.windows import Window
+
+    absent = dataset.nodatavals[0] if nodata is None else nodata
+
+    def window(row, column, rows, columns):
+        where = Window(column, row, columns, rows)
+        try:
+            return scaled_band(dataset, 1, dataset.read(1, window=where), absent, where).values
+        except rasterio.errors.RasterioError as error:
+            raise InvalidInput(f"{what} cannot be read: {error.__cause__ or error}") from error
+
+    first = scaled_band(dataset, 1, dataset.read(1, window=Window(0, 0, 1, 1)), absent, Window(0, 0, 1, 1))
+    made = strips_of(dataset, 1, window, dataset.shape)
+    return Raster(made, nodata=first.nodata, bands=1, unit=first.unit)
+
+
+def strips_of(source, band, window, shape) -> Strips:
+    """A band of an open dataset as strips; `window` reads parts of it, `shape` is that of what it reads."""
+    import rasterio
+
+    masks, flags = rasterio.enums.MaskFlags, source.mask_flag_enums[band - 1]
+    unmasked = masks.all_valid in flags or masks.nodata in flags
+    plain = unmasked and (source.scales[band - 1], source.offsets[band - 1]) == (1.0, 0.0)
+    return Strips(window, shape, np.dtype(source.dtypes[band - 1]), plain, source.block_shapes[band - 1][0])
 
 
 def _stacked(bands):
