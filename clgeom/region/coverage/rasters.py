@@ -96,12 +96,7 @@ class Stack:
                 count = min(fitting, first_map + maps - first)
                 yield Piece(self._sent(self.array[first : first + count], caller), 0, first, count, 0, self.rows)
             return
-        rows = limit // row_bytes - 2 * halo
-        if rows < 1:
-            raise DeviceLimit(
-                f"One row of the raster of {caller} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
-                f"buffers of {limit:,}."
-            )
+        rows = self._fitting_rows(halo, caller)
         for one in range(first_map, first_map + maps):
             for first in range(0, self.rows, rows):
                 last = min(first + rows, self.rows)
@@ -109,10 +104,19 @@ class Stack:
                 part = self.array[one, first - above : last + halo]
                 yield Piece(self._sent(part, caller), above * self.columns, one, 1, first, last - first)
 
+    def _fitting_rows(self, halo, caller):
+        """The most rows of a piece beside its halo."""
+        row_bytes, limit = self.columns * self.dtype.itemsize, self.session.profile.max_alloc_bytes
+        if limit // row_bytes <= 2 * halo:
+            raise DeviceLimit(
+                f"One row of the raster of {caller} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
+                f"buffers of {limit:,}."
+            )
+        return limit // row_bytes - 2 * halo
+
     def _read(self, halo, caller):
         """The strips of a file as pieces."""
-        height = min(self.strips.height, self.session.profile.max_alloc_bytes // (self.columns * self.dtype.itemsize))
-        height -= 2 * halo if height > 2 * halo + 1 else 0
+        height = min(self.strips.height, self._fitting_rows(halo, caller))
         for first in range(0, self.rows, height):
             last = min(first + height, self.rows)
             above, below = min(halo, first), min(halo, self.rows - last)
