@@ -141,7 +141,7 @@ def terrain_rows(size, session, repeat):
         return run
 
     samples = np.maximum(np.abs(x - size / 2), np.abs(y - size / 2)).sum()
-    times = common.interleaved({name: whole(name) for name in ("bullington", "single")}, repeat)
+    times = common.interleaved({name: whole(name) for name in ("bullington", "complete", "single")}, repeat)
     return [
         {"what": "terrain", "call": name, "size": size, "samples": float(samples), "ms": 1e3 * seconds}
         for name, seconds in times.items()

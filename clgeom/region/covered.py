@@ -95,7 +95,7 @@ def covered_area(
     >>> place = {"transform": (0.5, 0, 10, 0, -0.5, 60), "crs": "EPSG:4326"}
     >>> found = clgeom.covered_area(power, [-85, -95], weights={"people": people}, **place)
     >>> [(one.cells, round(one.area_km2), one.sums["people"]) for one in found]
-    [(1, 1557, 12.0), (2, 3114, 42.0)]
+    [(1, 1566, 12.0), (2, 3132, 42.0)]
     """
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
     values = fetched(placed.values) if is_device_array(placed.values) else placed.values

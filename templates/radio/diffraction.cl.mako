@@ -7,8 +7,8 @@
 //         * | . .      a group takes a tile of the map, ${"one cell" if wg_size == 1 else "whose profiles read the same heights"}
 //
 // One pass over a profile keeps three numbers: the steepest slopes seen from both ends, and the clearance of the path in
-// Fresnel zones. Every height of the profile counts: nothing is sampled or shared. O(rows + columns) for each cell.
-// Source: ITU-R P.526-15, ${"4.5.1 (Bullington)" if method == "bullington" else "4.1 (single knife edge, the one with the greatest loss)"}.
+// Fresnel zones. With the smooth earth a second pass needs no heights. Every height of the profile counts: nothing is sampled or shared. O(rows + columns) for each cell.
+// Source: ITU-R P.526-15, ${{"bullington": "4.5.1 (Bullington)", "complete": "4.5.2 (with a smooth earth)"}.get(method, "4.1 (single edge, the one with the greatest loss)")}.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define TILE_COLUMNS ${min(wg_size, 16)}
@@ -19,7 +19,8 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void diffraction(global const float *ground, const uint rows, const uint columns,
                  const float site_column, const float site_row, const float site_height, const float mobile_height,
                  const float a, const float b, const float d, const float e,
-                 const float half_curvature, const float per_wavelength, const ulong first, global float *losses)
+                 const float half_curvature, const float per_wavelength, const float site_above, const float admittance,
+                 const ulong first, global float *losses)
 {
     const uint tiles_across = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
     const uint tiles = tiles_across * ((rows + TILE_ROWS - 1) / TILE_ROWS);
@@ -50,7 +51,14 @@ void diffraction(global const float *ground, const uint rows, const uint columns
         const float bulge = half_curvature * per_cell * per_cell;
         const float end = ground[cell] + mobile_height - site_height;  // heights are above the transmitter's antenna
         const float slope = span > 0.0f ? end / span : 0.0f;
-        float from_site = -INFINITY, from_cell = -INFINITY, clearest = -INFINITY;
+        horizon_t seen = no_horizon();
+% if method == "complete":
+        // the smooth surface that fits the profile, and how far the profile is above the direct line
+        const float under_site = -site_above, under_cell = ground[cell] - site_height;
+        float before = 0.0f, height_before = under_site, first_sum = 0.0f, second_sum = 0.0f;
+        float above = -INFINITY, above_site = -INFINITY, above_cell = -INFINITY;
+        const int begin = at;
+% endif
         bool known = true;
         for (; (last - at) * step > 0; at += step) {
             const float gone = ((float)at - start) * sign, rest = span - gone;
@@ -61,26 +69,48 @@ void diffraction(global const float *ground, const uint rows, const uint columns
             const float left_height = pair[0], right_height = most > 0 ? pair[across] : left_height;
             float height = left_height + part * (right_height - left_height);
             known = known && height == height;
-            height = height - site_height + bulge * gone * rest;
-            const float clearance = height - slope * gone, per_both = 1.0f / (gone * rest);
-            clearest = fmax(clearest, clearance * fabs(clearance) * per_both);
-% if method == "bullington":
-            from_site = fmax(from_site, height * rest * per_both);
-            from_cell = fmax(from_cell, (height - end) * gone * per_both);
+            height -= site_height;
+            const float per_both = 1.0f / (gone * rest);
+% if method == "complete":
+            const float step_sum = (gone - before);
+            first_sum += step_sum * (height + height_before);
+            second_sum += step_sum * (height * (2.0f * gone + before) + height_before * (gone + 2.0f * before));
+            before = gone, height_before = height;
+            const float over = height - slope * gone;
+            above = fmax(above, over);
+            above_site = fmax(above_site, over * rest * per_both);
+            above_cell = fmax(above_cell, over * gone * per_both);
 % endif
+            seen = horizon_add(seen, height + bulge * gone * rest, end, slope, gone, rest, per_both);
         }
-        // nu^2 is twice the squared height over the wavelength and the two distances to the edge
-        const float to_nu = 2.0f * per_wavelength * span * (span / fmax(metres, 1e-20f));
-        float nu = clearest >= 0.0f ? sqrt(clearest * to_nu) : -sqrt(-clearest * to_nu);
-% if method == "bullington":
-        if (from_site >= slope) {  // no line of sight: the edge is where both horizons' lines meet
-            const float edge = clamp((end + from_cell * span) / (from_site + from_cell), 0.0f, span);
-            const float over = (from_site - slope) * edge;
-            nu = over * sqrt(to_nu / fmax(edge * (span - edge), 1e-20f));
-        }
-        const float loss = bullington_loss(nu, metres * 0.001f);
+        const float to_nu = 2.0f * per_wavelength * span * (span / fmax(metres, 1e-20f)), length = metres * 0.001f;
+% if method == "single":
+        const float loss = edge_loss(nu_of_clearance(seen.clearest, to_nu));
 % else:
-        const float loss = edge_loss(nu);
+        float loss = bullington_loss(nu_of_horizon(seen, end, slope, span, to_nu), length);
+% endif
+% if method == "complete":
+        if (metres > 0.0f) {
+            first_sum += (span - before) * (under_cell + height_before);
+            second_sum += (span - before)
+                * (under_cell * (2.0f * span + before) + height_before * (span + 2.0f * before));
+            float low = (2.0f * first_sum - second_sum / span) / span, high = (second_sum / span - first_sum) / span;
+            if (above > 0.0f) {
+                low -= above * above_site / (above_site + above_cell);
+                high -= above * above_cell / (above_site + above_cell);
+            }
+            const float site = -fmin(low, under_site), mobile = end - fmin(high, under_cell);
+            const float smooth_end = mobile - site, smooth_slope = smooth_end / span;
+            horizon_t smooth = no_horizon();
+            for (int line = begin; (last - line) * step > 0; line += step) {
+                const float gone = ((float)line - start) * sign, rest = span - gone, per_both = 1.0f / (gone * rest);
+                smooth = horizon_add(smooth, bulge * gone * rest - site, smooth_end, smooth_slope, gone, rest, per_both);
+            }
+            const float edges = bullington_loss(nu_of_horizon(smooth, smooth_end, smooth_slope, span, to_nu), length);
+            const float radius = fmin(0.0005f / half_curvature, 1e9f);
+            const float frequency = per_wavelength * 0.299792458f;
+            loss += fmax(smooth_earth_loss(length, frequency, site, mobile, radius, admittance) - edges, 0.0f);
+        }
 % endif
         losses[first + cell] = known && end == end ? loss : NAN;
     }

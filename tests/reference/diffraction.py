@@ -94,3 +94,67 @@ EXAMPLES = (
     (200, 40, 50, 10.1899085),
     (150, 70, 5, 16.27593106),
 )
+
+
+# 4.5.2, the complete method ---------------------------------------------------------------------------------------
+
+
+def first_term(d, f, h1, h2, radius, permittivity, conductivity, vertical):
+    """3.1.1: the first term of the residue series; d and radius in km, f in GHz, heights in m."""
+    k = 0.036 * (radius * f) ** (-1 / 3) * ((permittivity - 1) ** 2 + (18 * conductivity / f) ** 2) ** -0.25
+    if vertical:
+        k *= math.sqrt(permittivity**2 + (18 * conductivity / f) ** 2)
+    beta = (1 + 1.6 * k**2 + 0.67 * k**4) / (1 + 4.5 * k**2 + 1.53 * k**4)
+    x = 21.88 * beta * (f / radius**2) ** (1 / 3) * d
+    far = 11 + 10 * math.log10(x) - 17.6 * x if x >= 1.6 else -20 * math.log10(x) - 5.6488 * x**1.425
+    total = -far
+    for h in (h1, h2):
+        b = beta * 0.9575 * beta * (f**2 / radius) ** (1 / 3) * h
+        gain = 20 * math.log10(b + 0.1 * b**3) if b <= 2 else 17.6 * math.sqrt(b - 1.1) - 5 * math.log10(b - 1.1) - 8
+        total -= max(gain, 2 + 20 * math.log10(k))
+    return total
+
+
+def smooth_earth(d, f, h1, h2, radius, permittivity, conductivity, vertical):
+    """3.2: the loss over a spherical earth."""
+    ground = permittivity, conductivity, vertical
+    if d >= math.sqrt(2 * radius) * (math.sqrt(0.001 * h1) + math.sqrt(0.001 * h2)):
+        return first_term(d, f, h1, h2, radius, *ground)
+    c, m = (h1 - h2) / (h1 + h2), 250 * d**2 / (radius * (h1 + h2))
+    angle = math.acos(3 * c / 2 * math.sqrt(3 * m / (m + 1) ** 3)) / 3
+    b = 2 * math.sqrt((m + 1) / (3 * m)) * math.cos(math.pi / 3 + angle)
+    one = d / 2 * (1 + b)
+    two = d - one
+    clear = ((h1 - 500 * one**2 / radius) * two + (h2 - 500 * two**2 / radius) * one) / d
+    needed = 17.456 * math.sqrt(max(one * two, 0.0) * (0.3 / f) / d)  # rounding may be below 0
+    if clear >= needed:
+        return 0.0
+    loss = first_term(d, f, h1, h2, 500 * (d / (math.sqrt(h1) + math.sqrt(h2))) ** 2, *ground)
+    return max((1 - clear / needed) * loss, 0.0) if loss > 0 else 0.0
+
+
+def complete(
+    distances, heights, site, mobile, wavelength, radius_km, permittivity=22, conductivity=0.003, vertical=True
+):
+    """4.5.2; here the first and the last height are those of the ground under the antennas."""
+    d, first, second = distances[-1], 0.0, 0.0
+    for (x0, h0), (x1, h1) in zip(zip(distances, heights), zip(distances[1:], heights[1:])):
+        first += (x1 - x0) * (h1 + h0)
+        second += (x1 - x0) * (h1 * (2 * x1 + x0) + h0 * (x1 + 2 * x0))
+    low, high = (2 * first * d - second) / d**2, (second - first * d) / d**2
+    over = [(h - (site * (d - x) + mobile * x) / d, x) for x, h in zip(distances[1:-1], heights[1:-1])]
+    most = max((h for h, _ in over), default=-1.0)
+    if most > 0:
+        at_site, at_mobile = max(h / x for h, x in over), max(h / (d - x) for h, x in over)
+        low -= most * at_site / (at_site + at_mobile)
+        high -= most * at_mobile / (at_site + at_mobile)
+    one, two = site - min(low, heights[0]), mobile - min(high, heights[-1])
+    flat = [0.0] * len(heights)
+    rough = bullington(distances, heights, site, mobile, wavelength, radius_km)
+    smooth = bullington(distances, flat, one, two, wavelength, radius_km)
+    f = 0.3 / wavelength
+    return rough + max(smooth_earth(d, f, one, two, radius_km, permittivity, conductivity, vertical) - smooth, 0)
+
+
+#: The loss by the complete method for EXAMPLES.
+COMPLETE = (17.62040631, 25.1016907, 20.25488733, 10.1899085, 20.73949248)
