@@ -145,6 +145,9 @@ REGIONS = {
     "coverage_regions, whole": lambda s: geometry(
         clgeom.coverage_regions(RASTER, [0.5, 1], segments=4, parts=False, device=s)
     ),
+    "coverage_regions, cells": lambda s: geometry(
+        clgeom.coverage_regions(RASTER, [0.5, 1], outline="cells", iou=0.7, device=s)
+    ),
     "walfisch_ikegami": lambda s: plain(
         radio.walfisch_ikegami(np.linspace(0.02, 5, 50, dtype="f4"), **MODEL, device=s)
     ),

@@ -154,6 +154,9 @@ def coverage(session):
         for found in coverage_regions(maps, (20, 40), device=session, **options):
             cells = np.argwhere(maps[found.map] >= found.level)[:, ::-1]
             assert options == {"holes": 0} or found.contains(cells).all()
+    exact = coverage_regions(maps, (20, 40), outline="cells", device=session)
+    found = coverage_regions(maps, (20, 40), outline="cells", iou=0.7, device=session)
+    assert exact.areas.sum() == exact.cells.sum() and (found.areas >= exact.areas).all() and found.iou >= 0.7
 
 
 def radio(session):

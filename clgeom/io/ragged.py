@@ -21,7 +21,7 @@ from clgeom.optional import require_shapely
 #: Decimals of degrees in files: 0.1 mm, less than MARGIN.
 DECIMALS = 9
 #: Largest extent in longitude, and largest latitude, of polygons that no meridian cuts and that are at no pole.
-WIDEST, HIGHEST = 90.0, 85.0
+WIDEST, HIGHEST = 90.0, 80.0
 #: Most times that edges are cut again.
 MOST_CUTS = 8
 
@@ -75,8 +75,22 @@ class Ragged:
 # Longitude and latitude -----------------------------------------------------------------------------------------------
 
 
-def in_lonlat(given: Ragged, crs, *, caller, resolution, margins=None):
-    """Polygons in longitude and latitude as arrays, and how many vertices were added along edges.
+@dataclass(frozen=True, eq=False)
+class InDegrees:
+    """Polygons in longitude and latitude, with `added` vertices along edges.
+
+    `moved` are the polygons `flat`, each moved outwards by its `grow`, in degrees. Where parts of a polygon are closer
+    to each other than that, `moved` is not valid.
+    """
+
+    moved: Ragged
+    flat: Ragged
+    grow: np.ndarray
+    added: int
+
+
+def in_lonlat(given: Ragged, crs, *, caller, resolution, ranks=None) -> InDegrees | None:
+    """Polygons in longitude and latitude as arrays; None where a meridian or a pole is near.
 
     Each contains what it contains in `crs`: its edges are cut until every piece is close to its curve, and it is moved
     outwards by more than the largest distance. See `clgeom.io.lonlat`, whose results are within the same distances.
@@ -89,16 +103,13 @@ def in_lonlat(given: Ragged, crs, *, caller, resolution, margins=None):
     caller : str
     resolution : float
         Length below which detail does not matter: the side of a cell.
-    margins : ndarray of float, shape (number of polygons,), optional
-        How many times as far each polygon is moved: more for polygons that contain others.
-
-    Returns
-    -------
-    (Ragged, int), or None where a meridian or a pole is near: those polygons need `clgeom.io.lonlat.LonLat`.
+    ranks : ndarray of int, shape (number of polygons,), optional
+        How many levels are within each polygon. It is moved so much farther that it still contains polygons of lower
+        ranks.
     """
     system, wgs84 = as_crs(crs, caller=caller), as_crs(WGS84, caller=caller)
     if is_plain_geographic(system) and system.equals(WGS84, ignore_axis_order=True):
-        return (given, 0) if _is_plain(given.places) else None
+        return InDegrees(given, given, np.zeros(len(given)), 0) if _is_plain(given.places) else None
     if system.is_geographic or not len(given.places):
         return None
     mapping = Mapping(system, caller, target=wgs84)
@@ -131,10 +142,12 @@ def in_lonlat(given: Ragged, crs, *, caller, resolution, margins=None):
         seen = np.stack(mapping.anywhere(*places.T), axis=1)
     else:
         return None
-    times = np.ones(len(given)) if margins is None else margins
-    grow = (2 * farthest + MARGIN) * np.repeat(np.repeat(times, np.diff(given.polygons)), np.diff(rings))
-    made = Ragged(seen, rings, given.polygons)
-    return Ragged(_moved(made, grow), rings, given.polygons), len(places) - len(given.places)
+    flat = Ragged(seen, rings, given.polygons)
+    miters, corner = _miters(flat)
+    grow = (2 * farthest + MARGIN) * (1.0 if ranks is None else (1.05 * corner) ** ranks)
+    each = np.repeat(np.repeat(grow, np.diff(given.polygons)), np.diff(rings)) if ranks is not None else grow
+    moved = Ragged(seen + miters * np.reshape(each, (-1, 1)), rings, given.polygons)
+    return InDegrees(moved, flat, np.broadcast_to(grow, len(given)), len(places) - len(given.places))
 
 
 def _is_plain(places):
@@ -160,26 +173,25 @@ def _is_one_to_one(system, places, reach):
     return bool(np.hypot(back[0] - x, back[1] - y).max() <= 1e-6 * reach)
 
 
-def _moved(given: Ragged, grow):
-    """The vertices with every edge moved to its right by `grow`, which is constant on each ring."""
+def _miters(given: Ragged):
+    """For each vertex how far it moves if all edges move to their right by 1; the longest of these at outer corners."""
     after = given.following
     before = np.empty_like(after)
     before[after] = np.arange(len(after))
     along = given.places[after] - given.places
     length = np.hypot(*along.T)
     normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.where(length > 0, length, 1)[:, None]
-    first, second = normal[before], normal
-    # both edges are moved by 1 at their intersection; a vertex without a turn moves along the normal
-    both = first + second
+    both = normal[before] + normal
     square = (both**2).sum(axis=1)
-    miter = 2 * both / np.where(square > 0, square, 1)[:, None]
-    return given.places + miter * grow[:, None]
+    miters = 2 * both / np.where(square > 0, square, 1)[:, None]
+    outer = along[before, 0] * along[:, 1] - along[before, 1] * along[:, 0] > 0
+    return miters, max(float(np.hypot(*miters[outer].T).max(initial=1.0)), 1.0)
 
 
 # GeoJSON --------------------------------------------------------------------------------------------------------------
 
 
-def geojson(given: Ragged, properties, crs, *, caller, resolution, margins=None):
+def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
     """The bytes of a GeoJSON file of polygons, and how many vertices it has and how many of them were added.
 
     Parameters
@@ -189,29 +201,30 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, margins=None)
         The properties of each polygon as JSON.
     crs : object or None
         As for `in_lonlat`; None for coordinates that are longitude and latitude.
-    caller, resolution, margins
+    caller, resolution, ranks
         As for `in_lonlat`.
     """
-    found = (given, 0) if crs is None and _is_plain(given.places) else None
+    shapely, found = require_shapely(), None
     if crs is not None:
-        found = in_lonlat(given, crs, caller=caller, resolution=resolution, margins=margins)
+        found = in_lonlat(given, crs, caller=caller, resolution=resolution, ranks=ranks)
+    elif _is_plain(given.places):
+        found = InDegrees(given, given, np.zeros(len(given)), 0)
+    shapes, wrong, made, added, is_moved = given, np.arange(len(given)), [], 0, False
     if found is None:
-        shapes, wrong, added, moved = given, np.arange(len(given)), 0, False
-    else:
-        shapes, added = found
-        moved = shapes is not given
-        if moved:
-            shapes = Ragged(np.round(shapes.places, DECIMALS), *shapes.offsets)
-        wrong = np.flatnonzero(~require_shapely().is_valid(shapes.to_shapely()))
-    texts, vertices = {}, 0
-    if len(wrong):  # parts so close that they meet when they are moved, or near the meridian of 180 degrees
         way = LonLat(crs, caller=caller, resolution=resolution)
-        made = way.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely()[wrong].tolist()])
-        added += way.added
-        texts = {n: json.dumps(as_geojson(shape), allow_nan=False) for n, shape in zip(wrong.tolist(), made)}
-        vertices = sum(_count(shape) for shape in made)
+        made = way.shapes([shapely.geometry.mapping(shape) for shape in given.to_shapely().tolist()])
+        added = way.added
+    else:
+        shapes, added, is_moved = found.moved, found.added, bool(found.grow.any())
+        if is_moved:
+            shapes = Ragged(np.round(shapes.places, DECIMALS), *shapes.offsets)
+        wrong = np.flatnonzero(~shapely.is_valid(shapes.to_shapely()))
+        if len(wrong):
+            made = shapely.buffer(found.flat.to_shapely()[wrong], found.grow[wrong], join_style="mitre").tolist()
+    texts = {n: json.dumps(as_geojson(shape), allow_nan=False) for n, shape in zip(wrong.tolist(), made)}
+    vertices = sum(_count(shape) for shape in made)
     right = np.setdiff1d(np.arange(len(given)), wrong)
-    lines = _texts(shapes, right, f"%.{DECIMALS}f" if moved else "%r") if len(right) else []
+    lines = _texts(shapes, right, f"%.{DECIMALS}f" if is_moved else "%r") if len(right) else []
     texts |= dict(zip(right.tolist(), lines))
     kept = np.repeat(np.isin(np.arange(len(given)), right), np.diff(shapes.polygons))
     vertices += int(np.diff(shapes.rings)[kept].sum())

@@ -265,6 +265,7 @@ def _region_questions():
     for dtype in POINT_TYPES:
         question(f"adaptive_region {dtype}", fp64=dtype == "float64")(functools.partial(_regions, dtype))
     question("coverage_regions")(_coverage)
+    question("coverage_regions cells")(_polygons)
 
 
 def _regions(dtype, session):
@@ -291,6 +292,18 @@ def _coverage(session):
                 np.array([region.map, region.level, region.cells], np.float64),
                 np.asarray(region.exterior),
             ]
+    return found
+
+
+def _polygons(session):
+    from clgeom.region.coverage.regions import coverage_regions
+
+    rows, columns = np.ogrid[:150, :210]
+    hills = [((rows - a) * (rows - a) + (columns - b) * (columns - b)) % 997 for a, b in ((40, 30), (90, 170))]
+    found = []
+    for budget in ({}, {"iou": 0.875}, {"tolerance": 2.5}, {"vertices": 5_200}):
+        polygons = coverage_regions(np.stack(hills), (300, 700), outline="cells", device=session, **budget)
+        found += [polygons.corners, polygons.ring_offsets, polygons.polygon_offsets, polygons.cells]
     return found
 
 

@@ -113,7 +113,7 @@ def test_any_small_maps(any_session, maps, budget):
     assert no_edges_meet(found)
 
 
-@pytest.mark.settings("as_gpu", "small_allocations", "odd_shapes")
+@pytest.mark.settings("as_gpu", "small_allocations")
 def test_rough_maps_in_every_setting(any_session):
     maps = np.stack([shadowing((90, 110), correlation=6, seed=seed) for seed in (1, 2)])
     for budget in ({"iou": 0.9}, {"vertices": 1400}, {"tolerance": 1.5}, {"part_vertices": 1000}):
@@ -127,7 +127,7 @@ def test_removals_do_not_depend_on_launches(session):
     values = shadowing((80, 120), correlation=5, seed=4)
     first = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
     names = [f"region/rings/outward_{name}" for name in ("mark", "measure", "choose", "remove", "alive")]
-    for policy in (Policy("serial", 1, 7, groups_per_unit=0), Policy("group", 8), Policy("group", 32, 2)):
+    for policy in (Policy("serial", 1, 7, groups_per_unit=0), Policy("group", 8)):
         with override(dict.fromkeys(names, policy)):
             again = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
         assert np.array_equal(first.corners, again.corners), policy
@@ -245,5 +245,42 @@ def test_values_and_exchange(session):
         and frame["cells"].sum() == found.cells.sum()
         and frame.area.sum() == found.areas.sum()
     )
+    assert "CoveragePolygons" in found._repr_html_() and "<svg" in found._repr_html_()
+    assert found.plot() is not None and found[0].plot() is not None
     with pytest.raises(IndexError):
         found[len(found)]
+
+
+@given(
+    best=hnp.arrays(np.uint8, st.tuples(st.integers(1, 12), st.integers(1, 12)), elements=st.integers(0, 3)),
+    budget=st.sampled_from(BUDGETS),
+)
+def test_best_servers_stay_apart(session, best, budget):
+    maps = (best == np.arange(1, 4)[:, None, None]).astype(np.uint8)
+    found = coverage_regions(maps, 1, outline="cells", apart=True, device=session, **budget)
+    check(found, maps, **budget)
+    shapes = [together(found, index) for index in range(3)]
+    for one, other in itertools.combinations(shapes, 2):
+        assert one.intersection(other).area == 0
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_smooth_best_servers_stay_apart_and_nested(any_session):
+    fields = np.stack([shadowing((60, 80), correlation=12, seed=seed) for seed in (1, 2, 3)])
+    maps = np.where(fields == fields.max(axis=0), fields, -99).astype(np.float32)
+    levels = (2.0, 5.0)
+    for budget in ({"iou": 0.85}, {"tolerance": 2.0}):
+        found = coverage_regions(maps, levels, outline="cells", apart=True, device=any_session, **budget)
+        check(found, maps, **budget)
+        assert len(found.corners) < 0.9 * found.exact_vertices
+        for level in (0, 1):
+            shapes = [together(found, 2 * number + level) for number in range(3)]
+            for one, other in itertools.combinations(shapes, 2):
+                assert one.intersection(other).area == 0
+
+
+def test_maps_that_share_cells_cannot_stay_apart(session):
+    with pytest.raises(InvalidInput, match="share no covered cells"):
+        coverage_regions(np.ones((2, 3, 3)), 1, outline="cells", apart=True, iou=0.9, device=session)
+    with pytest.raises(InvalidInput, match="'apart' parameter .* for outline='cells'"):
+        coverage_regions(np.ones((3, 3)), 1, apart=True, device=session)

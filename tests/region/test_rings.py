@@ -64,6 +64,7 @@ def test_rings_of_pictures(session, name):
     check(rings_of(masks_of(~mask, 1, session)), [~mask])
 
 
+@pytest.mark.settings("as_is", "as_gpu", "small_groups")
 @given(
     maps=hnp.arrays(
         np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 3)
@@ -102,3 +103,11 @@ def test_rings_of_several_batches_are_joined(session):
     for name in ("corners", "saddles", "rings", "polygons", "masks"):
         assert np.array_equal(getattr(one, name), getattr(again, name)), name
     assert len(rings_of(masks_of(np.zeros((4, 5)), 1, session)).masks) == 0
+
+
+@pytest.mark.settings("small_allocations")
+def test_rings_of_rasters_larger_than_an_allocation(any_session):
+    rows, columns = np.ogrid[:700, :600]
+    values = np.hypot(rows - 300, columns - 280).astype(np.float32) % 60
+    assert values.nbytes > any_session.profile.max_alloc_bytes
+    check(rings_of(masks_of(values, (20, 50), any_session)), [values >= 20, values >= 50])

@@ -88,14 +88,14 @@ def image(raster) -> dict:
 
 
 def regions_html(regions) -> str:
-    """The ``_repr_html_`` of CoverageRegions: of many regions the first."""
+    """The ``_repr_html_`` of CoverageRegions or CoveragePolygons: of many regions the first."""
     grid, few = regions.grid, min(len(regions), MOST_RINGS)
     rows, columns = grid.shape
     upright = (1, -1 if grid.transform[4] > 0 else 1)  # rows of a raster count downwards
     made = regions[:few]
     rings = [ring * upright for region in made for ring in (*region.rings, *_holes_of(region))]
     listed = [
-        (region.map, f"{region.level:g}", region.part, f"{len(region):,}", len(region.holes), f"{region.area:.6g}")
+        (region.map, f"{region.level:g}", region.part, f"{len(region):,}", _hole_count(region), f"{region.area:.6g}")
         for region in made[:MOST_ROWS]
     ]
     facts = [
@@ -108,10 +108,17 @@ def regions_html(regions) -> str:
         facts.append(("drawn", f"the first {few:,} regions"))
     headings = ("map", "level", "part", "vertices", "holes", "area")
     picture = rings_svg(rings, filled=False, label=f"{few:,} regions")
-    return card("CoverageRegions", facts, picture, table(headings, listed, count=len(regions)))
+    return card(type(regions).__name__, facts, picture, table(headings, listed, count=len(regions)))
+
+
+def _hole_count(region):
+    """The number of holes; those of a polygon along the cells are among its rings."""
+    return len(region.holes) if hasattr(region, "holes") else len(region.rings) - 1
 
 
 def _holes_of(region):
+    if not hasattr(region, "hole_rings"):
+        return ()
     return (region.grid.to_map(ring) for rings in region.hole_rings for ring in rings)
 
 

@@ -63,6 +63,8 @@ class Stack:
         """One of the maps on the host."""
         if self.array is not None:
             return self.array[number]
+        if self.strips is not None:
+            return _converted(canonical_raster(self.strips.whole(), caller="coverage_regions")[0], self.dtype)
         cells = self.rows * self.columns
         return read(self.session, self.buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
 

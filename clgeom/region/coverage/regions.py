@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.arc.result import checked_tolerance
 from clgeom.region.coverage.extents import whole_regions
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         part_vertices: IntLike | None
         tolerance: FloatLike | None
         iou: FloatLike | None
+        apart: bool
 
 
 #: Most cells of masks in one batch for parts.
@@ -113,6 +114,7 @@ def coverage_regions(
     part_vertices: IntLike | None = None,
     tolerance: FloatLike | None = None,
     iou: FloatLike | None = None,
+    apart: bool = False,
     device: DeviceLike = None,
     profile: bool = False,
 ) -> CoverageRegions | CoveragePolygons | CoverageResolutions:
@@ -164,6 +166,9 @@ def coverage_regions(
     iou : float, optional
         Least area of the cells over that of the polygons, of each map and level, above 0 and at most 1. With this or
         with `tolerance` alone, as few vertices remain as they allow.
+    apart : bool
+        Simplified polygons of different maps do not overlap either: for maps that share no cells, such as the areas of
+        best servers, ``best == numpy.arange(n)[:, None, None]``.
     device : optional
         As everywhere in clgeom.
     profile : bool
@@ -181,7 +186,8 @@ def coverage_regions(
     ------
     InvalidInput
         For another shape, type, level, direction or number of segments, or a transform without an inverse. For fewer
-        vertices than polygons need that cover their cells: the message says how many that is.
+        vertices than polygons need that cover their cells: the message says how many that is. For maps that share
+        cells with ``apart=True``.
     DeviceLimit
         For a raster of float64 on a device without float64, or too little memory.
 
@@ -206,13 +212,17 @@ def coverage_regions(
     one_of(axis, ("x", "both"), "axis", caller=CALLER)
     one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
     parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
-    _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou))
-    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=single)
+    apart = boolean(apart, "apart", caller=CALLER)
+    _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou, apart or None))
+    whole = apart or not single  # these compare cells on the host
+    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
     stack = as_stack(placed.values, device, caller=CALLER)
     chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
     if outline == "cells":
-        goal = _goal(vertices, part_vertices, tolerance, iou, grid)
+        goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
+        if apart:
+            _check_apart(stack, chosen)
         return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile)
     least = _least_cells(holes, grid.cell_area)
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
@@ -246,7 +256,7 @@ def _resolutions(segments):
 def _check_outline(outline, axis, parts, holes, budgets):
     """Refuse parameters that are of the other kind of outline."""
     if outline == "segments":
-        names = ("vertices", "part_vertices", "tolerance", "iou")
+        names = ("vertices", "part_vertices", "tolerance", "iou", "apart")
         given = [name for name, value in zip(names, budgets) if value is not None]
         if given:
             raise InvalidInput(
@@ -281,12 +291,29 @@ def _goal(vertices, part_vertices, tolerance, iou, grid):
     return Goal(*counts, tolerance, iou)
 
 
+def _check_apart(stack, levels):
+    """Refuse maps that share covered cells."""
+    for k, level in enumerate(levels.given):
+        seen = np.zeros((stack.rows, stack.columns), bool)
+        for number in range(stack.maps):
+            mask = levels.mask(stack.map(number), k)
+            if (seen & mask).any():
+                row, column = np.argwhere(seen & mask)[0].tolist()
+                raise InvalidInput(
+                    f"The 'raster' parameter of {CALLER} must have maps that share no covered cells for apart=True. "
+                    f"Got the cell ({row}, {column}) in map {number} and in one before, at level {level:g}."
+                )
+            seen |= mask
+
+
 def _polygons(job, grid, goal, profile):
     """The polygons of all cells, in batches of maps."""
     levels, made, cells, exact = len(job.levels.given), [], [], 0
     with recording(profile) as phases:
         firsts = []
         for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
+            if goal.apart and masks.maps < job.stack.maps:
+                raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
             rings = rings_of(masks)
             areas = twice_areas(rings.corners, rings.rings)
             cells.append(np.add.reduceat(areas, rings.polygons[:-1]) // 2 if len(rings.masks) else areas)

@@ -58,12 +58,15 @@ class Goal:
         Largest distance of a new edge from the corners behind it, in cells.
     iou : float or None
         Least intersection over union of the polygons and the cells of each map and level.
+    apart : bool
+        Whether polygons of different maps and one level stay apart, too.
     """
 
     vertices: int | None = None
     part_vertices: int | None = None
     tolerance: float | None = None
     iou: float | None = None
+    apart: bool = False
 
     @property
     def is_set(self) -> bool:
@@ -89,6 +92,8 @@ def simplified(masks: Masks, rings: Rings, goal: Goal, *, below: bool, caller: s
     for level in sorted(range(levels), key=lambda k: given[k], reverse=below):
         chosen = np.flatnonzero(rings.masks % levels == level)
         own = subset(rings, chosen)
+        if goal.apart:
+            outer = _with_others(job, own, own.masks // levels, masks.maps, outer)
         removals = _removals(job, own, own.masks // levels, masks.maps, goal, outer)
         parts[level] = (chosen, _cut(own, removals, goal, own.masks, caller))
         if levels > 1:
@@ -144,6 +149,22 @@ def _bitmaps(job, rings, maps, count):
         bound = {"corners": job.written(rings.corners), "masks": job.written(owner), "bitmap": bitmap}
         run(job.session, Plan(Step.over(job.session.profile, MARK, args, n, bytes_moved=16 * n)), **bound)
     return bitmap
+
+
+def _with_others(job, rings, maps, count, outer):
+    """A buffer with the bits of `outer`, if there is one, and for each map those of the corners of the other maps."""
+    _, stride = _layout(job)
+
+    def bits(buffer):
+        return read(job.session, buffer, UINT, stride * count).reshape(count, stride)
+
+    own = bits(_bitmaps(job, rings, maps, count))
+    some, several = np.zeros((2, stride), np.uint32)  # of any map, of two or more
+    for one in own:
+        several |= some & one
+        some |= one
+    others = (some & ~own) | several
+    return job.written(others if outer is None else others | bits(outer))
 
 
 def _layout(job):
@@ -311,10 +332,10 @@ def _ordered(owner, removals, amounts):
 
 def _of_corners(rings: Rings, kept) -> Rings:
     """The rings of the corners that are kept; rings of fewer than three are left out."""
-    sizes = np.add.reduceat(kept, rings.rings[:-1], dtype=np.int64)
+    sizes = _counts(kept, rings.rings)
     whole = sizes >= 3
     kept = kept & np.repeat(whole, np.diff(rings.rings))
-    counts = np.add.reduceat(whole, rings.polygons[:-1], dtype=np.int64)
+    counts = _counts(whole, rings.polygons)
     return Rings(
         rings.corners[kept],
         rings.saddles[kept],
@@ -322,3 +343,9 @@ def _of_corners(rings: Rings, kept) -> Rings:
         np.append(0, np.cumsum(counts)),
         rings.masks,
     )
+
+
+def _counts(flags, offsets):
+    """How many flags are set in each range."""
+    before = np.append(0, np.cumsum(flags))
+    return before[offsets[1:]] - before[offsets[:-1]]

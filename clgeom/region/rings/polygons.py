@@ -225,6 +225,11 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
             f"{len(self.corners):,} vertices)"
         )
 
+    def _repr_html_(self) -> str:
+        from clgeom.region.coverage.drawn import regions_html
+
+        return regions_html(self)
+
     @functools.cached_property
     def _ragged(self):
         """The polygons in map coordinates, outer rings counter-clockwise."""
@@ -339,12 +344,11 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
         """
         from clgeom.io.ragged import geojson
 
-        # a polygon of a lower level is moved farther than those within it
-        order = np.argsort(np.argsort(np.array(self.given) * (1 if self.direction == "<=" else -1)))
-        margins = 1.0 + 3 * order[self.levels]
+        levels = np.array(self.given) * (1 if self.direction == "<=" else -1)  # the most demanding one is the least
+        ranks = np.argsort(np.argsort(levels))[self.levels]
         resolution = math.sqrt(self.grid.cell_area)
         content, vertices, added = geojson(
-            self._ragged, properties, crs, caller=caller, resolution=resolution, margins=margins
+            self._ragged, properties, crs, caller=caller, resolution=resolution, ranks=ranks
         )
         return content, (vertices, added)
 
