@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 #: Names of columns of results, and of columns that formats add. A column of labels gets none of these names.
 TAKEN = frozenset(
-    "points area perimeter segments map part level direction cells geometry geom fid ogc_fid id index label".split()
+    "points area perimeter segments map part level direction cells cells_area geometry geom fid ogc_fid id index "
+    "label".split()
 )
 
 

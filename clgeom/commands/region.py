@@ -73,13 +73,13 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
 @click.option("--value", metavar="NAME|N", help="Column of points whose values are compared with the levels.")
 @click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 @click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
-@with_default("--unit", "dBm", "Unit of the levels.")
+@click.option("--unit", help="Unit of the levels; by default that of the raster, or dBm.")
 @click.option(
     "-o",
     "--output",
     metavar="OUT",
     type=click.Path(),
-    help="Write the regions: .geojson, .gpkg, .fgb, .parquet, .kml or .wkt.",
+    help="Write the regions: .geojson, .gpkg, .fgb, .parquet, .kml, .csv or .wkt.",
 )
 @click.option(
     "--plot",
@@ -87,6 +87,22 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
     metavar="PNG",
     type=click.Path(),
     help="Draw the raster and the shapes of -o: .png, .svg or .pdf.",
+)
+@click.option(
+    "--html",
+    "page",
+    metavar="HTML",
+    type=click.Path(),
+    help="Write a map to pan and zoom, with the shapes of -o: one file that needs no network.",
+)
+@click.option(
+    "--transmitter",
+    "sites",
+    type=float,
+    nargs=2,
+    multiple=True,
+    metavar="X Y",
+    help="Mark a transmitter in pictures, in map coordinates; may be repeated.",
 )
 @click.option(
     "--compare",
@@ -100,7 +116,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(levels="option --level", shape="option --size", **INPUTS)
-def region(file, levels, output, picture, comparison, device, as_json, profile, **options):
+def region(file, levels, output, picture, page, comparison, device, as_json, profile, **options):
     """Coverage polygons of a raster FILE (.tif, .nc, .zarr, .npy, .npz) or of points: one for each part of each level.
 
     Points are in a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp or .fgb;
@@ -122,7 +138,8 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
         along_cells = any(options[name] is not None for name in BUDGETS)
         options["outline"] = "cells" if along_cells else "segments"
     options["segments"] = _numbers(options["segments"])
-    _check(file, levels, output, picture, comparison, options)
+    outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
+    _check(file, levels, outputs, options)
     session = as_session(device)
     if _has_points(file):
         from clgeom.commands.region_points import of_points
@@ -131,7 +148,7 @@ def region(file, levels, output, picture, comparison, device, as_json, profile, 
     else:
         from clgeom.commands.region_raster import of_raster
 
-        of_raster(file, levels, output, picture, comparison, session, as_json, profile, options)
+        of_raster(file, levels, outputs, session, as_json, profile, options)
 
 
 def _numbers(text):
@@ -150,20 +167,23 @@ def _has_points(file):
     return file is not None and (is_stdin(file) or file.lower().endswith(endings))
 
 
-def _check(file, levels, output, picture, comparison, options):
+def _check(file, levels, outputs, options):
     """Refuse wrong options and outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.io.features import FORMATS
     from clgeom.optional import require_matplotlib, require_shapely
     from clgeom.plotting.figures import FORMATS as PICTURES
+    from clgeom.plotting.html import PAGE_FORMATS
 
+    output, picture, page, comparison = outputs.values()
     if (file is None) == (options["model"] is None):
         raise InvalidInput("Name a FILE, or a --model to make a map with; not both.")
     if file is not None and not levels and not _has_points(file):
         raise InvalidInput("Name one --level or more.")
     if _has_points(file):
         rasters_own = {f"--{name}": options[name] for name in RASTERS_OWN}
-        rasters_own |= {"--no-parts": not options["parts"], "--compare": comparison}
+        rasters_own |= {"--no-parts": not options["parts"], "--compare": comparison, "--html": page}
+        rasters_own |= {"--transmitter": options["sites"] or None}
         rasters_own |= {f"--{name.replace('_', '-')}": options[name] for name in BUDGETS}
         rasters_own |= {"--segments with several numbers": isinstance(options["segments"], list)}
         rasters_own |= {"--outline": options["outline"] == "cells"}
@@ -179,7 +199,13 @@ def _check(file, levels, output, picture, comparison, options):
         twice = next(level for level in levels if levels.count(level) > 1)
         raise InvalidInput(f"The option --level must name each level once. Got {twice:g} more than once.")
     if isinstance(options["segments"], list):
-        others = {"-o": output, "--plot": picture, "--metrics": options["metrics"], "--simplify": options["simplify"]}
+        others = {
+            "-o": output,
+            "--plot": picture,
+            "--html": page,
+            "--metrics": options["metrics"],
+            "--simplify": options["simplify"],
+        }
         others |= {"--outline cells": options["outline"] == "cells", "--least": options["least"]}
         given = [name for name, value in others.items() if value]
         if given:
@@ -189,8 +215,12 @@ def _check(file, levels, output, picture, comparison, options):
         raise InvalidInput("The option --simplify is for outlines of segments. Use --tolerance along the cells.")
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
         raise InvalidInput("The options --least and --simplify must be 0 or more.")
-    if (options["nested"] or options["bands"]) and not (output or picture):
-        raise InvalidInput("The options --nested and --bands need an output (-o) or a picture (--plot).")
+    if (options["nested"] or options["bands"]) and not (output or picture or page):
+        raise InvalidInput("The options --nested and --bands need an output (-o) or a picture (--plot, --html).")
+    if not all(math.isfinite(number) for site in options["sites"] for number in site):
+        raise InvalidInput("The option --transmitter must be two finite numbers.")
+    if options["sites"] and not (picture or page):
+        raise InvalidInput("The option --transmitter needs a picture (--plot) or a page (--html).")
     if options["nested"] and options["bands"]:
         raise InvalidInput("The options --nested and --bands do not go together.")
     if not 1 <= options["size"] <= MOST_CELLS_A_SIDE:
@@ -199,12 +229,12 @@ def _check(file, levels, output, picture, comparison, options):
         )
     if options["seed"] < 0:
         raise InvalidInput(f"The option --seed must be 0 or more. Got {options['seed']} instead.")
-    if picture or comparison:
+    if picture or page or comparison:
         require_matplotlib()
     cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]
     if cut or comparison or options["metrics"]:
         require_shapely()
-    check_outputs(file, (output, FORMATS), (picture, PICTURES), (comparison, PICTURES))
+    check_outputs(file, (output, FORMATS), (picture, PICTURES), (page, PAGE_FORMATS), (comparison, PICTURES))
     if options["crs"] is not None:
         from clgeom.geodesy import as_crs
 

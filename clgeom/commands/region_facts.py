@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 
 import click
 import numpy as np
@@ -92,19 +94,41 @@ def drawn_levels(shapes, levels):
     return [(level, None) for level in levels]
 
 
-def level_facts(raster, grid, shapes, level, levels, options):
-    """Return counts of shapes, vertices, holes and cells of a level, and the areas of cells and of outlines."""
+def parts_of(values):
+    """Return pairs of a first row and values: those of a whole raster, or of its strips."""
+    return values if hasattr(values, "thinned") else [(0, values)]
+
+
+def covered_cells(raster, grid, drawn, options):
+    """Return for each level the number of its cells and their area in km2, from one read of a raster in strips."""
     from clgeom.geodesy import cells_area
+
+    found = {level: (0, 0.0) for level in drawn}
+    a, b, c, d, e, f = grid.transform
+    for first, values in parts_of(raster.values):
+        own = replace(grid, transform=(a, b, c + b * first, d, e, f + e * first))
+        part = replace(raster, values=values)
+        for level, upto in drawn:
+            mask = _mask(part, level, options)
+            if upto is not None:
+                mask &= ~_mask(part, upto, options)
+            cells, km2 = found[level, upto]
+            more = None if km2 is None else _km2(partial(cells_area, mask, own), raster.crs)
+            found[level, upto] = cells + int(np.count_nonzero(mask)), None if more is None else km2 + more
+    return found
+
+
+def level_facts(raster, grid, shapes, level, covered):
+    """Return counts of shapes, vertices, holes and cells of a level, and the areas of cells and of outlines.
+
+    `level` and `covered` are a key and a value of `covered_cells`.
+    """
     from clgeom.io.features import count_vertices
 
-    level, upto = level
+    (level, upto), (cells, km2) = level, covered
     if hasattr(shapes, "polygon_offsets"):
-        return _polygon_facts(raster, grid, shapes, level, options)
+        return _polygon_facts(raster, grid, shapes, level, covered)
     own = [one for one in shapes if one.level == level]
-    mask = _mask(raster, level, options)
-    if upto is not None:
-        mask &= ~_mask(raster, upto, options)
-    cells = int(np.count_nonzero(mask))
     geometry = _union(own)
     return {
         "level": level,
@@ -114,19 +138,15 @@ def level_facts(raster, grid, shapes, level, levels, options):
         "holes": sum(_holes(one.__geo_interface__) for one in own),
         "cells": cells,
         "cells_area": cells * grid.cell_area,
-        "cells_km2": _km2(lambda: cells_area(mask, grid), raster.crs),
+        "cells_km2": km2,
         "area": finite(_area(own, geometry)),
         "area_km2": None if geometry is None else _km2(lambda: _earth_area(geometry, raster.crs), raster.crs),
     }
 
 
-def _polygon_facts(raster, grid, polygons, level, options):
+def _polygon_facts(raster, grid, polygons, level, covered):
     """Return the same for polygons along the cells, which do not overlap, from their arrays."""
-    from clgeom.geodesy import cells_area
-
-    own = polygons.select(polygons.levels == polygons.given.index(level))
-    mask = _mask(raster, level, options)
-    cells = int(np.count_nonzero(mask))
+    own, (cells, km2) = polygons.select(polygons.levels == polygons.given.index(level)), covered
     return {
         "level": level,
         "upto": None,
@@ -135,7 +155,7 @@ def _polygon_facts(raster, grid, polygons, level, options):
         "holes": len(own.ring_offsets) - 1 - len(own),
         "cells": cells,
         "cells_area": cells * grid.cell_area,
-        "cells_km2": _km2(lambda: cells_area(mask, grid), raster.crs),
+        "cells_km2": km2,
         "area": finite(float(own.areas.sum())),
         "area_km2": _km2(lambda: own.areas_km2.sum() * 1e6, raster.crs),
     }

@@ -22,6 +22,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     from clgeom.io.points import place_of, read_cloud
     from clgeom.runtime.call import each, watched
 
+    options["unit"] = options["unit"] or "dBm"
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
     what = {"columns": options["columns"], "layer": options["layer"], "value": options["value"]}
@@ -52,7 +53,9 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
     km2 = areas_or_none([one.__geo_interface__ for _, one in made], crs)
-    features = [_feature(level, one, area, options) for (level, one), area in zip(made, km2)]
+    features = [
+        _feature(number, level, one, area, options) for number, ((level, one), area) in enumerate(zip(made, km2), 1)
+    ]
     vertices = [count_vertices(feature.geometry) for feature in features]
     content = written = None
     if output:
@@ -91,13 +94,13 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         terminal.print_phases(sum((one.phases for _, one in made), ()))
 
 
-def _feature(level, region, km2, options):
+def _feature(number, level, region, km2, options):
     """Return a region with its properties in a file."""
     from clgeom.io.features import Feature
 
-    properties = {"label": "points"}
+    properties = {"id": number, "label": "points"}
     if level is not None:
-        properties["dbm" if options["unit"] == "dBm" else "level"] = level
+        properties |= {"level": level, "unit": options["unit"]} | ({"dbm": level} if options["unit"] == "dBm" else {})
         properties["label"] = f"{options['direction']} {level:g} {options['unit']}".rstrip()
     properties |= {"points": region.n, "area": finite(float(region.area)), "area_km2": km2}
     return Feature(region.__geo_interface__, properties)

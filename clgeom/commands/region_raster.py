@@ -11,10 +11,12 @@ import numpy as np
 from clgeom.commands import terminal
 from clgeom.commands.region import BUDGETS
 from clgeom.commands.region_facts import (
+    covered_cells,
     drawn_levels,
     facts_as_json,
     level_facts,
     measured,
+    parts_of,
     print_levels,
     print_metrics,
     print_resolutions,
@@ -30,12 +32,13 @@ DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 
-def of_raster(file, levels, output, picture, comparison, session, as_json, profile, options):
+def of_raster(file, levels, outputs, session, as_json, profile, options):
     """Read or make a raster, find its regions, write and draw them, and print facts about them."""
     from clgeom.runtime.call import watched
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
-        raster, reading = terminal.timed(_raster, file, session, options)
+        raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
+    options["unit"] = options["unit"] or raster.unit or "dBm"
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         found, work = terminal.worked(_regions, raster, levels, session, profile, options)
@@ -46,10 +49,12 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))
     shapes = _shapes(kept, options)
-    rows = [level_facts(raster, found.grid, shapes, level, levels, options) for level in drawn_levels(shapes, levels)]
+    drawn = drawn_levels(shapes, levels)
+    cells = covered_cells(raster, found.grid, drawn, options)
+    rows = [level_facts(raster, found.grid, shapes, level, cells[level]) for level in drawn]
     if options["weights"]:
         _add_sums(rows, raster, options)
-    written = _write(shapes, raster, found.grid, output, picture, comparison, levels, options, session)
+    written = _write(shapes, raster, found.grid, outputs, levels, options, session)
     rows_of_metrics = measured(raster, kept, levels, options, session) if options["metrics"] else []
     if as_json:
         phases = found.phases if profile else ()
@@ -57,12 +62,15 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
         return
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
-    outputs = [name for name in (output, picture, comparison) if name]
     terminal.print_facts(
         ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{crs}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{f"{'making' if file is None else 'reading'} the map": reading})),
-        *(("wrote", written_words(name, written if name == output else None)) for name in outputs),
+        *(
+            ("wrote", written_words(name, written if key == "output" else None))
+            for key, name in outputs.items()
+            if name
+        ),
     )
     print_levels(rows, options)
     if rows_of_metrics:
@@ -73,25 +81,27 @@ def of_raster(file, levels, output, picture, comparison, session, as_json, profi
         terminal.print_phases(found.phases)
 
 
-def _raster(file, session, options):
+def _raster(file, session, options, compared):
     """Return the raster of a file, or a computed radio map."""
-    from clgeom.io.rasters import Raster, read_raster
+    from clgeom.io.rasters import Raster, open_raster, read_raster
 
     if file is not None:
         given = {name: options[name] for name in ("band", "array", "nodata", "window")}
-        raster = read_raster(file, **given)
+        # these compare all cells at once
+        whole = compared or options["metrics"] or options["weights"] or isinstance(options["segments"], list)
+        raster = (read_raster if whole else open_raster)(file, **given)
         crs = options["crs"]
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:
             raise InvalidInput(f"The file '{file}' has no transform: where its cells are in {shown(crs)} is not known.")
-        return replace(raster, crs=crs)
+        return replace(raster, crs=crs, sites=options["sites"])
     from clgeom.radio import coverage_map
 
     given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
     where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
-    return Raster(made.values, made.transform, made.crs, sites=tuple(made.sites))
+    return Raster(made.values, made.transform, made.crs, sites=options["sites"] or tuple(made.sites))
 
 
 def _add_sums(rows, raster, options):
@@ -145,16 +155,16 @@ def _nothing(file, raster, levels, options):
     """Return the message for a map without covered cells."""
     from clgeom.region.coverage.rasters import known_values
 
-    name = f"'{file}'" if file else "the map"
-    values = known_values(raster.values, raster.nodata)
-    values = values[np.isfinite(values)]
-    if not values.size:
+    name, ends = f"'{file}'" if file else "the map", []
+    for _, some in parts_of(raster.values):
+        values = known_values(some, raster.nodata)
+        values = values[np.isfinite(values)]
+        ends += [values.min(), values.max()] if values.size else []
+    if not ends:
         return f"There is nothing in {name}: every cell is NaN or nodata."
     level = levels[0] if len(levels) == 1 else "any level"
     small = " in a part that is large enough" if options["least"] else ""
-    return (
-        f"No cell of {name} is {options['direction']} {level}{small}: values are {values.min():g} to {values.max():g}."
-    )
+    return f"No cell of {name} is {options['direction']} {level}{small}: values are {min(ends):g} to {max(ends):g}."
 
 
 def _shapes(kept, options):
@@ -164,15 +174,16 @@ def _shapes(kept, options):
     return nested(kept, bands=options["bands"]) if options["nested"] or options["bands"] else kept
 
 
-def _write(shapes, raster, grid, output, picture, comparison, levels, options, session):
+def _write(shapes, raster, grid, outputs, levels, options, session):
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
     from clgeom.io.atomic import replacing
     from clgeom.io.features import encode_features, encode_polygons, features_of
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
     from clgeom.region.coverage.comparison import comparison as compared
-    from clgeom.region.coverage.drawn import axes_of, image, outlines
+    from clgeom.region.coverage.drawn import axes_of, image, outlines, save_html
 
+    output, picture, page, comparison = outputs.values()
     content, written, unit = None, None, options["unit"]
     if output:
         resolution = math.sqrt(grid.cell_area)
@@ -181,10 +192,12 @@ def _write(shapes, raster, grid, output, picture, comparison, levels, options, s
         else:
             features = features_of(shapes, unit=unit)
             content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
+    if page:
+        save_html(shapes, page, raster=raster, unit=unit)
     unit = plain(unit)
     if picture:
-        about = {"unit": unit, "axes": axes_of(grid), "sites": raster.sites}
-        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **about)
+        how = {"unit": unit, "axes": axes_of(grid), "sites": raster.sites}
+        plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **how)
     if comparison:
         values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
         title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}"

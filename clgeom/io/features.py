@@ -5,6 +5,8 @@ GeoJSON and KML are in longitude and latitude (RFC 7946); the other formats keep
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import tempfile
@@ -50,9 +52,12 @@ class Feature:
 
 
 def features_of(regions, *, unit="dBm") -> list[Feature]:
-    """Return coverage regions or nested shapes as features with dbm (or level), label, area_km2 and colours.
+    """Return coverage regions or nested shapes as features with an id, their level and unit, counts, areas and colours.
 
-    Empty regions are left out.
+    Empty regions are left out. Ids are 1, 2, 3, .. in the given order (in KML "feature_id"). The level is also
+    named dbm if that is the unit.
+    `cells_area` is the area of the covered cells and `area` that of the polygon, both in the square of the map's unit;
+    `area_km2` is the polygon's on the ellipsoid.
     """
     shown = [(region, region.__geo_interface__) for region in regions]
     shown = [(region, geometry) for region, geometry in shown if len(geometry["coordinates"])]
@@ -61,23 +66,33 @@ def features_of(regions, *, unit="dBm") -> list[Feature]:
     colours = dict(zip(levels, _colours(len(levels))))
     areas = areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
     features = []
-    for (region, geometry), area in zip(shown, areas):
-        properties = _properties(region, unit, colours[region.level], area)
+    for number, ((region, geometry), area) in enumerate(zip(shown, areas), 1):
+        own = {
+            "map": region.map,
+            "part": getattr(region, "part", None),
+            "cells": region.cells,
+            "cells_area": None if region.cells is None else region.cells * region.grid.cell_area,
+            "area": float(region.area),
+            "area_km2": area,
+            "segments": getattr(region, "segments", None),
+        }
+        upto = getattr(region, "upto", None)
+        properties = _properties({"id": number}, region.level, region.direction, unit, own, colours, upto)
         features.append(Feature(geometry, properties, region if hasattr(region, "layer") else None))
     return features
 
 
-def _properties(region, unit, colour, area):
-    upto = getattr(region, "upto", None)
-    label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
+def _properties(first, level, direction, unit, own, colours, upto=None):
+    """The properties of a region: `first`, its level in words and numbers, its `own` ones, its style."""
     return {
-        "dbm" if unit == "dBm" else "level": region.level,
-        "label": label,
-        "area_km2": area,
-        "part": getattr(region, "part", None),
-        "cells": region.cells,
-        "segments": getattr(region, "segments", None),
-        **_style(colour),
+        **first,
+        "level": level,
+        **({"dbm": level} if unit == "dBm" else {}),
+        **({} if upto is None else {"upto": upto}),
+        "unit": unit,
+        "label": f"{direction} {level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip(),
+        **own,
+        **_style(colours[level]),
     }
 
 
@@ -130,7 +145,7 @@ def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -
     features : sequence of Feature
     path : path-like
         Its ending chooses the format: .geojson or .json (EPSG:4326), .fgb, .gpkg, .kml (EPSG:4326), .parquet,
-        .wkt (lines).
+        .csv (with WKT), .wkt (lines).
     crs : optional
         Coordinate reference system of the features, as anything that pyproj takes.
     lonlat : bool
@@ -221,33 +236,33 @@ def encode_polygons(polygons, path, *, unit="dBm"):
     levels = sorted(
         {polygons.given[k] for k in np.unique(polygons.levels).tolist()}, reverse=polygons.direction == ">="
     )
-    colours = dict(zip(levels, _colours(len(levels))))
+    colours = dict(zip(polygons.given, [COLOURS[0]] * len(polygons.given))) | dict(zip(levels, _colours(len(levels))))
     try:
-        areas = [json.dumps(area) for area in polygons.areas_km2.tolist()] if is_installed("pyproj") else None
+        km2 = polygons.areas_km2.tolist() if is_installed("pyproj") else None
     except InvalidInput:  # the system cannot express one of them
-        areas = None
-    kept = np.repeat("null", len(polygons)).tolist() if areas is None else areas
+        km2 = None
+    own = {
+        "id": range(1, len(polygons) + 1),
+        "map": polygons.maps.tolist(),
+        "part": polygons.parts.tolist(),
+        "cells": polygons.cells.tolist(),
+        "cells_area": (polygons.cells * polygons.grid.cell_area).tolist(),
+        "area": polygons.areas.tolist(),
+        "area_km2": ["null"] * len(polygons) if km2 is None else km2,
+    }
+    marks = {name: f"\0{name}" for name in own if name != "id"}  # a NUL is in no unit
     texts = []
     for level in polygons.given:  # what all polygons of a level have in common
-        one = _LevelOf(level, polygons.direction)
-        text = json.dumps(
-            _properties(one, unit, colours.get(level, COLOURS[0]), "AREA") | {"part": "PART", "cells": "CELLS"}
-        )
-        text = text.replace("{", "{{").replace("}", "}}")
-        texts.append(text.replace('"AREA"', "{0}").replace('"PART"', "{1}").replace('"CELLS"', "{2}"))
-    values = zip(polygons.levels.tolist(), kept, polygons.parts.tolist(), polygons.cells.tolist())
-    properties = [texts[level].format(area, part, cells) for level, area, part, cells in values]
+        some = _properties({"id": "\0id"}, level, polygons.direction, unit, marks, colours)
+        text = json.dumps(some | {"segments": None}).replace("{", "{{").replace("}", "}}")
+        for name in own:
+            text = text.replace(json.dumps(f"\0{name}"), f"{{{name}}}")
+        texts.append(text)
+    properties = [
+        texts[level].format(**dict(zip(own, row))) for level, row in zip(polygons.levels.tolist(), zip(*own.values()))
+    ]
     content, counts = polygons.encode_geojson(properties, polygons.crs, caller=f"Writing '{path}'")
     return content, Written(*counts)
-
-
-@dataclass(frozen=True)
-class _LevelOf:
-    """What the properties of all polygons of a level are made of."""
-
-    level: float
-    direction: str
-    cells: None = None
 
 
 def _as_json(features, crs, path) -> bytes:
@@ -255,7 +270,13 @@ def _as_json(features, crs, path) -> bytes:
     collection = {
         "type": "FeatureCollection",
         "features": [
-            {"type": "Feature", "properties": feature.properties, "geometry": feature.geometry} for feature in features
+            {
+                "type": "Feature",
+                **({"id": feature.properties["id"]} if "id" in feature.properties else {}),
+                "properties": feature.properties,
+                "geometry": feature.geometry,
+            }
+            for feature in features
         ],
     }
     return (json.dumps(collection, allow_nan=False) + "\n").encode()
@@ -264,6 +285,18 @@ def _as_json(features, crs, path) -> bytes:
 def _as_wkt(features, crs, path) -> bytes:
     del crs, path
     return "".join(wkt(feature.geometry) + "\n" for feature in features).encode()
+
+
+def _as_csv(features, crs, path) -> bytes:
+    """Properties and WKT, which GDAL reads as a geometry by the name of its column."""
+    del crs, path
+    names = list(dict.fromkeys(name for feature in features for name in feature.properties))
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\n")
+    rows.writerow(["WKT", *names])
+    for feature in features:
+        rows.writerow([wkt(feature.geometry), *(feature.properties.get(name) for name in names)])
+    return file.getvalue().encode()
 
 
 def wkt(geometry) -> str:
@@ -307,8 +340,16 @@ def _as_parquet(features, crs, path) -> bytes:
 
 
 def _as_kml(features, crs, path) -> bytes:
+    # GDAL gives each placemark an id of its own, and reads it as "id"
     named = [
-        replace(feature, properties={"Name": feature.properties["label"], **feature.properties}) for feature in features
+        replace(
+            feature,
+            properties={
+                "Name": feature.properties["label"],
+                **{"feature_id" if name == "id" else name: value for name, value in feature.properties.items()},
+            },
+        )
+        for feature in features
     ]
     return _by_pyogrio(named, crs, path, ".kml", driver="KML")
 
@@ -322,6 +363,8 @@ def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
 
     shapes = np.array([shapely.geometry.shape(feature.geometry).wkb for feature in features], object)
     columns = _columns(features)
+    if suffix == ".kml":  # GDAL writes integers of 64 bits there as text
+        columns = {name: _narrow(values) for name, values in columns.items()}
     kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
     many = kinds == {"Polygon", "MultiPolygon"}
     kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
@@ -343,6 +386,12 @@ def _columns(features) -> dict[str, np.ndarray]:
     return {name: _column([feature.properties.get(name) for feature in features]) for name in names}
 
 
+def _narrow(values):
+    """Integers as int32 if that holds them."""
+    fits = values.dtype.kind == "i" and (not values.size or np.abs(values).max() < 1 << 31)
+    return values.astype(np.int32) if fits else values
+
+
 def _column(values):
     """Return a column of a table: numbers if all values are, else text."""
     if all(isinstance(value, (int, np.integer)) for value in values):
@@ -354,6 +403,7 @@ def _column(values):
 
 #: For each ending the function that encodes a file, and whether the file is in longitude and latitude.
 FORMATS = {
+    ".csv": (_as_csv, False),
     ".geojson": (_as_json, True),
     ".json": (_as_json, True),
     ".fgb": (_as_flatgeobuf, False),

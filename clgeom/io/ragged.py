@@ -229,7 +229,7 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
     kept = np.repeat(np.isin(np.arange(len(given)), right), np.diff(shapes.polygons))
     vertices += int(np.diff(shapes.rings)[kept].sum())
     body = ",\n".join(
-        f'{{"type": "Feature", "properties": {values}, "geometry": {texts[number]}}}'
+        f'{{"type": "Feature", "id": {number + 1}, "properties": {values}, "geometry": {texts[number]}}}'
         for number, values in enumerate(properties)
     )
     return f'{{"type": "FeatureCollection", "features": [\n{body}\n]}}\n'.encode(), vertices, added

@@ -15,12 +15,15 @@ from clgeom.geodesy import shown
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.files import TABLES
 from clgeom.optional import require
-from clgeom.runtime.interop.rasters import Raster, data_array, scaled_band
+from clgeom.runtime.interop.rasters import Raster, data_array, scaled_band, strips_of
+from clgeom.runtime.interop.strips import is_large
 from clgeom.runtime.messages import listed
 
 #: Endings of rasters, and the GDAL driver that may open each. These drivers open no files except local ones beside the
 #: raster, and report a truncated file.
 RASTERS = {".tif": "GTiff", ".tiff": "GTiff", ".img": "HFA", ".asc": "AAIGrid", ".npy": None, ".npz": None}
+#: Endings of files of which rasterio reads a part without the rest.
+STRIPPED = (".tif", ".tiff", ".img")
 #: Endings of what xarray reads; a Zarr store is a folder.
 XARRAY = (".nc", ".nc4", ".zarr")
 #: Words that begin the lines of an Arc/Info ASCII file's header.
@@ -88,6 +91,41 @@ def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except MemoryError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
+
+
+def open_raster(path, *, band=1, nodata=None, window=None, **options) -> Raster:
+    """Return the raster of a file as `read_raster` does, but the values of a large one as `Strips`.
+
+    GeoTIFF and Erdas Imagine files are read by strips. Every strip is read by `read_raster`, so a file that cannot be
+    read is refused in the same words, when its part is read.
+    """
+    found = None if Path(path).suffix.lower() not in STRIPPED else _header(path, band)
+    if found is not None:
+        shape, strips = found
+        row, column, rows, columns = (0, 0, *shape) if window is None else _checked_window(path, window, shape)
+        if is_large((rows, columns), strips.dtype):
+            about = read_raster(path, band=band, nodata=nodata, window=(row, column, 1, 1), **options)
+
+            def part(first, left, height, width):
+                there = (row + first, column + left, height, width)
+                return read_raster(path, band=band, nodata=nodata, window=there, **options).values
+
+            return replace(about, values=replace(strips, window=part, shape=(rows, columns)))
+    return read_raster(path, band=band, nodata=nodata, window=window, **options)
+
+
+def _header(path, band):
+    """(the shape of a file's raster, its band as strips without a way to read them); None for what cannot be read."""
+    require("rasterio", f"Reading '{path}'")
+    import rasterio
+
+    try:
+        with warnings.catch_warnings(), _quiet_log(), rasterio.Env(CPL_VSIL_CURL_ALLOWED_FILENAME="-"):
+            warnings.simplefilter("ignore")
+            with rasterio.open(Path(path).absolute(), driver=RASTERS[Path(path).suffix.lower()]) as source:
+                return source.shape, strips_of(source, band, None, source.shape)
+    except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError, OSError, IndexError, TypeError):
+        return None  # `read_raster` says why
 
 
 def _checked_window(path, window, shape):

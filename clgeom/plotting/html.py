@@ -74,11 +74,21 @@ def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
         "title": escape(title),
         "words": escape(words),
         "count": str(len(steps)),
-        # "<" could end the script that holds the texts
-        "steps": json.dumps(parts, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        "steps": script_data(parts),
         "first": parts[0]["picture"],
     }
-    text = (Path(str(files("clgeom.plotting"))) / TEMPLATE).read_text(encoding="utf-8")
+    return filled(TEMPLATE, values)
+
+
+def script_data(value) -> str:
+    """A value as JSON within a script of a page."""
+    # "<" could end the script
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def filled(template, values) -> str:
+    """The page of a template, with the values for its ``{{ name }}``."""
+    text = (Path(str(files("clgeom.plotting"))) / template).read_text(encoding="utf-8")
     pieces = text.split("{{")
     out = [pieces[0]]
     for piece in pieces[1:]:

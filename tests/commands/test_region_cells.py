@@ -42,7 +42,8 @@ def test_budgets_imply_polygons_along_the_cells(rough):
         assert facts["written"]["vertices"] == len(wanted.corners)
         assert [one["properties"]["cells"] for one in found] == wanted.cells.tolist()
         assert sorted(found[0]["properties"]) == sorted(
-            "dbm label area_km2 part cells segments fill fill-opacity stroke stroke-width stroke-opacity".split()
+            "id level dbm unit label map part cells cells_area area area_km2 segments fill fill-opacity stroke "
+            "stroke-width stroke-opacity".split()
         )
 
 

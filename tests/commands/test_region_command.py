@@ -200,7 +200,7 @@ def test_nested_levels_and_bands():
         assert [one["properties"]["label"] for one in (outer, inner)] == labels
         apart = shapely.geometry.shape(outer["geometry"]).intersection(shapely.geometry.shape(inner["geometry"])).area
         assert (apart < 1e-12) == (option == "--bands")
-    assert "need an output (-o) or a picture (--plot)" in refused("hill.npz", "--level", 60, "--bands")
+    assert "need an output (-o) or a picture (--plot, --html)" in refused("hill.npz", "--level", 60, "--bands")
     assert "do not go together" in refused("hill.npz", "--level", 60, "--bands", "--nested", "-o", "a.wkt")
 
 
@@ -276,15 +276,15 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         ),
         (("hill.npy", "--level", 1, "--least", -1), "must be 0 or more"),
         (("hill.npy", "--level", 1, "--least", 1e9), "in a part that is large enough"),
-        (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .fgb"),
+        (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .csv, .fgb"),
         (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),
         (("hill.npy", "--level", 1, "--plot", "out.bmp"), "must end in one of .pdf, .png, .svg"),
         (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz, .nc and .zarr files"),
         (("hill.npy", "--level", 1, "--band", 2), "The array in 'hill.npy' has the maps 1 to 1. Got 2 instead."),
         (("unplaced.npz", "--level", 1, "--band", 0), "has the maps 1 to 1. Got 0 instead."),
         (("points.csv", "--band", 2), "The option --band is for rasters. Got the points of 'points.csv' instead."),
-        (("hill.npy", "--level", 1, "-o", ""), "The output '' must end in one of .fgb"),
-        (("points.csv", "-o", ""), "The output '' must end in one of .fgb"),
+        (("hill.npy", "--level", 1, "-o", ""), "The output '' must end in one of .csv, .fgb"),
+        (("points.csv", "-o", ""), "The output '' must end in one of .csv, .fgb"),
         (("hill.npy", "--level", 1, "--plot", ""), "The output '' must end in one of"),
         (("hill.npy", "--level", 1, "--crs", "EPSG:1"), "must be a coordinate reference system"),
         (("far.npz", "--level", 1, "-o", "out.geojson"), "name it (--crs EPSG:32632)"),

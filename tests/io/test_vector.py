@@ -26,7 +26,7 @@ LABELS = ["south", "north", "mid"] * 20
 RASTER = np.array([[5, 0, 7, 7], [5, 0, 0, 7], [5, 5, 7, 7]])
 SYSTEM = "EPSG:32632"
 MEASURES = ["points", "area", "perimeter"]
-COVERAGE = ["level", "direction", "map", "part", "cells", "area"]
+COVERAGE = ["id", "level", "direction", "map", "part", "cells", "cells_area", "area"]
 #: What each result's table holds beside geometries.
 RESULTS = {
     "hull": (lambda: clgeom.convex_hull(POINTS), MEASURES),

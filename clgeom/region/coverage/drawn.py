@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
+from clgeom.runtime.interop.strips import Strips
+
+#: Most rows and columns of the image of a raster that is read by strips.
+MOST_PIXELS = 2048
 
 
 def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
@@ -30,6 +34,22 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     axes = None if grid is None else axes_of(grid)
     sites = getattr(raster, "sites", ())
     return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
+
+
+def save_html(regions, path, *, raster=None, sites=None, **options) -> None:
+    """Write regions to an .html file as a map, with the raster below them if it is given.
+
+    The parameters of `CoverageRegions.to_html`.
+    """
+    from clgeom.plotting.coverage_page import IDENTITY, save_page
+    from clgeom.plotting.maps import thinned
+
+    if raster is not None:
+        k, transform = thinned(raster.values.shape, tuple(raster.transform or IDENTITY)[:6])
+        some = raster.values.thinned(k) if isinstance(raster.values, Strips) else raster.values[::k, ::k]
+        options["values"] = known_values(some, getattr(raster, "nodata", None))
+        options |= {"transform": transform, "label": "Raster" if k == 1 else f"Raster (1 cell of {k} x {k})"}
+    save_page(regions, path, sites=getattr(raster, "sites", ()) if sites is None else sites, **options)
 
 
 def outlines(regions, unit="dBm") -> dict:
@@ -59,7 +79,12 @@ def image(raster) -> dict:
     """Return the values of a raster (NaN where unknown) and its transform, as keywords; an empty dict for None."""
     if raster is None:
         return {}
-    return {"values": known_values(raster.values, getattr(raster, "nodata", None)), "transform": raster.transform}
+    values, transform = raster.values, raster.transform
+    if isinstance(values, Strips):
+        k, transform = -(-max(values.shape) // MOST_PIXELS), transform or (1, 0, 0, 0, 1, 0)
+        values = values.thinned(k)
+        transform = [number * (1 if i % 3 == 2 else k) for i, number in enumerate(transform[:6])]
+    return {"values": known_values(values, getattr(raster, "nodata", None)), "transform": transform}
 
 
 def regions_html(regions) -> str:

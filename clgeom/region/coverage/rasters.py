@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from clgeom.runtime.arguments import one_of, unmasked
 from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.interop.objects import values_of
+from clgeom.runtime.interop.strips import Strips
 from clgeom.runtime.launch import read
 
 #: Types that kernels read, and for each the type in which values and levels are compared.
@@ -43,7 +44,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Maps of equal size, on the host (`array`, three-dimensional) or on the device (`buffer`)."""
+    """Maps of equal size: on the host (`array`, three-dimensional), on the device (`buffer`), or one in a file."""
 
     session: object
     dtype: np.dtype
@@ -52,6 +53,7 @@ class Stack:
     columns: int
     array: np.ndarray | None
     buffer: object = None
+    strips: Strips | None = None
 
     @property
     def value(self) -> str:
@@ -61,11 +63,15 @@ class Stack:
         """One of the maps on the host."""
         if self.array is not None:
             return self.array[number]
+        if self.strips is not None:
+            return _converted(canonical_raster(self.strips.whole(), caller="coverage_regions")[0], self.dtype)
         cells = self.rows * self.columns
         return read(self.session, self.buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
 
     def turned(self) -> Stack:
         """The maps with rows and columns exchanged, on the host."""
+        if self.strips is not None:
+            return replace(self, rows=self.columns, columns=self.rows, strips=self.strips.turned())
         array = self.array
         if array is None:
             array = np.stack([self.map(number) for number in range(self.maps)])
@@ -79,6 +85,9 @@ class Stack:
         """
         row_bytes = self.columns * self.dtype.itemsize
         limit = self.session.profile.max_alloc_bytes
+        if self.strips is not None:
+            yield from self._read(halo, caller)
+            return
         if self.buffer is not None:
             start = first_map * self.rows * self.columns
             yield Piece(self.buffer, start, first_map, maps, 0, self.rows)
@@ -89,18 +98,33 @@ class Stack:
                 count = min(fitting, first_map + maps - first)
                 yield Piece(self._sent(self.array[first : first + count], caller), 0, first, count, 0, self.rows)
             return
-        rows = limit // row_bytes - 2 * halo
-        if rows < 1:
-            raise DeviceLimit(
-                f"One row of the raster of {caller} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
-                f"buffers of {limit:,}."
-            )
+        rows = self._fitting_rows(halo, caller)
         for one in range(first_map, first_map + maps):
             for first in range(0, self.rows, rows):
                 last = min(first + rows, self.rows)
                 above = halo if first > 0 else 0
                 part = self.array[one, first - above : last + halo]
                 yield Piece(self._sent(part, caller), above * self.columns, one, 1, first, last - first)
+
+    def _fitting_rows(self, halo, caller):
+        """The most rows of a piece beside its halo."""
+        row_bytes, limit = self.columns * self.dtype.itemsize, self.session.profile.max_alloc_bytes
+        if limit // row_bytes <= 2 * halo:
+            raise DeviceLimit(
+                f"One row of the raster of {caller} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
+                f"buffers of {limit:,}."
+            )
+        return limit // row_bytes - 2 * halo
+
+    def _read(self, halo, caller):
+        """The strips of a file as pieces."""
+        height = min(self.strips.height, self._fitting_rows(halo, caller))
+        for first in range(0, self.rows, height):
+            last = min(first + height, self.rows)
+            above, below = min(halo, first), min(halo, self.rows - last)
+            part = canonical_raster(self.strips.rows(first - above, last + below), caller=caller)
+            part = np.require(_converted(part, self.dtype), requirements=["C", "A"])
+            yield Piece(self._sent(part, caller), above * self.columns, 0, 1, first, last - first)
 
     def _sent(self, part, caller):
         return to_device(self.session, part.reshape(-1), caller=caller).chunks[0].buffer
@@ -109,12 +133,29 @@ class Stack:
 def as_stack(raster, device, *, caller) -> Stack:
     """The `raster` parameter of a public function as a Stack of one or more maps."""
     session = session_of(raster, device)
+    if isinstance(raster, Strips):
+        return _as_strips(raster, session, caller)
     if is_device_array(raster):
         return _adopted(session, raster, caller)
     array = canonical_raster(raster, caller=caller)
     if array.dtype == np.float64:
         session.profile.require_fp64(caller)
     return Stack(session, array.dtype, *array.shape, array)
+
+
+def _as_strips(strips, session, caller):
+    """A stack that is read by strips, of the type that the whole raster would have."""
+    _check_shape(strips.shape, caller)
+    if strips.plain:
+        dtype = canonical_raster(np.zeros((1, 1), strips.dtype), caller=caller).dtype
+    else:
+        found = {canonical_raster(values, caller=caller).dtype for _, values in strips}
+        if found == {np.dtype(np.float32), np.dtype(np.float64)}:  # some values, scaled, are beyond float32
+            return as_stack(strips.whole(), session, caller=caller)
+        dtype = np.result_type(*found)
+    if dtype == np.float64:
+        session.profile.require_fp64(caller)
+    return Stack(session, dtype, 1, *strips.shape, None, strips=strips)
 
 
 def canonical_raster(raster, *, caller) -> np.ndarray:

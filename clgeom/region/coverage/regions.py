@@ -214,7 +214,8 @@ def coverage_regions(
     parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
     apart = boolean(apart, "apart", caller=CALLER)
     _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou, apart or None))
-    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
+    whole = apart or not single  # these compare cells on the host
+    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
     stack = as_stack(placed.values, device, caller=CALLER)
     chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
@@ -227,10 +228,11 @@ def coverage_regions(
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
     groups: list[list] = [[] for _ in resolutions]
     with recording(profile) as phases:
-        if parts or least is not None:
+        if parts or least is not None or stack.strips is not None:
             for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
                 for own, made in zip(groups, regions_of_runs(masks, resolutions, parts=parts, least=least)):
-                    own += made
+                    # as `whole_regions` returns them, which do not count cells
+                    own += made if parts or least is not None else [replace(one, cells=None) for one in made]
         else:
             for masks in _batches(job):
                 for own, one in zip(groups, whole_regions(masks, resolutions)):

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import Any, overload
 
 import numpy as np
@@ -443,6 +444,39 @@ class CoverageRegions(Exchange, Sequence[CoverageRegion]):
         from clgeom.region.coverage.drawn import plot_regions
 
         return plot_regions(self, ax=ax, **options)
+
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        raster: Any = None,
+        unit: str = "dBm",
+        title: str | None = None,
+        sites: Sequence[tuple[float, float]] | None = None,
+    ) -> None:
+        """Write a map to an .html file that needs no network. An error leaves no partial file.
+
+        The page pans, zooms, shows and hides levels, and tells the attributes of a part that is clicked.
+
+        Parameters
+        ----------
+        path : path-like
+        raster : object with `values` and `transform`, optional
+            Drawn below the polygons; such as a RadioMap, whose transmitters are marked. Needs Matplotlib.
+        unit : str
+            Unit of the levels.
+        title : str, optional
+        sites : sequence of (float, float), optional
+            Positions of transmitters in map coordinates; by default those of `raster`.
+
+        Raises
+        ------
+        InvalidInput
+            There is nothing to draw, or the file cannot be written.
+        """
+        from clgeom.region.coverage.drawn import save_html
+
+        save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)
 
 
 def _region_of(chains, number, axis="x"):

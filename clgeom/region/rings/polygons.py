@@ -354,11 +354,13 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
 
     def _columns(self):
         return {
+            "id": np.arange(1, len(self) + 1),
             "level": np.array(self.given)[self.levels],
             "direction": np.full(len(self), self.direction, object),
             "map": self.maps,
             "part": self.parts,
             "cells": self.cells,
+            "cells_area": self.cells * self.grid.cell_area,
             "area": self.areas,
         }
 
@@ -367,3 +369,36 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
         from clgeom.region.coverage.drawn import plot_regions
 
         return plot_regions(self, ax=ax, **options)
+
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        raster: Any = None,
+        unit: str = "dBm",
+        title: str | None = None,
+        sites: Sequence[tuple[float, float]] | None = None,
+    ) -> None:
+        """Write a map to an .html file that needs no network. An error leaves no partial file.
+
+        The page pans, zooms, shows and hides levels, and tells the attributes of a part that is clicked.
+
+        Parameters
+        ----------
+        path : path-like
+        raster : object with `values` and `transform`, optional
+            Drawn below the polygons; such as a RadioMap, whose transmitters are marked. Needs Matplotlib.
+        unit : str
+            Unit of the levels.
+        title : str, optional
+        sites : sequence of (float, float), optional
+            Positions of transmitters in map coordinates; by default those of `raster`.
+
+        Raises
+        ------
+        InvalidInput
+            There is nothing to draw, or the file cannot be written.
+        """
+        from clgeom.region.coverage.drawn import save_html
+
+        save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)

@@ -9,7 +9,7 @@ rings  -> sorted by part; corners written in order (rings_corners)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.job import Masks
+from clgeom.region.coverage.rasters import Stack
 from clgeom.runtime.launch import read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -100,16 +101,11 @@ def twice_areas(corners, rings) -> np.ndarray:
 def rings_of(masks: Masks) -> Rings:
     """The rings around the covered cells of all masks, sorted by mask and by the first row and column of a polygon."""
     session, rows = masks.job.session, masks.stack.rows
-    counted, runs_plan, buffers = _counted(masks)
-    starts = counted[-1].args[-1]
-    made = run(session, counted, **buffers)
-    count = int(read(session, made[starts], UINT, 1, starts.count - 1)[0])
+    count, runs, buffers = _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
     if count == 0:
         return NOTHING
-    if count > MOST_RUNS:
-        raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {MOST_RUNS:,} runs of cells.")
-    plan, names = _linked(masks, count, runs_plan(count))
-    made = run(session, plan, coverage_starts=made[starts], **buffers)
+    plan, names = _linked(masks, count, runs)
+    made = run(session, plan, **buffers)
     sizes, roots = made.read(names["sizes"]), made.read(names["roots"])
     leaders = np.flatnonzero(sizes)
     # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
@@ -140,6 +136,48 @@ def rings_of(masks: Masks) -> Rings:
         np.append(fresh, len(leaders)).astype(np.int64),
         first_rows.astype(np.int64) // rows,
     )
+
+
+def _runs(masks):
+    """(number of runs, (the plan that finds them, their memory), buffers)."""
+    session = masks.job.session
+    counted, runs_plan, buffers = _counted(masks)
+    starts = counted[-1].args[-1]
+    made = run(session, counted, **buffers)
+    count = _checked(int(read(session, made[starts], UINT, 1, starts.count - 1)[0]), masks)
+    return count, runs_plan(count), {"coverage_starts": made[starts], **buffers}
+
+
+def _checked(count, masks):
+    if count > MOST_RUNS:
+        raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {MOST_RUNS:,} runs of cells.")
+    return count
+
+
+def _runs_of_strips(masks):
+    """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
+    job, rows, found, count = masks.job, masks.stack.rows, [], 0
+    for piece in masks.pieces(halo=0):
+        strip = Stack(job.session, masks.stack.dtype, 1, piece.rows, masks.stack.columns, None, piece.buffer)
+        own, (plan, memory), buffers = _runs(replace(masks, stack=strip, first_map=0))
+        if own == 0:
+            continue
+        made = run(job.session, plan, **buffers)
+        lefts, rights, row_of = (made.read(one) for one in memory[:3])
+        level, row = np.divmod(row_of.astype(np.int64), piece.rows)
+        count = _checked(count + own, masks)
+        found.append((level * rows + piece.first_row + row, lefts, rights))
+    if not found:
+        return 0, None, None
+    row_of, lefts, rights = (np.concatenate(values) for values in zip(*found))
+    order = np.argsort(row_of, kind="stable")  # strips follow each other in every level
+    starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
+    numbers = np.arange(count, dtype=UINT)
+    columns = (lefts[order], rights[order], row_of[order].astype(UINT), numbers)
+    names = ("rings_lefts", "rings_rights", "rings_row_of", "rings_parents")
+    memory = tuple(Scratch(name, values.dtype, count) for name, values in zip(names, columns))
+    buffers = {name: job.written(values) for name, values in zip(names, columns)}
+    return count, (Plan(), memory), {"coverage_starts": job.written(starts.astype(UINT)), **buffers}
 
 
 def _counted(masks):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.interop.strips import Strips, is_large
 
 #: Names of dimensions along x and along y, in lower case, where the coordinates do not say which they are.
 ACROSS = ("x", "lon", "longitude", "easting", "projection_x_coordinate", "column", "columns")
@@ -24,9 +25,9 @@ UNEVEN = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Values of a raster, its transform and reference system if known, and the number of bands of its file.
+    """Values of a raster, and if they are known its transform, reference system, unit and transmitters.
 
-    `sites` has the positions of transmitters, for pictures.
+    `bands` is the number of bands of its file, `sites` has the positions of transmitters in map coordinates.
     """
 
     values: Any
@@ -34,10 +35,13 @@ class Raster:
     crs: object = None
     nodata: float | None = None
     bands: int = 1
-    sites: tuple = ()
+    unit: str | None = None
+    sites: Sequence = ()
 
 
-def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None) -> Raster:
+def placed_raster(
+    raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None, strips=False
+) -> Raster:
     """A raster of any kind with its position; what the caller gives replaces what the object has.
 
     Parameters
@@ -49,10 +53,12 @@ def placed_raster(raster, *, caller: str, name: str = "raster", transform=None, 
         The public function and its parameter, for error messages.
     transform, crs, nodata : optional
         The parameters of the function.
+    strips : bool
+        Give the values of a large dataset of one band as `Strips`, not as an array.
     """
     found = raster if isinstance(raster, Raster) else Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
-        found = dataset_raster(raster, caller=caller, name=name, nodata=nodata)
+        found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)
     elif _is_of("xarray", raster, "dims", "coords", "values"):
         found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata)
     elif _is_placed(raster):
@@ -80,15 +86,20 @@ def _is_placed(value) -> bool:
 # Rasterio -----------------------------------------------------------------------------------------------------------
 
 
-def dataset_raster(dataset, *, caller, name, nodata=None) -> Raster:
+def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raster:
     """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
     import rasterio
 
     try:
-        bands = [
-            scaled_band(dataset, band, dataset.read(band), dataset.nodatavals[band - 1] if nodata is None else nodata)
-            for band in range(1, dataset.count + 1)
-        ]
+        if strips and dataset.count == 1 and is_large(dataset.shape, dataset.dtypes[0]):
+            bands = [_dataset_strips(dataset, f"The '{name}' parameter of {caller}", nodata)]
+        else:
+            bands = [
+                scaled_band(
+                    dataset, band, dataset.read(band), dataset.nodatavals[band - 1] if nodata is None else nodata
+                )
+                for band in range(1, dataset.count + 1)
+            ]
     except rasterio.errors.RasterioError as error:
         raise InvalidInput(f"The '{name}' parameter of {caller} cannot be read: {error.__cause__ or error}") from error
     if not bands:
@@ -103,6 +114,35 @@ def dataset_raster(dataset, *, caller, name, nodata=None) -> Raster:
         bands[0].nodata if len(bands) == 1 else None,
         dataset.count,
     )
+
+
+def _dataset_strips(dataset, what, nodata):
+    """The only band of an open dataset as strips; `what` begins messages."""
+    import rasterio
+    from rasterio.windows import Window
+
+    absent = dataset.nodatavals[0] if nodata is None else nodata
+
+    def window(row, column, rows, columns):
+        where = Window(column, row, columns, rows)
+        try:
+            return scaled_band(dataset, 1, dataset.read(1, window=where), absent, where).values
+        except rasterio.errors.RasterioError as error:
+            raise InvalidInput(f"{what} cannot be read: {error.__cause__ or error}") from error
+
+    first = scaled_band(dataset, 1, dataset.read(1, window=Window(0, 0, 1, 1)), absent, Window(0, 0, 1, 1))
+    made = strips_of(dataset, 1, window, dataset.shape)
+    return Raster(made, nodata=first.nodata, bands=1, unit=first.unit)
+
+
+def strips_of(source, band, window, shape) -> Strips:
+    """A band of an open dataset as strips; `window` reads parts of it, `shape` is that of what it reads."""
+    import rasterio
+
+    masks, flags = rasterio.enums.MaskFlags, source.mask_flag_enums[band - 1]
+    unmasked = masks.all_valid in flags or masks.nodata in flags
+    plain = unmasked and (source.scales[band - 1], source.offsets[band - 1]) == (1.0, 0.0)
+    return Strips(window, shape, np.dtype(source.dtypes[band - 1]), plain, source.block_shapes[band - 1][0])
 
 
 def _stacked(bands):
@@ -126,10 +166,11 @@ def scaled_band(source, band, values, nodata, window=None) -> Raster:
         values = np.ma.masked_array(values, source.read_masks(band, window=window) == 0)
     scale, offset = source.scales[band - 1], source.offsets[band - 1]
     if (scale, offset) == (1.0, 0.0):
-        return Raster(values, nodata=nodata, bands=source.count)
+        return Raster(values, nodata=nodata, bands=source.count, unit=source.units[band - 1] or None)
     if not (np.isfinite(scale) and np.isfinite(offset) and scale):
         raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
-    return Raster(scaled(values, scale, offset, nodata), bands=source.count)
+    made = scaled(values, scale, offset, nodata)
+    return Raster(made, bands=source.count, unit=source.units[band - 1] or None)
 
 
 def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
@@ -175,7 +216,15 @@ def data_array(array, what: str, nodata=None) -> Raster:
         stored, absent = scaled(stored, scale, offset, None if absent is None else float(absent)), None
     maps = stored.shape[0] if stored.ndim == 3 else 1
     transform = _transform(array, across, down, what)
-    return Raster(stored, transform, _system(array, across), None if absent is None else float(absent), maps)
+    unit = known.get("units")
+    return Raster(
+        stored,
+        transform,
+        _system(array, across),
+        None if absent is None else float(absent),
+        maps,
+        unit if isinstance(unit, str) and unit else None,
+    )
 
 
 def _axes(array, what):
