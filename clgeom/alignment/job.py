@@ -39,6 +39,10 @@ LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
 VECTORS_PER_UNIT = 2
 #: Most cells of a part: PoCL on 2 cores takes about a second, and so do GPUs of a hundredth of an H200.
 PART_CELLS, PART_CELLS_OF_GPUS = 1 << 33, 1 << 35
+#: Most cells of a launch of more jobs than work-items, so that Ctrl-C need not wait for a whole part.
+LAUNCH_CELLS, LAUNCH_CELLS_OF_GPUS = 1 << 28, 1 << 32
+#: Most cells of a narrow band of a pair that is one tile. PoCL, a work-item alone: 25 million a second.
+NARROW_CELLS = 1 << 24
 #: Most memory for scratch and for edges.
 BUDGET = 1 << 28
 #: State of a traceback at its end.
@@ -135,17 +139,19 @@ class Job:
 
     def tile_side(self, n, m, path) -> int:
         """Rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
-        if not len(n) or (self.rules.band is not None and self.rules.band < 2 * LEAST_TILE):
+        if not len(n):
+            return 0
+        band, longest = self.rules.band, int(np.maximum(n, m).max())
+        if band is not None and band < 2 * LEAST_TILE and longest * (2 * band + self.rows) <= NARROW_CELLS:
             return 0
         lanes = LANES["short"] if self.serial else self.policy.wg_size
         wanted = VECTORS_PER_UNIT * lanes * self.profile.compute_units
         shorter = int(np.minimum(n, m).max())
-        longest = int(np.maximum(n, m).max())
         choices = lanes * int(n.max() + self.rows) * int(m.max()) // 2 if path else 0
         whole = longest <= MOST_TILE and choices <= self.budget
         if whole and (len(n) >= wanted // 2 or shorter <= 4 * LEAST_TILE):
             return 0
-        across = shorter if self.rules.band is None else min(shorter, 2 * self.rules.band)
+        across = shorter if band is None else min(shorter, 2 * band)
         side = 1 << max(across * len(n) // wanted, 1).bit_length() - 1
         side = min(max(side, LEAST_PATH_TILE if path else LEAST_TILE), LARGE_TILE)
         while path and int((n * m).max()) // side * 16 > self.budget and side < MOST_TILE:
@@ -225,10 +231,29 @@ class Job:
             "path": bool(path),
         }
         step = Step(KERNEL, shape.policy, tuple(args), shape.groups, params, bytes_moved=jobs.nbytes + 12 * slots)
-        values = np.array(ranges)
+        values = self._cut(shape, jobs, ranges, side)
         tiles = -(-values[:, 1] // (lanes * shape.policy.wg_size))
-        run(self.session, Plan(Series(step, (11, 12), values, np.minimum(tiles, shape.groups))), **buffers)
+        plan = Plan(Series(step, (11, 12), values, np.minimum(tiles, shape.groups)))
+        run(self.session, plan, paced=len(values) > 1, **buffers)
         return results
+
+    def _cut(self, shape, jobs, ranges, side) -> np.ndarray:
+        """Ranges of jobs (first, count) that are a launch each: those of many cells in parts, each for all units."""
+        most = LAUNCH_CELLS if self.profile.is_cpu else LAUNCH_CELLS_OF_GPUS
+        groups = min(shape.groups, self.profile.compute_units) if self.serial else shape.groups
+        wave = groups * shape.policy.wg_size * shape.lanes
+        rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
+        if self.rules.band is not None:
+            columns = np.minimum(columns, 2 * self.rules.band + self.rows)
+        done, cut = np.append(0, np.cumsum(rows * columns)), []
+        for first, count in ranges:
+            begin, stop = int(first), int(first + count)
+            while begin < stop:
+                end = int(np.searchsorted(done, done[begin] + most, "right")) - 1
+                end = min(begin + max((end - begin) // wave, 1) * wave, stop)
+                cut.append((begin, end - begin))
+                begin = end
+        return np.array(cut)
 
     def _read(self, results, slots):
         return read(self.session, results, np.int32, 3 * slots).reshape(slots, 3).astype(np.int64)

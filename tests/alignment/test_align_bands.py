@@ -156,3 +156,19 @@ def test_wrong_bands():
         clgeom.align("ACGT", "ACG", band="wide")
     assert len(clgeom.align([], [], band="auto")) == 0
     assert clgeom.align("ACGT", "ACG", band="auto").cigar == clgeom.align("ACGT", "ACG").cigar
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("path", (False, True))
+def test_narrow_bands_of_long_pairs_are_in_tiles(any_session, path, monkeypatch):
+    """A work-item alone would take long for all cells of the band, and nothing could end it."""
+    rng = np.random.default_rng(54)
+    a = "".join(rng.choice(list("ACGT"), 1_500))
+    b = a[:700] + "GATTACA" + a[710:]
+    expected = clgeom.align(a, b, band=30, path=path, device=any_session)
+    monkeypatch.setattr(job, "NARROW_CELLS", 1_000)
+    monkeypatch.setattr(job, "MOST_TILE", 256)
+    found = clgeom.align(a, b, band=30, path=path, device=any_session)
+    assert sum(phase.launches for phase in found.phases) > 5
+    assert (found.score, found.a_end, found.b_end) == (expected.score, expected.a_end, expected.b_end)
+    assert not path or found.cigar == expected.cigar
