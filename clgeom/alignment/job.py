@@ -142,8 +142,10 @@ class Job:
         if not len(n):
             return 0
         band, longest = self.rules.band, int(np.maximum(n, m).max())
-        if band is not None and band < 2 * LEAST_TILE and longest * (2 * band + self.rows) <= NARROW_CELLS:
-            return 0
+        if band is not None and band < 2 * LEAST_TILE:
+            has_room = not path or int((n * m).max()) // MOST_TILE * 16 <= self.budget  # for the edges of tiles
+            if longest * (2 * band + self.rows) <= NARROW_CELLS or not has_room:
+                return 0
         lanes = LANES["short"] if self.serial else self.policy.wg_size
         wanted = VECTORS_PER_UNIT * lanes * self.profile.compute_units
         shorter = int(np.minimum(n, m).max())
