@@ -387,14 +387,16 @@ class Job:
     def _fill_tiles(self, pairs, side, value, slots, sizes):
         """(ends, (edges, slots of rows, slots of columns)): a launch for each antidiagonal of tiles."""
         rows, columns = -(-pairs.n // side), -(-pairs.m // side)
-        tiles, at = rows * columns, np.cumsum(sizes) - sizes
-        pair = np.repeat(np.arange(len(pairs)), tiles)
-        within = np.arange(len(pair)) - np.repeat(np.cumsum(tiles) - tiles, tiles)
-        tile_row, tile_column = within // columns[pair], within % columns[pair]
-        if self.rules.band is not None:  # tiles that have cells of the band
-            has = (np.abs(tile_row - tile_column) - 1) * side < self.rules.band
-            pair, tile_row, tile_column = pair[has], tile_row[has], tile_column[has]
-            tiles = np.bincount(pair, minlength=len(pairs))
+        at = np.cumsum(sizes) - sizes
+        # for each row of tiles of each pair the tiles that have cells of the band
+        beside = int(columns.max()) + int(rows.max()) if self.rules.band is None else ceil_div(self.rules.band, side)
+        pair = np.repeat(np.arange(len(pairs)), rows)
+        tile_row = np.arange(len(pair)) - np.repeat(np.cumsum(rows) - rows, rows)
+        first = np.maximum(tile_row - beside, 0)
+        counts = np.maximum(np.minimum(columns[pair], tile_row + beside + 1) - first, 0)
+        tile_column = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        pair, tile_row = np.repeat(pair, counts), np.repeat(tile_row, counts)
+        tiles = np.bincount(pair, minlength=len(pairs))
         order = np.lexsort((-(pairs.n * pairs.m)[pair], tile_row + tile_column))
         jobs = job_table(pairs[pair], np.arange(len(pair)), tile_row, tile_column, at[pair])[order]
         counts = np.bincount(tile_row + tile_column)
