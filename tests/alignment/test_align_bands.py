@@ -172,3 +172,17 @@ def test_narrow_bands_of_long_pairs_are_in_tiles(any_session, path, monkeypatch)
     assert sum(phase.launches for phase in found.phases) > 5
     assert (found.score, found.a_end, found.b_end) == (expected.score, expected.a_end, expected.b_end)
     assert not path or found.cigar == expected.cigar
+
+
+def test_tiles_beside_the_band_take_no_memory(session):
+    """A long pair in a narrow band has ten million tiles, of which the band touches six thousand."""
+    import tracemalloc
+
+    a = np.random.default_rng(55).choice(np.frombuffer(b"ACGT", np.uint8), 400_000)
+    tracemalloc.start()
+    try:
+        found = clgeom.align(a, a, band=60, path=False, device=session)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.score == 800_000 and peak < 100e6
