@@ -39,6 +39,10 @@ LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
 VECTORS_PER_UNIT = 2
 #: Most cells of a part: PoCL on 2 cores takes about a second, and so do GPUs of a hundredth of an H200.
 PART_CELLS, PART_CELLS_OF_GPUS = 1 << 33, 1 << 35
+#: Most cells of a launch of more jobs than work-items, so that Ctrl-C need not wait for a whole part.
+LAUNCH_CELLS, LAUNCH_CELLS_OF_GPUS = 1 << 28, 1 << 32
+#: Most cells of a narrow band of a pair that is one tile. PoCL, a work-item alone: 25 million a second.
+NARROW_CELLS = 1 << 24
 #: Most memory for scratch and for edges.
 BUDGET = 1 << 28
 #: State of a traceback at its end.
@@ -135,17 +139,21 @@ class Job:
 
     def tile_side(self, n, m, path) -> int:
         """Rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
-        if not len(n) or (self.rules.band is not None and self.rules.band < 2 * LEAST_TILE):
+        if not len(n):
             return 0
+        band, longest = self.rules.band, int(np.maximum(n, m).max())
+        if band is not None and band < 2 * LEAST_TILE:
+            has_room = not path or int((n * m).max()) // MOST_TILE * 16 <= self.budget  # for the edges of tiles
+            if longest * (2 * band + self.rows) <= NARROW_CELLS or not has_room:
+                return 0
         lanes = LANES["short"] if self.serial else self.policy.wg_size
         wanted = VECTORS_PER_UNIT * lanes * self.profile.compute_units
         shorter = int(np.minimum(n, m).max())
-        longest = int(np.maximum(n, m).max())
         choices = lanes * int(n.max() + self.rows) * int(m.max()) // 2 if path else 0
         whole = longest <= MOST_TILE and choices <= self.budget
         if whole and (len(n) >= wanted // 2 or shorter <= 4 * LEAST_TILE):
             return 0
-        across = shorter if self.rules.band is None else min(shorter, 2 * self.rules.band)
+        across = shorter if band is None else min(shorter, 2 * band)
         side = 1 << max(across * len(n) // wanted, 1).bit_length() - 1
         side = min(max(side, LEAST_PATH_TILE if path else LEAST_TILE), LARGE_TILE)
         while path and int((n * m).max()) // side * 16 > self.budget and side < MOST_TILE:
@@ -225,10 +233,29 @@ class Job:
             "path": bool(path),
         }
         step = Step(KERNEL, shape.policy, tuple(args), shape.groups, params, bytes_moved=jobs.nbytes + 12 * slots)
-        values = np.array(ranges)
+        values = self._cut(shape, jobs, ranges, side)
         tiles = -(-values[:, 1] // (lanes * shape.policy.wg_size))
-        run(self.session, Plan(Series(step, (11, 12), values, np.minimum(tiles, shape.groups))), **buffers)
+        plan = Plan(Series(step, (11, 12), values, np.minimum(tiles, shape.groups)))
+        run(self.session, plan, paced=len(values) > 1, **buffers)
         return results
+
+    def _cut(self, shape, jobs, ranges, side) -> np.ndarray:
+        """Ranges of jobs (first, count) that are a launch each: those of many cells in parts, each for all units."""
+        most = LAUNCH_CELLS if self.profile.is_cpu else LAUNCH_CELLS_OF_GPUS
+        groups = min(shape.groups, self.profile.compute_units) if self.serial else shape.groups
+        wave = groups * shape.policy.wg_size * shape.lanes
+        rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
+        if self.rules.band is not None:
+            columns = np.minimum(columns, 2 * self.rules.band + self.rows)
+        done, cut = np.append(0, np.cumsum(rows * columns)), []
+        for first, count in ranges:
+            begin, stop = int(first), int(first + count)
+            while begin < stop:
+                end = int(np.searchsorted(done, done[begin] + most, "right")) - 1
+                end = min(begin + max((end - begin) // wave, 1) * wave, stop)
+                cut.append((begin, end - begin))
+                begin = end
+        return np.array(cut)
 
     def _read(self, results, slots):
         return read(self.session, results, np.int32, 3 * slots).reshape(slots, 3).astype(np.int64)
@@ -360,14 +387,16 @@ class Job:
     def _fill_tiles(self, pairs, side, value, slots, sizes):
         """(ends, (edges, slots of rows, slots of columns)): a launch for each antidiagonal of tiles."""
         rows, columns = -(-pairs.n // side), -(-pairs.m // side)
-        tiles, at = rows * columns, np.cumsum(sizes) - sizes
-        pair = np.repeat(np.arange(len(pairs)), tiles)
-        within = np.arange(len(pair)) - np.repeat(np.cumsum(tiles) - tiles, tiles)
-        tile_row, tile_column = within // columns[pair], within % columns[pair]
-        if self.rules.band is not None:  # tiles that have cells of the band
-            has = (np.abs(tile_row - tile_column) - 1) * side < self.rules.band
-            pair, tile_row, tile_column = pair[has], tile_row[has], tile_column[has]
-            tiles = np.bincount(pair, minlength=len(pairs))
+        at = np.cumsum(sizes) - sizes
+        # for each row of tiles of each pair the tiles that have cells of the band
+        beside = int(columns.max()) + int(rows.max()) if self.rules.band is None else ceil_div(self.rules.band, side)
+        pair = np.repeat(np.arange(len(pairs)), rows)
+        tile_row = np.arange(len(pair)) - np.repeat(np.cumsum(rows) - rows, rows)
+        first = np.maximum(tile_row - beside, 0)
+        counts = np.maximum(np.minimum(columns[pair], tile_row + beside + 1) - first, 0)
+        tile_column = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        pair, tile_row = np.repeat(pair, counts), np.repeat(tile_row, counts)
+        tiles = np.bincount(pair, minlength=len(pairs))
         order = np.lexsort((-(pairs.n * pairs.m)[pair], tile_row + tile_column))
         jobs = job_table(pairs[pair], np.arange(len(pair)), tile_row, tile_column, at[pair])[order]
         counts = np.bincount(tile_row + tile_column)

@@ -65,7 +65,7 @@ def sam_line(found, reference: str, read: str) -> str:
     if not LETTERS.fullmatch(found.b):
         raise InvalidInput(f"A .sam file cannot hold all letters of the read {short(read)}; write a .tsv file.")
     used = np.flatnonzero(found.operations != DELETE)
-    if not len(used):
+    if not np.any(found.operations <= CHANGE):  # no letter lies on the reference, so there is no position
         return "\t".join((read, str(UNMAPPED), "*", "0", "0", "*", "*", "0", "0", found.b, "*"))
     path = found.operations[used[0] : used[-1] + 1]
     clips, letters = [found.b_start, len(found.b) - found.b_end], found.b

@@ -11,7 +11,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import unmasked, wrong
-from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.device_arrays import fetched, flattened, is_device_array
 from clgeom.runtime.interop import arrow, strings
 from clgeom.runtime.interop.objects import values_of
 
@@ -134,7 +134,7 @@ def _on_device(array, name, caller):
 def _many(value, name, caller):
     if is_device_array(value) and value.ndim == 2:
         rows, width = _on_device(value, name, caller).shape
-        return Sequences(value.reshape(-1), np.arange(rows + 1) * width, False)
+        return Sequences(flattened(value, caller=caller, name=name), np.arange(rows + 1) * width, False)
     value = strings.unwrapped(value)
     if arrow.is_text(value):
         value = arrow.text_of(value)
@@ -184,6 +184,7 @@ def _offsets(offsets, n, name, caller):
     except ValueError:
         array = np.empty((0, 0))
     which = f"{name}_offsets"
+    unmasked(offsets, which, caller=caller)
     if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu":
         raise wrong(which, caller, "integers of shape (count + 1,)", f"{array.dtype} of shape {array.shape}")
     array = array.astype(np.int64, copy=False)

@@ -65,6 +65,16 @@ def fetched(array) -> np.ndarray:
     return out
 
 
+def flattened(array, *, caller: str, name: str):
+    """The items of a device array row by row, in one dimension: the array's own where they lie so, else a copy."""
+    from clgeom.runtime.device import session_of_context
+
+    if not array.flags.c_contiguous:
+        session = session_of_context(array.context, None if array.queue is None else array.queue.device)
+        array = native_array(session, array, caller=caller, name=name)
+    return array.reshape(-1)
+
+
 def complete(session, array) -> None:
     """Let what the session's queue runs next come after all that fills the array: its own queue, and its events."""
     from clgeom.runtime.cl_arrays import follow

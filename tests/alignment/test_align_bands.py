@@ -156,3 +156,33 @@ def test_wrong_bands():
         clgeom.align("ACGT", "ACG", band="wide")
     assert len(clgeom.align([], [], band="auto")) == 0
     assert clgeom.align("ACGT", "ACG", band="auto").cigar == clgeom.align("ACGT", "ACG").cigar
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("path", (False, True))
+def test_narrow_bands_of_long_pairs_are_in_tiles(any_session, path, monkeypatch):
+    """A work-item alone would take long for all cells of the band, and nothing could end it."""
+    rng = np.random.default_rng(54)
+    a = "".join(rng.choice(list("ACGT"), 1_500))
+    b = a[:700] + "GATTACA" + a[710:]
+    expected = clgeom.align(a, b, band=30, path=path, device=any_session)
+    monkeypatch.setattr(job, "NARROW_CELLS", 1_000)
+    monkeypatch.setattr(job, "MOST_TILE", 256)
+    found = clgeom.align(a, b, band=30, path=path, device=any_session)
+    assert sum(phase.launches for phase in found.phases) > 5
+    assert (found.score, found.a_end, found.b_end) == (expected.score, expected.a_end, expected.b_end)
+    assert not path or found.cigar == expected.cigar
+
+
+def test_tiles_beside_the_band_take_no_memory(session):
+    """A long pair in a narrow band has ten million tiles, of which the band touches six thousand."""
+    import tracemalloc
+
+    a = np.random.default_rng(55).choice(np.frombuffer(b"ACGT", np.uint8), 400_000)
+    tracemalloc.start()
+    try:
+        found = clgeom.align(a, a, band=60, path=False, device=session)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.score == 800_000 and peak < 100e6

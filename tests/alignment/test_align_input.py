@@ -5,6 +5,7 @@ import pytest
 
 import clgeom
 from clgeom.alignment.matrices import MATRICES
+from clgeom.alignment.sam import sam_line
 from clgeom.errors import InvalidInput
 
 WRONG = [
@@ -119,3 +120,13 @@ def test_own_matrix_may_be_asymmetric():
 def test_own_matrix_of_large_scores():
     own = ("AC", [[3_000, 1], [-2, 3_000]])
     assert clgeom.align(["ACCA"] * 20, "ACCA", matrix=own, gap_open=9, gap_extend=1).scores.tolist() == [12_000] * 20
+
+
+def test_reads_of_gaps_alone_are_unmapped():
+    """Their position could be after the last letter of the reference."""
+    for free in (("a_begin",), ("a_end",), ()):
+        found = clgeom.align(
+            "AAAA", "CC", mode="semiglobal", free_ends=free, mismatch=-9, gap_open=0, gap_extend=1
+        )  # insertions score best
+        assert set(found.cigar) <= set("246DI")
+        assert sam_line(found, "reference", "read").split("\t")[1:6] == ["4", "*", "0", "0", "*"]

@@ -244,3 +244,43 @@ def test_ends_are_as_free(session):
             found = clgeom.align(a, b, **options)
         for name in RESULTS:
             assert np.array_equal(getattr(found, name), getattr(expected, name)), (name, end)
+
+
+def test_rows_on_the_device_in_any_layout(session):
+    import pyopencl.array as cl_array
+
+    from clgeom import dp
+
+    rows = np.random.default_rng(43).choice(np.frombuffer(b"ACGT", np.uint8), (9, 12))
+    device = cl_array.to_device(as_session(session).queue, rows)
+    in_columns = cl_array.to_device(as_session(session).queue, np.asfortranarray(rows))
+    layouts = ((device[:, 2:7], rows[:, 2:7]), (device.T, rows.T), (in_columns, rows), (in_columns[1:], rows[1:]))
+    for array, same in layouts:
+        found, expected = (clgeom.align(one, "ACGGT", path=False, device=session) for one in (array, same.copy()))
+        assert found.scores.tolist() == expected.scores.tolist()
+        assert found[1].a == expected[1].a
+        assert np.array_equal(dp.cdist(array, device=session), dp.cdist(same.copy(), device=session))
+
+
+def test_masked_offsets_are_refused(session):
+    offsets = np.ma.array([0, 2, 4], mask=[False, True, False])
+    with pytest.raises(InvalidInput, match="'a_offsets' parameter of align must have no masked entries"):
+        clgeom.align("ACGT", "AC", a_offsets=offsets, device=session)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("path", (False, True))
+def test_large_launches_are_cut(any_session, path, monkeypatch):
+    """Launches of many cells are cut, so that Ctrl-C need not wait for all; results stay the same."""
+    a, b = random_pairs(np.random.default_rng(44), 700, 20)
+    options = {"mode": "local", "path": path, "device": any_session}
+    with override({"alignment/align_pairs": PairsPolicy("serial", wg_size=1)}):
+        expected = clgeom.align(a, b, **options)
+        monkeypatch.setattr("clgeom.alignment.job.LAUNCH_CELLS", 1_000)
+        monkeypatch.setattr("clgeom.alignment.job.LAUNCH_CELLS_OF_GPUS", 1_000)
+        found = clgeom.align(a, b, **options)
+    launches = [sum(phase.launches for phase in one.phases) for one in (found, expected)]
+    assert launches[0] > launches[1] or not as_session(any_session).profile.is_cpu
+    for name in RESULTS:
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert not path or found.cigars == expected.cigars

@@ -182,3 +182,11 @@ def test_traceback(session):
     assert way.value == dp.problems.edit_distance(x, y).distance
     with pytest.raises(IntegerOverflow):
         dp.traceback(apart, (len(x) + 1, 200), moves, x=x, y=b"z" * 199, check=False)
+
+
+@pytest.mark.parametrize("dtype", ("int8", "uint16", "int32"))
+def test_extremes_that_a_text_in_c_returns(session, dtype):
+    """A text returns min or max of a cell and a number of another type."""
+    text = "if (i == 0) return j; int x = M(i-1, j) - 2; if (j > 4) return max(M(i-1, j), x); return min(M(i-1, j), 3);"
+    found = dp.fill(dp.Equation(text, dtype=dtype, overflow="saturate", pattern="RUD"), (3, 9), device=session)
+    assert found.dtype == dtype and found[2].tolist() == [0, 1, 2, 3, 3, 5, 6, 7, 8]

@@ -276,3 +276,10 @@ def test_texts_in_c(session, text, dtype):
                 continue
             for check in (False, *["auto"] * (overflow == "wrap")):
                 np.testing.assert_array_equal(dp.fill(equation, (3, 2), check=check, **options).numpy(), expected)
+
+
+@pytest.mark.parametrize("overflow", ("trap", "saturate"))
+def test_texts_in_c_do_not_fit_values_of_uint64(overflow):
+    with pytest.raises(InvalidInput, match="'a' of equation is uint64, which texts in C cannot fit to cells of int16"):
+        dp.Equation("a[j]", dtype="int16", overflow=overflow, parameters={"a": "uint64[]"}, pattern="RUD")
+    dp.Equation("a[j]", dtype="int16", overflow="wrap", parameters={"a": "uint64[]"}, pattern="RUD")

@@ -164,3 +164,26 @@ def test_host_and_device_cast_alike(session):
             dp.fill(equation, (2, 1), w=[3e9], x=[5], check=check, device=session)
     found = dp.fill(equation, (2, 1), w=[-3e9], x=[5], device=session)
     assert found.numpy().tolist() == [[5], [5]]
+
+
+@pytest.mark.parametrize("dtype", ("int8", "int32", "uint16"))
+def test_values_without_a_sign(session, dtype):
+    """Values of uint64 are fitted to cells of fewer bits: none is taken for the negative number that it wraps to."""
+    a = np.array([0, 5, 127, 2**63, 2**64 - 4, 2**64 - 1], np.uint64)
+    info, size, found = np.iinfo(dtype), len(a), {}
+    for overflow in ("wrap", "saturate", "trap"):
+        found[overflow] = dp.Equation(
+            lambda M, i, j, a: a[i + j], pattern="RUD", dtype=dtype, overflow=overflow, parameters={"a": "uint64[]"}
+        )
+    options = {"check": False, "device": session, "a": a}
+    saturated = dp.fill(found["saturate"], (1, size), **options).numpy()[0]
+    assert saturated.tolist() == [min(int(x), int(info.max)) for x in a]
+    np.testing.assert_array_equal(dp.fill(found["wrap"], (1, size), **options).numpy()[0], a.astype(dtype))
+    assert dp.fill(found["trap"], (1, 3), **options).numpy()[0].tolist() == [0, 5, 127]
+    for at in (3, 4, 5):
+        with pytest.raises(IntegerOverflow) as caught:
+            dp.fill(found["trap"], (1, 1), **{**options, "a": a[at:]})
+        assert caught.value.cell == (0, 0)
+    for equation in (found["wrap"], found["trap"]):
+        with pytest.raises(IntegerOverflow):
+            dp.fill(equation, (1, size), check=True, device=session, a=a)

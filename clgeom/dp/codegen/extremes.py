@@ -20,7 +20,8 @@ PURE = re.compile(
     r"a?(?:cos|sin|tan)h?|f(?:abs|dim|ma|max|min|mod)|mad|sqrt|rsqrt|cbrt|exp2?|exp10|expm1|log|log2|log10|log1p|pow|"
     r"pown|powr|floor|ceil|round|rint|trunc|hypot|copysign|ldexp|(?:native|half)_\w+"
 )
-KEYWORDS = ("return", "else", "case", "do")
+#: Words before a call; DP_FIT follows the return of a text whose values are fitted.
+KEYWORDS = ("return", "else", "case", "do", "DP_FIT")
 
 
 def with_macros(source: str, tables=(), helpers: str = "") -> str:

@@ -271,11 +271,13 @@ def fit_in_c(cell: CellType, wide: str, field: str = "", *, checked: bool, traps
     name = noted.rpartition("*")[2]
     made = cell.in_c if field else cell.value_in_c
     lines = [f"inline {made} dp_fit{stem}(const {wide} dp_value{noted})", "{"]
+    unsigned, (low, high) = wide == "ulong", cell.limits
     if saturates:
-        low, high = cell.limits
+        low = max(low, 0) if unsigned else low
         lines.append(f"    return ({made})clamp(dp_value, ({wide}){low}, ({wide}){high});")
     else:
-        beyond = f"dp_value != ({cell.in_c})dp_value"
+        # a ulong equals the negative number of a cell that it wraps around to
+        beyond = f"dp_value > (ulong){high}" if unsigned else f"dp_value != ({cell.in_c})dp_value"
         if name == "dp_fault":
             lines.append(f"    if ({beyond}) dp_note(dp_fault, DP_FAULT_OVERFLOW, 0, 0);")
         elif name and cell.overflow == "trap":

@@ -178,6 +178,12 @@ class Equation:
             self.body, self.is_expression = users_c.body_and_kind(what)
             self.helpers = users_c.c_text(helpers, caller="Equation", name="helpers", empty=True)
             traps.check_arrays(self.body, self.helpers, self.parameters)
+            unsigned = next((p.name for p in self.parameters.values() if p.dtype == np.uint64), None)
+            if unsigned and self.cell.fitted and self.cell.overflow != "wrap":
+                raise InvalidInput(
+                    f"The parameter {unsigned!r} of {self.name} is uint64, which texts in C cannot fit to cells of "
+                    f"{self.cell.name}: take overflow='wrap', cells of 64 bits, or an equation in Python."
+                )
         else:
             raise InvalidInput(
                 "The first parameter of Equation must be OpenCL C text or a Python function. "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.dp.problems import arguments
-from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.device_arrays import fetched, flattened, is_device_array
 from clgeom.runtime.interop import arrow, strings
 
 EXPECTED = "a list of text or of bytes, an array of strings, rows of letters, or (letters, offsets)"
@@ -100,7 +100,7 @@ def sequences(value, name, *, caller) -> Sequences:
         return _from_offsets(*value, name, caller=caller)
     if is_device_array(value) and value.ndim == 2 and value.dtype.kind in "iu":
         rows, width = value.shape
-        return Sequences(_as_bytes(value.reshape(-1)), np.arange(rows + 1) * width)
+        return Sequences(_as_bytes(flattened(value, caller=caller, name=name)), np.arange(rows + 1) * width)
     if isinstance(value, np.ndarray):
         if value.ndim == 2 and value.dtype.kind in "iu" and not np.ma.is_masked(value):
             return Sequences(*strings.of_rows(value))
