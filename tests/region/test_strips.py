@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from unittest import mock
 
@@ -163,6 +164,15 @@ def test_strips_begin_at_blocks_and_thin_as_slices():
         np.testing.assert_array_equal(strips.turned().rows(2, 5), values[:, 2:5].T)
         for step in (1, 2, 3, 5, 40):
             np.testing.assert_array_equal(strips.thinned(step), values[::step, ::step])
+    kept = []
+
+    def window(row, column, rows, columns):
+        kept.append(weakref.ref(part := np.zeros((rows, columns), np.int16)))
+        assert sum(one() is not None for one in kept) <= 3, "strips are let go"
+        return part
+
+    with heights(1, 7, np.int16):
+        assert Strips(window, (35, 7), np.dtype(np.int16)).thinned(2).shape == (18, 4)
 
 
 # Files --------------------------------------------------------------------------------------------------------------

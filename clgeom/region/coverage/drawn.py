@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
 from clgeom.runtime.interop.strips import Strips
@@ -10,7 +14,46 @@ from clgeom.runtime.interop.strips import Strips
 MOST_PIXELS = 2048
 
 
-def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
+class Drawable:
+    """Methods that draw all regions of a result."""
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw all regions with Matplotlib. Returns the axes."""
+        return plot_regions(self, ax=ax, **options)
+
+    def to_html(
+        self,
+        path: str | PathLike[str],
+        *,
+        raster: Any = None,
+        unit: str = "dBm",
+        title: str | None = None,
+        sites: Sequence[tuple[float, float]] | None = None,
+    ) -> None:
+        """Write a map to an .html file that needs no network. An error leaves no partial file.
+
+        The page pans, zooms, shows and hides levels, and tells the attributes of a part that is clicked.
+
+        Parameters
+        ----------
+        path : path-like
+        raster : object with `values` and `transform`, optional
+            Drawn below the polygons; such as a RadioMap, whose transmitters are marked. Needs Matplotlib.
+        unit : str
+            Unit of the levels.
+        title : str, optional
+        sites : sequence of (float, float), optional
+            Positions of transmitters in map coordinates; by default those of `raster`.
+
+        Raises
+        ------
+        InvalidInput
+            There is nothing to draw, or the file cannot be written.
+        """
+        save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)
+
+
+def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None, sites=None):
     """Draw regions, and their raster if it is given, with Matplotlib.
 
     Parameters
@@ -23,6 +66,8 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
     unit : str
         Unit of the values.
     title : str, optional
+    sites : sequence of (float, float), optional
+        Positions of transmitters in map coordinates; by default those of `raster`.
 
     Returns
     -------
@@ -32,7 +77,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None):
 
     grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
     axes = None if grid is None else axes_of(grid)
-    sites = getattr(raster, "sites", ())
+    sites = getattr(raster, "sites", ()) if sites is None else sites
     return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
 
 

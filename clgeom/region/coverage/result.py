@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any, overload
 
 import numpy as np
@@ -17,6 +16,7 @@ from clgeom.optional import require_shapely
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
 from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
+from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.runs import Runs
 from clgeom.region.coverage.tables import columns_of
@@ -302,7 +302,7 @@ class Group:
     across: list | None = None
 
 
-class CoverageRegions(Exchange, Sequence[CoverageRegion]):
+class CoverageRegions(Exchange, Drawable, Sequence[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
 
     Attributes
@@ -438,45 +438,6 @@ class CoverageRegions(Exchange, Sequence[CoverageRegion]):
 
     def _columns(self):
         return columns_of(self)
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw all regions with Matplotlib. Returns the axes."""
-        from clgeom.region.coverage.drawn import plot_regions
-
-        return plot_regions(self, ax=ax, **options)
-
-    def to_html(
-        self,
-        path: str | PathLike[str],
-        *,
-        raster: Any = None,
-        unit: str = "dBm",
-        title: str | None = None,
-        sites: Sequence[tuple[float, float]] | None = None,
-    ) -> None:
-        """Write a map to an .html file that needs no network. An error leaves no partial file.
-
-        The page pans, zooms, shows and hides levels, and tells the attributes of a part that is clicked.
-
-        Parameters
-        ----------
-        path : path-like
-        raster : object with `values` and `transform`, optional
-            Drawn below the polygons; such as a RadioMap, whose transmitters are marked. Needs Matplotlib.
-        unit : str
-            Unit of the levels.
-        title : str, optional
-        sites : sequence of (float, float), optional
-            Positions of transmitters in map coordinates; by default those of `raster`.
-
-        Raises
-        ------
-        InvalidInput
-            There is nothing to draw, or the file cannot be written.
-        """
-        from clgeom.region.coverage.drawn import save_html
-
-        save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)
 
 
 def _region_of(chains, number, axis="x"):

@@ -16,6 +16,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
 from clgeom.optional import require_shapely
+from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.tables import columns_of
 from clgeom.region.rings.outward import subset
@@ -123,7 +124,7 @@ class CoveragePolygon(Exchange):
         return plot_regions([self], ax=ax, **options)
 
 
-class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
+class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
     """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
 
     Attributes
@@ -363,42 +364,3 @@ class CoveragePolygons(Exchange, Sequence[CoveragePolygon]):
             "cells_area": self.cells * self.grid.cell_area,
             "area": self.areas,
         }
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw all polygons with Matplotlib. Returns the axes."""
-        from clgeom.region.coverage.drawn import plot_regions
-
-        return plot_regions(self, ax=ax, **options)
-
-    def to_html(
-        self,
-        path: str | PathLike[str],
-        *,
-        raster: Any = None,
-        unit: str = "dBm",
-        title: str | None = None,
-        sites: Sequence[tuple[float, float]] | None = None,
-    ) -> None:
-        """Write a map to an .html file that needs no network. An error leaves no partial file.
-
-        The page pans, zooms, shows and hides levels, and tells the attributes of a part that is clicked.
-
-        Parameters
-        ----------
-        path : path-like
-        raster : object with `values` and `transform`, optional
-            Drawn below the polygons; such as a RadioMap, whose transmitters are marked. Needs Matplotlib.
-        unit : str
-            Unit of the levels.
-        title : str, optional
-        sites : sequence of (float, float), optional
-            Positions of transmitters in map coordinates; by default those of `raster`.
-
-        Raises
-        ------
-        InvalidInput
-            There is nothing to draw, or the file cannot be written.
-        """
-        from clgeom.region.coverage.drawn import save_html
-
-        save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)

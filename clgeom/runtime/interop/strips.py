@@ -70,7 +70,8 @@ class Strips:
 
     def thinned(self, step: int) -> Any:
         """Every `step`-th row and column."""
-        return np.ma.concatenate([values[-first % step :: step, ::step] for first, values in self])
+        # copies: a view would keep its strip
+        return np.ma.concatenate([values[-first % step :: step, ::step].copy() for first, values in self])
 
 
 def is_large(shape: tuple[int, int], dtype: np.dtype) -> bool:
