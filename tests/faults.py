@@ -6,6 +6,7 @@ faults.happened                                   # whether there was a third la
 """
 
 import contextlib
+import sys
 
 import pytest
 
@@ -96,7 +97,8 @@ class Faults(contextlib.AbstractContextManager):
 
     def _failing(self, function):
         def failing(*args, **kwargs):
-            if not _paused:
+            dying = sys._getframe(1).f_code.co_name == "__del__"  # what waits there may die at any time
+            if not _paused and not dying:
                 number, self.calls = self.calls, self.calls + 1
                 if self.first is not None and self.first <= number < self.first + self.many:
                     self._fail()
