@@ -61,6 +61,9 @@ are."""
 ALIGNED = """ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or letters
 and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a second; ratio:
 of clgeom to the quickest rival. The rivals have as many threads as the device has units."""
+RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
+each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
+profiles."""
 ITEMS = "Milliseconds, with the items chosen. Branch and bound is another algorithm: it looks at few of the cells."
 SORTS = """Milliseconds; keys and results on the device. one copy: of the keys, on the device. The launches of the
 largest sorts are in the picture below: a pass of a radix sort reads and writes all keys, as a copy does."""
@@ -113,6 +116,7 @@ PAGES = {
     "files-pocl": ("Reading files", FILES, None),
     "labels-pocl": ("Hulls of labelled points, written to a file", LABELS, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
+    "radio-h200": ("Best servers and terrain on a GPU", RADIO, None),
     "polygons-pocl": ("Polygons along the cells of a raster on a CPU", CELLS, None),
     "polygons-tight-pocl": ("Polygons along the cells and the polygon hulls of GEOS", TIGHT, None),
     "region-stack-h200": ("Coverage regions of many rasters on a GPU", STACK, None),
