@@ -189,8 +189,8 @@ def best_server(
     -----
     All transmitters use one channel. Distances are those in space between the antennas for "free-space", "two-ray",
     "uma" and "umi", and those along the ground for the models of Walfisch, Ikegami and Hata. Received power is EIRP,
-    less the attenuation of the antenna's pattern in the direction of the cell, less path loss and `extra_loss_db`, for a
-    receiving antenna of 0 dBi. It is within 1e-3 dB of the exact formulas; where two transmitters are nearer to each
+    less the attenuation of the antenna's pattern in the direction of the cell, less path loss and `extra_loss_db`, for
+    a receiving antenna of 0 dBi. It is within 1e-3 dB of the exact formulas; where two transmitters are nearer to each
     other than that, devices may choose differently, and one device takes the first of equal ones.
 
     Examples

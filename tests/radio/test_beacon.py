@@ -113,6 +113,14 @@ def test_beacon_refuses(change, words):
 # Beams ------------------------------------------------------------------------------------------------------------
 
 
+def test_a_node_that_hears_nothing_is_not_located():
+    fix = locate_by_beacon(np.array([[[-60, -90]]]), [(0.5, 0.5), (1.5, 0.5)], -70, method="masks")
+    assert fix.success_rate(1e300) == 0.5
+    for wrong in (np.inf, np.nan, -1, "1"):
+        with pytest.raises(InvalidInput, match="'accuracy' parameter of success_rate must be a finite number of 0 or"):
+            fix.success_rate(wrong)
+
+
 def test_beam_pattern_of_a_region_reaches_all_of_it(session):
     """With the loss of free space, the power at the farthest point of every direction is the same or more."""
     values = coverage_map((80, 80), sigma=5, seed=2, pixel=25).values
