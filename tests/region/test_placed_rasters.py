@@ -146,6 +146,21 @@ def test_data_array_with_stored_integers():
     assert whole.nodata == -32768 and whole.values.dtype == np.int16
 
 
+def test_a_grid_mapping_by_its_parameters_is_a_reference_system():
+    """Files of CF need not hold the text of the system."""
+    pyproj = pytest.importorskip("pyproj")
+    array = data_array(values())
+    parameters = pyproj.CRS("EPSG:32632").to_cf()
+    del parameters["crs_wkt"]
+    array = array.assign_coords(utm=0).assign_attrs(grid_mapping="utm")
+    array.coords["utm"].attrs.update(parameters)
+    system = placed_raster(array, caller="test").crs
+    turned = pyproj.Transformer.from_crs(system, "EPSG:32632", always_xy=True)
+    np.testing.assert_allclose(turned.transform(691_000, 5_335_500), (691_000, 5_335_500), atol=1e-3)
+    array.coords["utm"].attrs = {"grid_mapping_name": "nothing known"}
+    assert placed_raster(array, caller="test").crs is None
+
+
 def test_coordinates_in_kilometres_are_those_of_the_system():
     """CF allows any unit of length; a system in km keeps them. Angles of scanning are refused."""
     power, crs = values(), "EPSG:32632"
@@ -204,6 +219,8 @@ def test_netcdf_and_zarr_are_read(tmp_path, suffix):
     raster = read_raster(path)
     np.testing.assert_allclose(np.ma.filled(raster.values, np.nan), np.where(power < -70, power, np.nan), atol=0.0051)
     assert raster.transform == PLACE and raster.crs == "EPSG:32632"
+    with pytest.raises(InvalidInput, match="The window of .* must be its first row and column"):
+        read_raster(path, array="power", window=(1.5, 3, 4, 5))
     part = read_raster(path, array="power", window=(2, 3, 4, 5))
     np.testing.assert_array_equal(part.values, raster.values[2:6, 3:8])
     with pytest.raises(InvalidInput, match="has the arrays power; none is 'dbm': name one"):

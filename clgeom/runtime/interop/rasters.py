@@ -315,6 +315,8 @@ def _system(array, across):
     """The reference system as text; None where nothing says it."""
     mapping = _mapping(array)
     text = next((mapping[key] for key in ("crs_wkt", "spatial_ref", "epsg_code") if mapping.get(key)), None)
+    if text is None and "grid_mapping_name" in mapping:
+        text = _of_parameters(mapping)
     if text is None and hasattr(array, "rio") and array.rio.crs is not None:
         text = array.rio.crs.to_string()
     if text is None and isinstance(array.attrs.get("crs"), str):
@@ -324,6 +326,16 @@ def _system(array, across):
         if unit.startswith("degree") and "east" in unit.lower() or str(across).lower() in ("lon", "longitude"):
             text = "EPSG:4326"
     return _short(text)
+
+
+def _of_parameters(mapping):
+    """The reference system that a grid mapping of CF describes by its parameters alone; None if pyproj cannot tell."""
+    try:
+        from pyproj import CRS
+
+        return CRS.from_cf(mapping).to_wkt()
+    except Exception:  # pyproj is missing, or whatever it makes of attributes from a file
+        return None
 
 
 def _short(text):
