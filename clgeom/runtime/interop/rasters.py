@@ -293,9 +293,12 @@ def _unit(coordinate, what, system) -> float:
         return 1.0
     if system is None:
         return 1000.0
-    from clgeom.geodesy import as_crs
+    try:
+        from pyproj import CRS
 
-    return 1000.0 / as_crs(system, caller="Reading coordinates in km").axis_info[0].unit_conversion_factor
+        return 1000.0 / CRS.from_user_input(system).axis_info[0].unit_conversion_factor
+    except Exception:  # pyproj is missing, or whatever it makes of a text from a file: it is refused where it is used
+        return 1000.0
 
 
 def _step_of_one(array, is_across):
