@@ -78,7 +78,7 @@ inline T name(T distance, T frequency, T base_height, T mobile_height, T roof_he
     const T k_f = NUM(T, -4.0) + NUM(T, CITY_SLOPE) * (frequency * NUM(T, 0.001081081081081081) - NUM(T, 1.0));       \
     const T over_roofs = screened + k_a + k_d * log_d + k_f * log_f - NUM(T, 9.0) * log10(separation);                \
     const T extra = to_street + over_roofs;                                                                           \
-    const T hidden = NUM(T, 32.4) + NUM(T, 20.0) * (log_d + log_f) + (extra > NUM(T, 0.0) ? extra : NUM(T, 0.0));     \
+    const T hidden = NUM(T, 32.4) + NUM(T, 20.0) * (log_d + log_f) + (extra <= NUM(T, 0.0) ? NUM(T, 0.0) : extra);    \
     return line_of_sight ? seen : hidden;                                                                             \
 }
 

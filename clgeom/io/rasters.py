@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 import warnings
 from dataclasses import replace
@@ -131,7 +132,7 @@ def _header(path, band):
 def _checked_window(path, window, shape):
     """The window as integers, within the raster."""
     try:
-        row, column, rows, columns = (int(number) for number in window)
+        row, column, rows, columns = (operator.index(number) for number in window)
     except (TypeError, ValueError):
         row = column = rows = columns = -1
     inside = 0 <= row < row + rows <= shape[0] and 0 <= column < column + columns <= shape[1]

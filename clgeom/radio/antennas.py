@@ -202,7 +202,8 @@ def _looked_up(cut, degrees):
 
 def _cut(values, name) -> np.ndarray:
     try:
-        cut = np.array(values, np.float32)
+        with np.errstate(over="ignore"):
+            cut = np.array(values, np.float32)
     except (TypeError, ValueError):
         cut = np.empty(0, np.float32)
     if cut.shape != (360,) or not np.isfinite(cut).all() or cut.min() < 0:

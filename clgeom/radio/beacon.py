@@ -14,6 +14,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
+from clgeom.radio.antennas import number
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.regions import coverage_regions
@@ -65,7 +66,8 @@ class BeaconFix:
         return np.where(np.isnan(apart), np.inf, apart)
 
     def success_rate(self, accuracy: FloatLike) -> float:
-        """The share of the nodes whose error is at most `accuracy`, in the map's unit."""
+        """The share of the nodes whose error is at most `accuracy`, in the map's unit: a finite number."""
+        accuracy = number(accuracy, "accuracy", "success_rate", "the map's unit", 0)
         return float(np.count_nonzero(self.errors <= accuracy) / len(self.nodes)) if len(self.nodes) else 1.0
 
     def plot(self, ax: Any = None, *, raster: Any = None, title: str | None = None) -> Any:

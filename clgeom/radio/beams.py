@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.radio.antennas import Antenna, number
-from clgeom.radio.maps import checked_pair
+from clgeom.radio.maps import checked_crs, checked_pair
 from clgeom.runtime.typing import FloatLike
 
 CALLER = "beam_pattern"
@@ -52,7 +52,7 @@ def beam_pattern(
     Raises
     ------
     InvalidInput
-        A region without area.
+        A region without area, or in a coordinate reference system that is not in metres.
 
     Notes
     -----
@@ -68,13 +68,15 @@ def beam_pattern(
     >>> antenna.horizontal[[90, 180, 270]].round(1).tolist()
     [0.0, 20.0, 20.0]
     """
+    checked_crs(getattr(region, "crs", None), CALLER)
     x, y = checked_pair(position, "position", CALLER)
     slope = number(exponent, "exponent", CALLER, "10 dB a decade", 0.1, 20)
     margin = number(margin_db, "margin_db", CALLER, "dB", 0, 200)
     most = number(front_to_back_db, "front_to_back_db", CALLER, "dB", 0, 200)
-    reach = _reaches(_rings(region), np.array([x, y]))
+    rings = _rings(region)
+    reach = _reaches(rings, np.array([x, y]))
     farthest = reach.max()
-    if not farthest > 0:
+    if not any(_has_area(ring) for ring in rings):
         raise InvalidInput(
             f"The 'region' parameter of {CALLER} must be a polygon with an area. Got {region!r} instead."
         )
@@ -93,6 +95,11 @@ def _rings(region):
             f"The 'region' parameter of {CALLER} must be a polygon or several. Got {type(region).__name__} instead."
         )
     return [np.asarray(polygon[0], float)[:, :2] for polygon in kinds[shape["type"]](shape["coordinates"]) if polygon]
+
+
+def _has_area(ring) -> bool:
+    (x, y), (next_x, next_y) = (ring - ring[0]).T, np.roll(ring - ring[0], -1, axis=0).T
+    return bool((x * next_y - next_x * y).sum() != 0)
 
 
 def _reaches(rings, position) -> np.ndarray:

@@ -7,7 +7,7 @@ the ranges. Arrays on the device are not copied.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class Call:
     city: str = "medium"
     area: str = "urban"
     strict: bool = True
+    warned: list = field(default_factory=list, compare=False)
 
 
 def losses(call, given, device):
@@ -151,10 +152,12 @@ def _check_numbers(call, single):
 
 
 def _out_of_range(call, message):
-    """Refuse what is out of a model's range, or warn with strict=False."""
+    """Refuse what is out of a model's range, or warn with strict=False, once in a call."""
     if call.strict:
         raise InvalidInput(message)
-    warn(message, InputWarning)
+    if not call.warned:
+        call.warned.append(message)
+        warn(message, InputWarning)
 
 
 def _expected(call, name):

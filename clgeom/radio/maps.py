@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import numbers
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -358,7 +359,7 @@ def checked_crs(crs, caller):
 
 def checked_shape(shape, caller):
     try:
-        rows, columns = (int(size) for size in shape)
+        rows, columns = (operator.index(size) for size in shape)
     except (TypeError, ValueError):
         rows = columns = 0
     if rows < 1 or columns < 1:

@@ -119,7 +119,7 @@ def _cut(path, key, number, words, lines, at):
         if pair[0].upper() in CUTS:
             break
         try:
-            angle, value = (float(word.replace(",", ".")) for word in pair)
+            angle, value = (float(word.replace(",", ".").replace("_", "?")) for word in pair)
         except ValueError:
             angle = value = math.nan
         if not (math.isfinite(value) and 0 <= angle < 360 and angle == int(angle)):
@@ -129,7 +129,7 @@ def _cut(path, key, number, words, lines, at):
             )
         if not math.isnan(cut[int(angle)]):
             raise InvalidInput(f"Line {line} of '{path}' has the angle {angle:g} again.")
-        cut[int(angle)] = abs(value)  # some files write attenuations as negative gains
+        cut[int(angle)] = value
         at += 1
     known = np.isfinite(cut)
     if not known.all():
@@ -137,7 +137,11 @@ def _cut(path, key, number, words, lines, at):
             f"The file '{path}' is cut short: {key} has {int(known.sum())} of 360 angles. "
             f"The angle {int(np.argmin(known))} is missing."
         )
-    return cut, at
+    if cut.min() < 0 < cut.max():
+        raise InvalidInput(
+            f"The file '{path}' must have attenuations of one sign. Got {key} from {cut.min():g} to {cut.max():g} dB."
+        )
+    return np.abs(cut), at  # some files write attenuations as negative gains
 
 
 def _gain(path, text) -> float:

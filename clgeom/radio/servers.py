@@ -37,6 +37,8 @@ OUTPUTS = {"powers": np.dtype(np.float32), "servers": np.dtype(np.int16), "ratio
 MOST_TRANSMITTERS = 1 << 15
 #: Farthest transmitter from the map's corner, in cells, so that float32 holds whole cells.
 FARTHEST = 1 << 23
+#: Heights of the ground from which on they are unknown in m, as in the kernels: values that mark cells without data.
+HIGHEST = 1e5
 #: Rounding of positions on the edge of a map, in cells.
 EDGE = 1e-6
 
@@ -159,9 +161,11 @@ def best_server(
         Least power that is received; see `receiver_sensitivity`.
     ground_m : array_like or pyopencl.array.Array of `shape`, optional
         Height of the ground above the sea in m, for the elevations at antennas and for distances in space. It does not
-        screen: see `terrain_loss` for `extra_loss_db`.
+        screen: see `terrain_loss` for `extra_loss_db`. A raster with a position of its own (of rasterio or xarray) must
+        have that of the map.
     extra_loss_db : array_like or pyopencl.array.Array, shape (transmitters, rows, columns), optional
-        Further losses of each transmitter in each cell, such as shadowing or `terrain_loss`; NaN: not received.
+        Further losses of each transmitter in each cell, such as shadowing or `terrain_loss`; NaN and infinities:
+        not received.
     strict : bool
         False: a height, a frequency or a distance out of the model's range gives one `InputWarning`, and the formula
         goes on. Nearer than its range a model always has the value at the range's end.
@@ -183,10 +187,11 @@ def best_server(
 
     Notes
     -----
-    All transmitters use one channel. Received power is EIRP, less the attenuation of the antenna's pattern in the
-    direction of the cell, less path loss and `extra_loss_db`, for a receiving antenna of 0 dBi. It is within 1e-3 dB of
-    the exact formulas; where two transmitters are nearer to each other than that, devices may choose differently, and
-    one device takes the first of equal ones.
+    All transmitters use one channel. Distances are those in space between the antennas for "free-space", "two-ray",
+    "uma" and "umi", and those along the ground for the models of Walfisch, Ikegami and Hata. Received power is EIRP,
+    less the attenuation of the antenna's pattern in the direction of the cell, less path loss and `extra_loss_db`, for
+    a receiving antenna of 0 dBi. It is within 1e-3 dB of the exact formulas; where two transmitters are nearer to each
+    other than that, devices may choose differently, and one device takes the first of equal ones.
 
     Examples
     --------
@@ -214,8 +219,8 @@ def best_server(
         strict=boolean(strict, "strict", caller=CALLER), caller=CALLER,
     )  # fmt: skip
     session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
-    ground = as_field(session, ground_m, shape, "ground_m", CALLER, crs)
-    extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER)
+    ground = as_field(session, ground_m, shape, "ground_m", CALLER, grid)
+    extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER, grid)
     grounds = [0.0] * len(transmitters) if ground is None else heights_under(session, transmitters, grid, ground)
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
     job = _Job(session, grid, rows, tables, _params(model, transmitters, tables, ground, extra), noise, least)
@@ -364,10 +369,10 @@ def farthest_km(transmitters, grid, caller) -> list[float]:
     return (np.hypot(*(at[:, None] - corners).transpose(2, 0, 1)).max(axis=1) / 1000).tolist()
 
 
-def as_field(session, values, shape, name, caller, crs=None):
+def as_field(session, values, shape, name, caller, grid=None):
     """An array of float32 of this shape, if one is given, on the host or on the device; NaN where it is unknown.
 
-    A raster with a reference system of its own must be in `crs`, if that is given.
+    A raster with a position of its own must be where `grid` is, if that is given.
     """
     if values is None:
         return None
@@ -378,10 +383,8 @@ def as_field(session, values, shape, name, caller, crs=None):
                 values = values.astype(np.float32)
     else:
         placed = placed_raster(values, caller=caller, name=name)
-        if crs is not None and placed.crs is not None and not same_crs(crs, placed.crs):
-            raise InvalidInput(
-                f"The '{name}' parameter of {caller} must be in {shown(crs)}. Got {shown(placed.crs)} instead."
-            )
+        if grid is not None:
+            _check_place(placed, grid, name, caller)
         given = placed.values
         masked = np.ma.getmaskarray(given) if isinstance(given, np.ma.MaskedArray) else None
         values = host_values(np.ma.getdata(given), caller=caller, name=name)
@@ -396,6 +399,20 @@ def as_field(session, values, shape, name, caller, crs=None):
     return values
 
 
+def _check_place(placed, grid, name, caller):
+    """Refuse a raster that has a position, and is not where the map is."""
+    if grid.crs is not None and placed.crs is not None and not same_crs(grid.crs, placed.crs):
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must be in {shown(grid.crs)}. Got {shown(placed.crs)} instead."
+        )
+    checked_crs(placed.crs, caller)
+    if np.shape(placed.values)[-2:] == grid.shape and not grid.has_place(placed.transform, caller=caller):
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must have the cells of the map, with its transform. "
+            f"Got {placed.transform} instead."
+        )
+
+
 def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list[float]:
     """The heights of the ground in the cells of the transmitters; `ground` is of `as_field`."""
     found, buffer = [], whole_buffer(session, ground, "ground_m", caller) if is_device_array(ground) else None
@@ -408,7 +425,7 @@ def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list
             height = float(ground[row, column])
         elif inside:
             height = float(read(session, buffer, np.float32, 1, row * grid.shape[1] + column)[0])
-        if not math.isfinite(height):
+        if not abs(height) < HIGHEST:
             where = "outside of the map" if not inside else "in a cell without height"
             raise InvalidInput(
                 f"The 'transmitters' parameter of {caller} must be in cells with a height of the ground. "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.radio.antennas import number
 from clgeom.radio.maps import checked_crs, checked_shape
 from clgeom.radio.servers import as_field, as_transmitters, farthest_km, heights_under, whole_buffer
@@ -25,6 +26,8 @@ KERNEL = "radio/diffraction"
 METHODS = ("bullington", "complete", "single")
 EARTH_RADIUS_M = 6_371_000.0
 SPEED_OF_LIGHT = 299.792458  # m MHz
+#: Least effective radius of the earth relative to its own; ITU-R P.530 goes down to 0.3.
+LEAST_K = 0.1
 #: Of land, for the diffraction over a smooth earth; in S/m.
 PERMITTIVITY, CONDUCTIVITY = 22.0, 0.003
 
@@ -49,9 +52,9 @@ def terrain_loss(
     transmitters : Transmitter or sequence of Transmitter
         In cells of the map; their position, height and frequency count.
     ground_m : array_like or pyopencl.array.Array, shape (rows, columns)
-        Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN, masked cells
-        and cells without data are unknown. A dataset of rasterio or a DataArray of xarray brings its transform and
-        reference system.
+        Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN, masked cells,
+        cells without data and heights of 100 km or more, up or down, are unknown. A dataset of rasterio or a DataArray
+        of xarray brings its transform and reference system.
     transform, crs : optional
         As for `best_server`.
     mobile_height_m : float
@@ -61,7 +64,8 @@ def terrain_loss(
         earth adds (4.5.2, "delta-Bullington"), which counts beyond the horizon over water and plains, or the knife edge
         with the greatest loss alone (4.1).
     k_factor : float
-        Effective radius of the earth, relative to 6371 km: 4/3 in a standard atmosphere; infinity for a flat earth.
+        Effective radius of the earth, relative to 6371 km: 4/3 in a standard atmosphere, 0.1 or more; infinity for a
+        flat earth.
     polarization : {"vertical", "horizontal"}
         For the smooth earth, of land (permittivity 22, conductivity 0.003 S/m).
     on_device : bool
@@ -108,8 +112,10 @@ def terrain_loss(
     one_of(method, METHODS, "method", caller=caller)
     one_of(polarization, ("vertical", "horizontal"), "polarization", caller=caller)
     mobile = number(mobile_height_m, "mobile_height_m", caller, "m", 0, 1e4)
-    if not (isinstance(k_factor, (int, float, np.number)) and k_factor > 0):
-        raise InvalidInput(f"The 'k_factor' parameter of {caller} must be more than 0. Got {k_factor!r} instead.")
+    if not (isinstance(k_factor, numbers.Real) and not isinstance(k_factor, (bool, np.bool_)) and k_factor >= LEAST_K):
+        raise InvalidInput(
+            f"The 'k_factor' parameter of {caller} must be {LEAST_K} or more. Got {short(k_factor)} instead."
+        )
     session = session_of(ground_m if is_device_array(ground_m) else None, device)
     placed = placed_raster(ground_m, caller=caller, name="ground_m", transform=transform, crs=crs)
     transform, crs = placed.transform, placed.crs

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import InputWarning, InvalidInput, warn
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.radio.antennas import Antenna, number
 from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
 from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
@@ -187,7 +187,13 @@ def rows_of(model, transmitters, mobile_height, surroundings, transform, grounds
         values["rise"] = mobile_height - one.height_m - ground
         values["eirp"] = one.eirp_dbm
         values |= _turned(one)
-        values |= _loss(model, one, mobile_height, surroundings)
+        try:
+            values |= _loss(model, one, mobile_height, surroundings)
+        except ValueError as error:  # the logarithm of a number that is not positive
+            raise InvalidInput(
+                f"The model '{model}' of best_server has no value for a mobile station at {mobile_height:g} m and "
+                f"{short(one)} at {one.height_m:g} m."
+            ) from error
         values |= _pattern(one.antenna, tables, places)
         row[:] = [values[name] for name in FIELDS]
     return rows.astype(np.float32), np.array(tables, np.float32).reshape(-1)
@@ -239,12 +245,12 @@ def _loss(model, one, mobile, around):
 
 
 def _free_space(log_f, base, mobile, seen, around):
-    return [(32.44778322188337 - 60 + 20 * log_f, 20.0)], {}
+    return [(32.44778322188337 - 60 + 20 * log_f, 20.0)], {"rise_counts": 1.0}
 
 
 def _two_ray(log_f, base, mobile, seen, around):
     plane = -20 * (math.log10(base) + math.log10(mobile))
-    return [(32.44778322188337 - 60 + 20 * log_f, 20.0), (plane, 40.0)], {}
+    return [(32.44778322188337 - 60 + 20 * log_f, 20.0), (plane, 40.0)], {"rise_counts": 1.0}
 
 
 def _okumura_hata(log_f, base, mobile, seen, around):

@@ -69,7 +69,8 @@ def covered_area(
     raster, levels, direction, transform, crs, nodata
         As for `coverage_regions`.
     weights : array_like of shape (rows, columns), or dict of str to such, optional
-        Rasters of the same cells, such as population; masked cells and NaN count 0. A raster with a position of its own
+        Rasters of the same cells, such as population; masked cells and NaN count 0, an infinity is an
+        error. A raster with a position of its own
         (of rasterio or xarray) must have that of `raster`. An array alone is named "weight".
 
     Returns
@@ -105,7 +106,7 @@ def covered_area(
         raise InvalidInput(
             f"The 'transform' parameter of {CALLER} must place the raster in {shown(placed.crs)}. Got None instead."
         )
-    summed = _weights(weights, placed, shape)
+    summed = _weights(weights, placed, grid)
     found = []
     for level in np.atleast_1d(np.asarray(levels, object)):
         mask = covered_mask(values, level, direction=direction, nodata=placed.nodata, caller=CALLER)
@@ -117,7 +118,7 @@ def covered_area(
     return sorted(found, key=lambda one: one.map)
 
 
-def _weights(weights, placed, shape) -> dict:
+def _weights(weights, placed, grid) -> dict:
     """The weights by name as float64, 0 where they are unknown."""
     if weights is None:
         return {}
@@ -127,15 +128,18 @@ def _weights(weights, placed, shape) -> dict:
     for name, given in weights.items():
         one = placed_raster(given, caller=CALLER, name="weights")
         values = fetched(one.values) if is_device_array(one.values) else one.values
-        values = np.nan_to_num(known_values(values, one.nodata), nan=0.0)
+        if np.ndim(values) < 2 or np.asanyarray(values).dtype.kind not in "biuf":
+            raise InvalidInput(f"The 'weights' parameter of {CALLER} must hold numbers. Got {shown(values)} instead.")
+        values = known_values(values, one.nodata)
+        values[np.isnan(values)] = 0
+        if not np.isfinite(values).all():
+            raise InvalidInput(f"The 'weights' parameter of {CALLER} must be finite. Got an infinity in {shown(name)}.")
         where = f"The 'weights' parameter of {CALLER} must have the cells of the raster"
-        if values.shape != shape:
-            raise InvalidInput(f"{where}, {shape}. Got {shown(name)} of shape {values.shape} instead.")
+        if values.shape != grid.shape:
+            raise InvalidInput(f"{where}, {grid.shape}. Got {shown(name)} of shape {values.shape} instead.")
         if one.crs is not None and placed.crs is not None and not same_crs(one.crs, placed.crs):
             raise InvalidInput(f"{where} in {shown(placed.crs)}. Got {shown(name)} in {shown(one.crs)} instead.")
-        if one.transform is not None and placed.transform is not None:
-            apart = np.abs(np.subtract(one.transform[:6], tuple(placed.transform)[:6])).max()
-            if not apart <= 1e-6 * np.abs(placed.transform[:6]).max():
-                raise InvalidInput(f"{where}, with its transform. Got {shown(name)} with {one.transform} instead.")
+        if placed.transform is not None and not grid.has_place(one.transform, caller=CALLER):
+            raise InvalidInput(f"{where}, with its transform. Got {shown(name)} with {one.transform} instead.")
         found[str(name)] = values
     return found

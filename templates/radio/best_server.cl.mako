@@ -123,11 +123,13 @@ void best_server(global const float *transmitters, const uint count, global cons
             const ${T} down = (${T})((float)((int)(first_row + row) - (int)r[AT_ROW]) + (0.5f - r[AT_ROW_PART]));
             ${T} z = (${T})r[AT_RISE];
 % if grounds:
-            z += ${"grounds[i]" if width == 1 else "vload8(0, grounds + i)"};
+            const ${T} raised = ${"grounds[i]" if width == 1 else "vload8(0, grounds + i)"};
+            z += fabs(raised) < (${T})1e5f ? raised : (${T})NAN;
 % endif
             ${T} power = power_of${s}(r, tables, a * across + b * down, d * across + e * down, z);
 % if extras:
             power -= ${"extras[t * cells + i]" if width == 1 else "vload8(0, extras + t * cells + i)"};
+            power = power < (${T})1e4f ? power : (${T})NAN;  // an infinite gain, or a value that marks no data
 % endif
             const ${flag} known = power == power;
             const ${T} mw = known ? exp2(power * 0.332192809f) : (${T})0.0f;

@@ -13,6 +13,7 @@
 #define WG_SIZE ${wg_size}
 #define TILE_COLUMNS ${min(wg_size, 16)}
 #define TILE_ROWS ${max(wg_size // 16, 1)}
+#define HIGHEST 1e5f  // in m; greater heights are unknown
 #include "radio/diffraction.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
@@ -67,8 +68,10 @@ void diffraction(global const float *ground, const uint rows, const uint columns
             const float part = side - (float)low;
             global const float *pair = ground + ((uint)at * along + (uint)low * across);
             const float left_height = pair[0], right_height = most > 0 ? pair[across] : left_height;
-            float height = left_height + part * (right_height - left_height);
-            known = known && height == height;
+            // a height with no weight does not count, also where it is unknown
+            float height = part == 0.0f ? left_height
+                : part == 1.0f ? right_height : left_height + part * (right_height - left_height);
+            known = known && fabs(height) < HIGHEST;  // NaN is not
             height -= site_height;
             const float per_both = 1.0f / (gone * rest);
 % if method == "complete":
@@ -112,6 +115,6 @@ void diffraction(global const float *ground, const uint rows, const uint columns
             loss += fmax(smooth_earth_loss(length, frequency, site, mobile, radius, admittance) - edges, 0.0f);
         }
 % endif
-        losses[first + cell] = known && end == end ? loss : NAN;
+        losses[first + cell] = known && fabs(ground[cell]) < HIGHEST ? loss : NAN;
     }
 }

@@ -113,6 +113,14 @@ def test_beacon_refuses(change, words):
 # Beams ------------------------------------------------------------------------------------------------------------
 
 
+def test_a_node_that_hears_nothing_is_not_located():
+    fix = locate_by_beacon(np.array([[[-60, -90]]]), [(0.5, 0.5), (1.5, 0.5)], -70, method="masks")
+    assert fix.success_rate(1e300) == 0.5
+    for wrong in (np.inf, np.nan, -1, "1"):
+        with pytest.raises(InvalidInput, match="'accuracy' parameter of success_rate must be a finite number of 0 or"):
+            fix.success_rate(wrong)
+
+
 def test_beam_pattern_of_a_region_reaches_all_of_it(session):
     """With the loss of free space, the power at the farthest point of every direction is the same or more."""
     values = coverage_map((80, 80), sigma=5, seed=2, pixel=25).values
@@ -152,6 +160,7 @@ def test_beam_pattern_of_boxes():
         ({"region": 5}, "'region' .* a polygon or several. Got int"),
         ({"region": shapely.Point(1, 2)}, "a polygon or several. Got Point"),
         ({"region": shapely.Polygon()}, "a polygon with an area"),
+        ({"region": shapely.box(0, 0, 0, 9)}, "a polygon with an area"),
         ({"position": 1}, "'position' .* two finite numbers"),
         ({"exponent": 0}, "'exponent' .* within 0.1 to 20"),
     ),
@@ -160,6 +169,14 @@ def test_beam_pattern_refuses(change, words):
     given = {"region": shapely.box(0, 0, 1, 1), "position": (0, 0), **change}
     with pytest.raises(InvalidInput, match=words):
         beam_pattern(given.pop("region"), given.pop("position"), **given)
+
+
+def test_beam_pattern_is_for_metres(session):
+    pytest.importorskip("pyproj", reason="it knows the units")
+    place = {"transform": (0.1, 0, 10, 0, -0.1, 50), "crs": "EPSG:4326"}
+    (region,) = clgeom.coverage_regions(np.ones((4, 5)), 1, **place, device=session)
+    with pytest.raises(InvalidInput, match="'crs' parameter of beam_pattern must be in metres"):
+        beam_pattern(region, (10.2, 49.8))
 
 
 def test_fixes_are_drawn():

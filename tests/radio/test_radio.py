@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference.radio as reference
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InputWarning, InvalidInput
 from clgeom.radio import (
     coverage_map,
     distance_map,
@@ -260,6 +260,14 @@ def test_what_is_nan_stays_nan(any_session, name, outside):
         ]
     for call in calls:
         assert np.flatnonzero(np.isnan(call())).tolist() == [3, 18]
+
+
+def test_a_roof_below_the_mobile_station_has_no_loss(session):
+    """Out of its range the formula has no value there, and its maximum with 0 hides that."""
+    link = {"frequency": 1800, "base_height": 25, "mobile_height": 1.5, "strict": False, "device": session}
+    with pytest.warns(InputWarning, match="'roof_height'"):
+        found = walfisch_ikegami(0.5, roof_height=np.array([1.0, 12.0]), **link)
+    assert np.isnan(found[0]) and found[1] > 100
 
 
 def test_masked_line_of_sight_is_refused(session):

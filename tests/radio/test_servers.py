@@ -179,6 +179,9 @@ def test_pattern_files_are_read(tmp_path, text, gain, name):
         (pattern().replace("\n7 0.7\n", "\n7 far\n"), "Line 17 of .* a whole angle from 0 to 359.* Got '7 far'"),
         (pattern().replace("\n7 0.7\n", "\n7.5 0.7\n"), "a whole angle from 0 to 359"),
         (pattern().replace("\n7 0.7\n", "\n6 0.7\n"), "has the angle 6 again"),
+        (pattern().replace("\n7 0.7\n", "\n7 0_7\n"), "a whole angle from 0 to 359.* Got '7 0_7'"),
+        (pattern().replace("\n7 0.7\n", "\n7 -0.7\n"), "of one sign. Got HORIZONTAL from -0.7 to 18 dB"),
+        (pattern().replace("\n7 0.7\n", "\n7 1e39\n"), "360 attenuations in dB, finite"),
         (pattern()[:2000] + "\0", "is no pattern of MSI Planet"),
         ("x" * (1 << 20) + "y", "is no pattern of MSI Planet"),
     ),
@@ -316,9 +319,51 @@ def test_ground_lifts_stations(session):
     slope = best_server(sites, **link, ground_m=(0.1 * x)[None])
     up = np.degrees(np.arctan2(0.1 * x + 1.5 - 30, np.maximum(x, 1e-9)))[1:]
     change = sites[0].antenna.attenuation(0, up) - sites[0].antenna.attenuation(0, np.degrees(np.arctan2(-28.5, x[1:])))
+    change += 20 * np.log10(np.hypot(x, 0.1 * x - 28.5) / np.hypot(x, 28.5))[1:]
     np.testing.assert_allclose((flat.power_dbm - slope.power_dbm)[0, 1:], change, atol=BOUND)
     with pytest.raises(InvalidInput, match="cells with a height of the ground. Got .* outside of the map"):
         best_server([Transmitter(-50, 20)], **link, ground_m=np.zeros((1, 60)))
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("model", ("free-space", "two-ray"))
+def test_below_a_mast_the_distance_is_that_in_space(any_session, model):
+    """In the cell of the transmitter 28.5 m below it, and the least distance of 1 m along the ground; ITU-R P.525."""
+    made = best_server([Transmitter(55, 45, height_m=30)], **{**LINK, "model": model}, device=any_session)
+    loss = 20 * math.log10(4 * math.pi * math.hypot(1, 28.5) * 1800e6 / 299792458)
+    assert made.power_dbm[5, 5] == pytest.approx(43 - loss, abs=BOUND)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("shape", ((3, 3), (3, 30)))
+def test_values_that_mark_no_data_are_unknown(any_session, shape):
+    """Infinities and lowest floats, where a file does not name its value for cells without data."""
+    site = [Transmitter(5, 95), Transmitter(15, 95, power_dbm=20)]
+    for wrong in (np.inf, -np.inf, np.nan, -3.4e38):
+        field = np.zeros(shape)
+        field[2, 2] = wrong
+        link = {**LINK, "shape": shape, "device": any_session}
+        made = best_server(site, **link, ground_m=field)
+        assert np.isnan(made.power_dbm).sum() == 1 and made.server[2, 2] == -1
+        made = best_server(site, **link, extra_loss_db=np.stack([field, 0 * np.nan_to_num(field)]))
+        assert made.server[2, 2] == 1 and (made.power_dbm < 43).all()
+
+
+def test_rasters_with_a_position_must_have_that_of_the_map(session):
+    class Placed:
+        """As a dataset or a DataArray gives it."""
+
+        def __init__(self, transform, crs=None):
+            self.values, self.transform, self.crs = np.zeros((10, 10)), transform, crs
+
+    link = {**LINK, "device": session}
+    best_server([Transmitter(50, 50)], **link, ground_m=Placed((10, 0, 0.5, 0, -10, 100)))
+    for transform in ((10, 0, 5, 0, -10, 100), (12, 0, 0, 0, -10, 100), (10, 0, 0, 0, 10, 0)):
+        with pytest.raises(InvalidInput, match="'ground_m' .* must have the cells of the map, with its transform. Got"):
+            best_server([Transmitter(50, 50)], **link, ground_m=Placed(transform))
+    pytest.importorskip("pyproj")
+    with pytest.raises(InvalidInput, match="must be in metres. Got 'EPSG:4326'"):
+        best_server([Transmitter(50, 50)], **link, ground_m=Placed(LINK["transform"], "EPSG:4326"))
 
 
 LINK = {"shape": (10, 10), "transform": (10, 0, 0, 0, -10, 100), "model": "free-space"}
@@ -331,6 +376,7 @@ LINK = {"shape": (10, 10), "transform": (10, 0, 0, 0, -10, 100), "model": "free-
         ({"transmitters": [(1, 2)]}, r"Got \(1, 2\) instead"),
         ({"transmitters": [Transmitter(1e12, 0)]}, "within 8,388,608 cells of the map"),
         ({"model": "okumura"}, "'model' .* one of 'wim'"),
+        ({"shape": (2.7, 3)}, r"'shape' parameter of best_server must be \(rows, columns\)"),
         ({"transform": None}, "'transform' .* must place the map in metres"),
         ({"transform": (math.nan, 0, 0, 0, 1, 0)}, "'transform' parameter of best_server must be 6 finite numbers"),
         ({"crs": "EPSG:4326"}, "'crs' parameter of best_server must be in metres"),
@@ -360,6 +406,16 @@ def test_beyond_a_models_range_there_is_one_warning(session):
     with pytest.warns(InputWarning, match="at most 5 km") as caught:
         made = best_server(site, **link, strict=False)
     assert len(caught) == 1 and np.isfinite(made.power_dbm).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "height", "mobile", "around"),
+    (("wim", 25, 1.5, {"roof_height_m": 1.0}), ("wim", 25, 3.5, {"roof_height_m": 3.5}), ("uma", 1, 1, {})),
+)
+def test_where_a_formula_has_no_value_there_is_an_error(session, model, height, mobile, around):
+    link = {**LINK, "model": model, "mobile_height_m": mobile, "strict": False, "device": session, **around}
+    with pytest.warns(InputWarning), pytest.raises(InvalidInput, match=f"'{model}' of best_server has no value for"):
+        best_server([Transmitter(50, 50, height_m=height)], **link)
 
 
 def test_pictures_mark_transmitters_and_name_the_axes(session):

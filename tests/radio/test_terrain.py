@@ -112,6 +112,33 @@ def test_what_is_unknown_stays_unknown(session):
     np.testing.assert_array_equal(terrain_loss(site, masked, transform=PLACE, device=session), found)
 
 
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("method", BOUNDS)
+def test_heights_beyond_the_earth_are_unknown(any_session, method):
+    """Behind a cell with an infinity or the lowest float there is no loss, rather than one without a meaning."""
+    site, link = Transmitter(15, 35), {"transform": (10, 0, 0, 0, -10, 40), "method": method, "device": any_session}
+    for wrong in (np.inf, -np.inf, -3.4e38, 1e30):
+        ground = np.zeros((4, 9))
+        ground[0, 5] = wrong
+        found = terrain_loss(site, ground, **link)
+        assert np.isfinite(found[0, :5]).all() and np.isnan(found[0, 5:]).all() and np.isfinite(found[3]).all()
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("row", (0, 2, 3))
+def test_heights_beside_a_ray_through_centres_do_not_count(any_session, row):
+    """A transmitter in the centre of a cell: the profiles along its row have heights of this row only."""
+    ground = hills((4, 12))
+    beside = ground.copy()
+    beside[[at for at in range(4) if at != row], 6] = np.nan
+    site, link = Transmitter(15, 35 - 10 * row), {"transform": (10, 0, 0, 0, -10, 40), "device": any_session}
+    found = [terrain_loss(site, of, **link)[row] for of in (ground, beside)]
+    assert np.isfinite(found[0]).all()
+    np.testing.assert_array_equal(*found)
+    site, link["transform"] = Transmitter(5 + 10 * row, 105), (10, 0, 0, 0, -10, 120)
+    np.testing.assert_array_equal(*(terrain_loss(site, of.T, **link)[:, row] for of in (ground, beside)))
+
+
 def test_ground_of_a_dataset(session, tmp_path):
     rasterio = pytest.importorskip("rasterio")
     ground = np.round(hills((20, 30))).astype(np.int16)
@@ -197,7 +224,7 @@ def test_terrain_on_the_device_feeds_best_server(session):
     made = best_server(
         sites, shape=(40, 50), model="free-space", ground_m=there, extra_loss_db=resident, on_device=True, **link
     )
-    plain = best_server(sites, shape=(40, 50), model="free-space", device=session, **link)
+    plain = best_server(sites, shape=(40, 50), model="free-space", ground_m=ground, device=session, **link)
     power = made.power_dbm.get()
     assert (power <= plain.power_dbm + 1e-3).all() and (plain.power_dbm - power).max() > 20
 
@@ -225,10 +252,13 @@ SITE = Transmitter(50.0, 50.0)
         ({"transform": (1, 0, 0, 0, math.nan, 0)}, "'transform' parameter of terrain_loss must be 6 finite"),
         ({"crs": "EPSG:4326"}, "'crs' parameter of terrain_loss must be in metres"),
         ({"method": "deygout"}, "'method' .* one of 'bullington', 'complete', 'single'"),
-        ({"k_factor": 0}, "'k_factor' .* more than 0"),
-        ({"k_factor": math.nan}, "'k_factor' .* more than 0"),
+        ({"k_factor": 0}, "'k_factor' .* must be 0.1 or more. Got 0"),
+        ({"k_factor": 1e-300}, "'k_factor' .* must be 0.1 or more. Got 1e-300"),
+        ({"k_factor": True}, "'k_factor' .* must be 0.1 or more. Got True"),
+        ({"k_factor": math.nan}, "'k_factor' .* must be 0.1 or more. Got nan"),
         ({"transmitters": Transmitter(1e4, 0)}, "cells with a height of the ground. Got .* outside of the map"),
         ({"ground_m": np.full((10, 10), np.nan)}, "in a cell without height"),
+        ({"ground_m": np.full((10, 10), -3.4e38)}, "in a cell without height"),
         ({"mobile_height_m": -1}, "'mobile_height_m' .* in m. Got -1"),
     ),
 )

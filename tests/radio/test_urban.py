@@ -108,6 +108,9 @@ def test_beyond_the_range_the_formula_goes_on(session):
     with pytest.warns(InputWarning, match="Got 0.5 at"):
         loss = cost231_hata(d, frequency=1800, base_height=40, strict=False, device=session)
     np.testing.assert_allclose(loss, [float(reference.cost231_hata(x, 1800, 40, 1.5, "medium")) for x in d], atol=1e-9)
+    with pytest.warns(InputWarning) as caught:  # of three parameters out of their ranges, one of them a map
+        cost231_hata(d, frequency=900, base_height=3, strict=False, device=session)
+    assert len(caught) == 1
     with pytest.raises(InvalidInput, match="'outside' and 'strict' of cost231_hata do not go together"):
         cost231_hata(d, frequency=1800, base_height=40, strict=False, outside="nan", device=session)
     with pytest.raises(InvalidInput, match="'strict' parameter of cost231_hata must be True or False"):

@@ -45,7 +45,7 @@ def loss(model, one, mobile, x, y, z, around):
     km, f = math.hypot(x, y) / 1000, one.frequency_mhz
     base = one.height_m
     if model in ("free-space", "two-ray"):
-        km = max(km, 0.001)
+        km = math.hypot(max(km, 0.001), z / 1000)  # between the antennas
         return models.free_space(km, f) if model == "free-space" else models.two_ray(km, f, base, mobile)
     if model in ("okumura-hata", "cost231-hata"):
         link = (max(km, 1), f, base, mobile, around["city"])

@@ -146,6 +146,38 @@ def test_data_array_with_stored_integers():
     assert whole.nodata == -32768 and whole.values.dtype == np.int16
 
 
+def test_a_grid_mapping_by_its_parameters_is_a_reference_system():
+    """Files of CF need not hold the text of the system."""
+    pyproj = pytest.importorskip("pyproj")
+    array = data_array(values())
+    parameters = pyproj.CRS("EPSG:32632").to_cf()
+    del parameters["crs_wkt"]
+    array = array.assign_coords(utm=0).assign_attrs(grid_mapping="utm")
+    array.coords["utm"].attrs.update(parameters)
+    system = placed_raster(array, caller="test").crs
+    turned = pyproj.Transformer.from_crs(system, "EPSG:32632", always_xy=True)
+    np.testing.assert_allclose(turned.transform(691_000, 5_335_500), (691_000, 5_335_500), atol=1e-3)
+    array.coords["utm"].attrs = {"grid_mapping_name": "nothing known"}
+    assert placed_raster(array, caller="test").crs is None
+
+
+def test_coordinates_in_kilometres_are_those_of_the_system():
+    """CF allows any unit of length; a system in km keeps them. Angles of scanning are refused."""
+    power, crs = values(), "EPSG:32632"
+    array = data_array(power, attrs={"crs": crs})
+    array = array.assign_coords({dim: (dim, array[dim].values / 1000, {"units": "km"}) for dim in "xy"})
+    raster = placed_raster(array, caller="test")
+    np.testing.assert_allclose(raster.transform, (20, 0, 691_000, 0, -20, 5_335_500), rtol=1e-9)
+    in_km = array.assign_attrs(crs="+proj=utm +zone=32 +units=km +type=crs")
+    np.testing.assert_allclose(placed_raster(in_km, caller="test").transform[:3], (0.02, 0, 691), rtol=1e-9)
+    bare = data_array(power)
+    bare = bare.assign_coords({dim: (dim, bare[dim].values / 1000, {"units": "km"}) for dim in "xy"})
+    np.testing.assert_allclose(placed_raster(bare, caller="test").transform[0], 20, rtol=1e-9)
+    scanned = bare.assign_coords({dim: (dim, bare[dim].values, {"units": "rad"}) for dim in "xy"})
+    with pytest.raises(InvalidInput, match="coordinates of length or in degrees. Got 'rad'"):
+        placed_raster(scanned, caller="test")
+
+
 def test_reference_systems_of_data_arrays():
     pytest.importorskip("rioxarray")
     array = data_array(values())
@@ -187,6 +219,8 @@ def test_netcdf_and_zarr_are_read(tmp_path, suffix):
     raster = read_raster(path)
     np.testing.assert_allclose(np.ma.filled(raster.values, np.nan), np.where(power < -70, power, np.nan), atol=0.0051)
     assert raster.transform == PLACE and raster.crs == "EPSG:32632"
+    with pytest.raises(InvalidInput, match="The window of .* must be its first row and column"):
+        read_raster(path, array="power", window=(1.5, 3, 4, 5))
     part = read_raster(path, array="power", window=(2, 3, 4, 5))
     np.testing.assert_array_equal(part.values, raster.values[2:6, 3:8])
     with pytest.raises(InvalidInput, match="has the arrays power; none is 'dbm': name one"):
@@ -277,3 +311,24 @@ def test_covered_area_of_placed_rasters(tiff, session):
         clgeom.covered_area(power, -80, weights=np.zeros((2, 2)))
     with pytest.raises(InvalidInput, match="'transform' parameter of covered_area must be 6 finite numbers"):
         clgeom.covered_area(power, -80, transform=(math.nan, 0, 0, 0, 1, 0))
+
+
+def test_weights_must_lie_on_the_cells():
+    """Less than a tenth of a cell apart, however large the coordinates are; and they must be finite numbers."""
+
+    class Placed:
+        def __init__(self, transform):
+            self.values, self.transform, self.crs = np.ones((24, 31)), transform, None
+
+    a, _, c, _, e, f = PLACE
+    (found,) = clgeom.covered_area(values(), -300, transform=PLACE, weights=Placed((a, 0, c + a / 50, 0, e, f)))
+    assert found.sums == {"weight": 24 * 31}
+    for wrong in ((a * 1.2, 0, c, 0, e * 1.2, f), (a, 0, c + 0.4 * a, 0, e, f), (a, 0, c, 0, -e, f + 24 * e)):
+        with pytest.raises(InvalidInput, match="with its transform. Got 'weight' with"):
+            clgeom.covered_area(values(), -300, transform=PLACE, weights=Placed(wrong))
+    with pytest.raises(
+        InvalidInput, match="'weights' parameter of covered_area must be finite. Got an infinity in 'w'"
+    ):
+        clgeom.covered_area(values(), -300, weights={"w": np.full((24, 31), np.inf)})
+    with pytest.raises(InvalidInput, match="'weights' parameter of covered_area must hold numbers"):
+        clgeom.covered_area(values(), -300, weights=np.full((24, 31), "a"))

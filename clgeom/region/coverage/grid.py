@@ -13,6 +13,8 @@ from clgeom.geodesy import shown
 from clgeom.runtime.typing import ArrayLike, NDArray
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+#: Largest distance of corners of two rasters of the same cells, in cells: files round transforms and coordinates.
+APART = 0.1
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,15 @@ class Grid:
         if b == 0 and d == 0:
             return np.stack([x / a, y / e], axis=1)
         return np.stack([e * x - b * y, a * y - d * x], axis=1) / self.determinant
+
+    def has_place(self, transform: tuple[float, ...], *, caller: str) -> bool:
+        """Whether a transform puts the raster where it is; None puts it anywhere."""
+        if transform is None:
+            return True
+        rows, columns = self.shape
+        corners = np.array([(0, 0), (columns, 0), (0, rows), (columns, rows)])
+        there = as_grid(transform, None, self.shape, caller=caller).to_map(corners)
+        return bool(np.abs(self.to_cells(there) - corners).max() <= APART)
 
 
 def as_grid(transform, crs, shape, *, caller) -> Grid:

@@ -19,6 +19,10 @@ from clgeom.runtime.interop.strips import Strips, is_large
 #: Names of dimensions along x and along y, in lower case, where the coordinates do not say which they are.
 ACROSS = ("x", "lon", "longitude", "easting", "projection_x_coordinate", "column", "columns")
 DOWN = ("y", "lat", "latitude", "northing", "projection_y_coordinate", "row", "rows")
+#: Units of coordinates, in lower case, that differ from those of their system: CF allows any unit of length, and angles
+#: of scanning from a satellite.
+KILOMETRES = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
+ANGLES = ("rad", "radian", "radians", "microradian", "microradians")
 #: Largest deviation of a coordinate from even spacing, in cells; files have coordinates of float32.
 UNEVEN = 0.02
 
@@ -215,12 +219,13 @@ def data_array(array, what: str, nodata=None) -> Raster:
             raise InvalidInput(f"{what} has the scale {scale} and the offset {offset}.")
         stored, absent = scaled(stored, scale, offset, None if absent is None else float(absent)), None
     maps = stored.shape[0] if stored.ndim == 3 else 1
-    transform = _transform(array, across, down, what)
+    system = _system(array, across)
+    transform = _transform(array, across, down, what, system)
     unit = known.get("units")
     return Raster(
         stored,
         transform,
-        _system(array, across),
+        system,
         None if absent is None else float(absent),
         maps,
         unit if isinstance(unit, str) and unit else None,
@@ -252,8 +257,8 @@ def _axes(array, what):
     return tuple(found)
 
 
-def _transform(array, across, down, what):
-    """The transform of coordinates of centres; None where a dimension has none."""
+def _transform(array, across, down, what, system):
+    """The transform of coordinates of centres, in the unit of the system; None where a dimension has none."""
     if across not in array.coords or down not in array.coords:
         return None
     ends = []
@@ -273,9 +278,27 @@ def _transform(array, across, down, what):
                     f"{what} must have evenly spaced coordinates. Those of '{dim}' are not: resample it first "
                     f"(array.interp({dim}=...))."
                 )
-        ends.append((step, at[0] - step / 2))
+        unit = _unit(array.coords[dim], what, system)
+        ends.append((float(step) * unit, float(at[0] - step / 2) * unit))
     (a, c), (e, f) = ends
     return (a, 0.0, c, 0.0, e, f)
+
+
+def _unit(coordinate, what, system) -> float:
+    """The unit of a coordinate in that of the system, or in m without one; 1 where nothing says that they differ."""
+    named = str(coordinate.attrs.get("units", "")).strip().lower()
+    if named in ANGLES:
+        raise InvalidInput(f"{what} must have coordinates of length or in degrees. Got {named!r}: warp it first.")
+    if named not in KILOMETRES:
+        return 1.0
+    if system is None:
+        return 1000.0
+    try:
+        from pyproj import CRS
+
+        return 1000.0 / CRS.from_user_input(system).axis_info[0].unit_conversion_factor
+    except Exception:  # pyproj is missing, or whatever it makes of a text from a file: it is refused where it is used
+        return 1000.0
 
 
 def _step_of_one(array, is_across):
@@ -295,6 +318,8 @@ def _system(array, across):
     """The reference system as text; None where nothing says it."""
     mapping = _mapping(array)
     text = next((mapping[key] for key in ("crs_wkt", "spatial_ref", "epsg_code") if mapping.get(key)), None)
+    if text is None and "grid_mapping_name" in mapping:
+        text = _of_parameters(mapping)
     if text is None and hasattr(array, "rio") and array.rio.crs is not None:
         text = array.rio.crs.to_string()
     if text is None and isinstance(array.attrs.get("crs"), str):
@@ -304,6 +329,16 @@ def _system(array, across):
         if unit.startswith("degree") and "east" in unit.lower() or str(across).lower() in ("lon", "longitude"):
             text = "EPSG:4326"
     return _short(text)
+
+
+def _of_parameters(mapping):
+    """The reference system that a grid mapping of CF describes by its parameters alone; None if pyproj cannot tell."""
+    try:
+        from pyproj import CRS
+
+        return CRS.from_cf(mapping).to_wkt()
+    except Exception:  # pyproj is missing, or whatever it makes of attributes from a file
+        return None
 
 
 def _short(text):
