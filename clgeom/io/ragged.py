@@ -25,6 +25,8 @@ DECIMALS = 9
 WIDEST, HIGHEST = 90.0, 80.0
 #: Most times that edges are cut again.
 MOST_CUTS = 8
+#: Most times that the polygons of one level move as far as those of another one; more levels are united instead.
+MOST_GROWTH = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +211,7 @@ def _miters(given: Ragged):
 # GeoJSON --------------------------------------------------------------------------------------------------------------
 
 
-def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
+def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None, maps=None):
     """The bytes of a GeoJSON file of polygons, and how many vertices it has and how many of them were added.
 
     Parameters
@@ -221,10 +223,17 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
         As for `in_lonlat`; None for coordinates that are longitude and latitude.
     caller, resolution, ranks
         As for `in_lonlat`.
+    maps : ndarray of int, shape (number of polygons,), optional
+        The map of each polygon: those of different maps do not nest.
     """
-    shapely, found = require_shapely(), None
+    shapely, found, unites = require_shapely(), None, False
+    if ranks is not None:
+        ranks = np.unique(ranks, return_inverse=True)[1]
     if crs is not None:
         found = in_lonlat(given, crs, caller=caller, resolution=resolution, ranks=ranks)
+        unites = found is not None and found.grow.max(initial=0.0) > MOST_GROWTH * found.grow.min(initial=np.inf)
+        if unites:
+            found = in_lonlat(given, crs, caller=caller, resolution=resolution)
     elif _is_plain(given.places):
         found = InDegrees(given, given, np.zeros(len(given)), 1.0, 0)
     shapes, wrong, made, added, is_moved = given, np.arange(len(given)), [], 0, False
@@ -239,6 +248,8 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
         wrong = np.flatnonzero(~shapely.is_valid(shapes.to_shapely()))
         if len(wrong):
             made = found.grown(wrong)
+    if unites:
+        wrong, made = _united(given, shapes, wrong, made, ranks, np.zeros_like(ranks) if maps is None else maps)
     texts = {n: json.dumps(as_geojson(shape), allow_nan=False) for n, shape in zip(wrong.tolist(), made)}
     vertices = sum(_count(shape) for shape in made)
     right = np.setdiff1d(np.arange(len(given)), wrong)
@@ -251,6 +262,29 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
         for number, values in enumerate(properties)
     )
     return f'{{"type": "FeatureCollection", "features": [\n{body}\n]}}\n'.encode(), vertices, added
+
+
+def _united(given: Ragged, shapes: Ragged, wrong, made, ranks, maps):
+    """Unite each polygon with those of the next level within it that reach beyond it: (their indices, the shapes).
+
+    `wrong` are the indices of polygons that are `made` shapes already.
+    """
+    shapely, flat, moved = require_shapely(), given.to_shapely(), shapes.to_shapely()
+    moved[wrong] = made
+    changed = np.zeros(len(moved), bool)
+    changed[wrong] = True
+    inside = shapely.point_on_surface(flat)
+    for rank in range(1, int(ranks.max(initial=0)) + 1):
+        outer, inner = np.flatnonzero(ranks == rank), np.flatnonzero(ranks == rank - 1)
+        each, around = shapely.STRtree(flat[outer]).query(inside[inner], predicate="within")
+        inner, outer = inner[each], outer[around]
+        beyond = (maps[inner] == maps[outer]) & ~shapely.covers(moved[outer], moved[inner])
+        for one in np.unique(outer[beyond]):
+            # wider by more than the rounding of the union
+            own = shapely.buffer(moved[inner[beyond & (outer == one)]], 2 * 10.0**-DECIMALS, join_style="mitre")
+            moved[one] = shapely.union_all([moved[one], *own])
+            changed[one] = True
+    return np.flatnonzero(changed), moved[changed].tolist()
 
 
 def _count(shape):
