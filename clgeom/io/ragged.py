@@ -279,11 +279,14 @@ def _united(given: Ragged, shapes: Ragged, wrong, made, ranks, maps):
         each, around = shapely.STRtree(flat[outer]).query(inside[inner], predicate="within")
         inner, outer = inner[each], outer[around]
         beyond = (maps[inner] == maps[outer]) & ~shapely.covers(moved[outer], moved[inner])
-        for one in np.unique(outer[beyond]):
-            # wider by more than the rounding of the union
-            own = shapely.buffer(moved[inner[beyond & (outer == one)]], 2 * 10.0**-DECIMALS, join_style="mitre")
+        order = np.argsort(outer[beyond], kind="stable")
+        inner, outer = inner[beyond][order], outer[beyond][order]
+        # wider by more than the rounding of the union
+        wider = shapely.buffer(moved[inner], 2 * 10.0**-DECIMALS, join_style="mitre")
+        found, begins = np.unique(outer, return_index=True)
+        for one, own in zip(found.tolist(), np.split(wider, begins[1:])):
             moved[one] = shapely.union_all([moved[one], *own])
-            changed[one] = True
+        changed[found] = True
     return np.flatnonzero(changed), moved[changed].tolist()
 
 
