@@ -8,6 +8,7 @@ counter-clockwise, then its holes, clockwise.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ DECIMALS = 9
 WIDEST, HIGHEST = 90.0, 80.0
 #: Most times that edges are cut again.
 MOST_CUTS = 8
+#: Most times that the polygons of one level move as far as those of another one; more levels are united instead.
+MOST_GROWTH = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +82,23 @@ class Ragged:
 class InDegrees:
     """Polygons in longitude and latitude, with `added` vertices along edges.
 
-    `moved` are the polygons `flat`, each moved outwards by its `grow`, in degrees. Where parts of a polygon are closer
-    to each other than that, `moved` is not valid.
+    `moved` are the polygons `flat`, each moved outwards by its `grow`: in degrees, with longitudes times `narrow`. So
+    corners are about as sharp as on the earth. Where parts of a polygon are closer to each other than that, `moved` is
+    not valid.
     """
 
     moved: Ragged
     flat: Ragged
     grow: np.ndarray
+    narrow: float
     added: int
+
+    def grown(self, chosen) -> list:
+        """Some of the polygons as Shapely geometries, each moved outwards, valid wherever its parts are."""
+        shapely, sides = require_shapely(), np.array([self.narrow, 1.0])
+        flat = shapely.transform(self.flat.to_shapely()[chosen], lambda places: places * sides)
+        made = shapely.buffer(flat, self.grow[chosen], join_style="mitre")
+        return shapely.transform(made, lambda places: places / sides).tolist()
 
 
 def in_lonlat(given: Ragged, crs, *, caller, resolution, ranks=None) -> InDegrees | None:
@@ -109,7 +121,7 @@ def in_lonlat(given: Ragged, crs, *, caller, resolution, ranks=None) -> InDegree
     """
     system, wgs84 = as_crs(crs, caller=caller), as_crs(WGS84, caller=caller)
     if is_plain_geographic(system) and system.equals(WGS84, ignore_axis_order=True):
-        return InDegrees(given, given, np.zeros(len(given)), 0) if _is_plain(given.places) else None
+        return InDegrees(given, given, np.zeros(len(given)), 1.0, 0) if _is_plain(given.places) else None
     if system.is_geographic or not len(given.places):
         return None
     mapping = Mapping(system, caller, target=wgs84)
@@ -118,8 +130,15 @@ def in_lonlat(given: Ragged, crs, *, caller, resolution, ranks=None) -> InDegree
     seen = np.stack(mapping.anywhere(x, y), axis=1)
     if not _is_plain(seen) or not _is_one_to_one(system, given.places, reach):
         return None
+    narrow = math.cos(math.radians(seen[:, 1].mean()))
+    sides = np.array([narrow, 1.0])
+
+    def images(places):
+        return np.stack(mapping.anywhere(*places.T), axis=1) * sides
+
+    seen = seen * sides
     some = slice(None, None, len(x) // 1024 + 1)
-    scales = mapping.jacobians(x[some], y[some], reach * 1e-6)
+    scales = mapping.jacobians(x[some], y[some], reach * 1e-6) * sides[:, None]
     if not np.isfinite(scales).all() or not mapping.keeps_sides(x[some], y[some]):
         return None
     tolerance = max(SHARE * resolution * float(np.linalg.svd(scales, compute_uv=False)[:, 1].min()), MARGIN)
@@ -127,7 +146,7 @@ def in_lonlat(given: Ragged, crs, *, caller, resolution, ranks=None) -> InDegree
     for _ in range(MOST_CUTS):
         after = Ragged(places, rings, given.polygons).following
         middles = (places + places[after]) / 2
-        away = np.hypot(*(np.stack(mapping.anywhere(*middles.T), axis=1) - (seen + seen[after]) / 2).T)
+        away = np.hypot(*(images(middles) - (seen + seen[after]) / 2).T)
         if not np.isfinite(away).all():
             return None
         farthest = float(away.max())
@@ -139,15 +158,16 @@ def in_lonlat(given: Ragged, crs, *, caller, resolution, ranks=None) -> InDegree
         share = (np.arange(len(edge)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / np.repeat(pieces, pieces)
         places = places[edge] + (places[after][edge] - places[edge]) * share[:, None]
         rings = np.append(0, np.cumsum(pieces))[rings]
-        seen = np.stack(mapping.anywhere(*places.T), axis=1)
+        seen = images(places)
     else:
         return None
     flat = Ragged(seen, rings, given.polygons)
     miters, corner = _miters(flat)
     grow = (2 * farthest + MARGIN) * (1.0 if ranks is None else (1.05 * corner) ** ranks)
     each = np.repeat(np.repeat(grow, np.diff(given.polygons)), np.diff(rings)) if ranks is not None else grow
-    moved = Ragged(seen + miters * np.reshape(each, (-1, 1)), rings, given.polygons)
-    return InDegrees(moved, flat, np.broadcast_to(grow, len(given)), len(places) - len(given.places))
+    moved = Ragged((seen + miters * np.reshape(each, (-1, 1))) / sides, rings, given.polygons)
+    flat = Ragged(seen / sides, rings, given.polygons)
+    return InDegrees(moved, flat, np.broadcast_to(grow, len(given)), narrow, len(places) - len(given.places))
 
 
 def _is_plain(places):
@@ -191,7 +211,7 @@ def _miters(given: Ragged):
 # GeoJSON --------------------------------------------------------------------------------------------------------------
 
 
-def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
+def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None, maps=None):
     """The bytes of a GeoJSON file of polygons, and how many vertices it has and how many of them were added.
 
     Parameters
@@ -203,12 +223,19 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
         As for `in_lonlat`; None for coordinates that are longitude and latitude.
     caller, resolution, ranks
         As for `in_lonlat`.
+    maps : ndarray of int, shape (number of polygons,), optional
+        The map of each polygon: those of different maps do not nest.
     """
-    shapely, found = require_shapely(), None
+    shapely, found, unites = require_shapely(), None, False
+    if ranks is not None:
+        ranks = np.unique(ranks, return_inverse=True)[1]
     if crs is not None:
         found = in_lonlat(given, crs, caller=caller, resolution=resolution, ranks=ranks)
+        unites = found is not None and found.grow.max(initial=0.0) > MOST_GROWTH * found.grow.min(initial=np.inf)
+        if unites:
+            found = in_lonlat(given, crs, caller=caller, resolution=resolution)
     elif _is_plain(given.places):
-        found = InDegrees(given, given, np.zeros(len(given)), 0)
+        found = InDegrees(given, given, np.zeros(len(given)), 1.0, 0)
     shapes, wrong, made, added, is_moved = given, np.arange(len(given)), [], 0, False
     if found is None:
         way = LonLat(crs, caller=caller, resolution=resolution)
@@ -220,7 +247,9 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
             shapes = Ragged(np.round(shapes.places, DECIMALS), *shapes.offsets)
         wrong = np.flatnonzero(~shapely.is_valid(shapes.to_shapely()))
         if len(wrong):
-            made = shapely.buffer(found.flat.to_shapely()[wrong], found.grow[wrong], join_style="mitre").tolist()
+            made = found.grown(wrong)
+    if unites:
+        wrong, made = _united(given, shapes, wrong, made, ranks, np.zeros_like(ranks) if maps is None else maps)
     texts = {n: json.dumps(as_geojson(shape), allow_nan=False) for n, shape in zip(wrong.tolist(), made)}
     vertices = sum(_count(shape) for shape in made)
     right = np.setdiff1d(np.arange(len(given)), wrong)
@@ -233,6 +262,32 @@ def geojson(given: Ragged, properties, crs, *, caller, resolution, ranks=None):
         for number, values in enumerate(properties)
     )
     return f'{{"type": "FeatureCollection", "features": [\n{body}\n]}}\n'.encode(), vertices, added
+
+
+def _united(given: Ragged, shapes: Ragged, wrong, made, ranks, maps):
+    """Unite each polygon with those of the next level within it that reach beyond it: (their indices, the shapes).
+
+    `wrong` are the indices of polygons that are `made` shapes already.
+    """
+    shapely, flat, moved = require_shapely(), given.to_shapely(), shapes.to_shapely()
+    moved[wrong] = made
+    changed = np.zeros(len(moved), bool)
+    changed[wrong] = True
+    inside = shapely.point_on_surface(flat)
+    for rank in range(1, int(ranks.max(initial=0)) + 1):
+        outer, inner = np.flatnonzero(ranks == rank), np.flatnonzero(ranks == rank - 1)
+        each, around = shapely.STRtree(flat[outer]).query(inside[inner], predicate="within")
+        inner, outer = inner[each], outer[around]
+        beyond = (maps[inner] == maps[outer]) & ~shapely.covers(moved[outer], moved[inner])
+        order = np.argsort(outer[beyond], kind="stable")
+        inner, outer = inner[beyond][order], outer[beyond][order]
+        # wider by more than the rounding of the union
+        wider = shapely.buffer(moved[inner], 2 * 10.0**-DECIMALS, join_style="mitre")
+        found, begins = np.unique(outer, return_index=True)
+        for one, own in zip(found.tolist(), np.split(wider, begins[1:])):
+            moved[one] = shapely.union_all([moved[one], *own])
+        changed[found] = True
+    return np.flatnonzero(changed), moved[changed].tolist()
 
 
 def _count(shape):

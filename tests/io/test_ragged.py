@@ -63,6 +63,41 @@ def test_polygons_cover_on_the_earth_what_they_cover_in_the_plane(place):
         assert high.difference(low).area == 0
 
 
+def test_levels_far_north_stay_close_to_their_cells():
+    """There a degree of longitude is short: corners that are sharp in degrees would take each level much farther."""
+    rows, columns = np.mgrid[:80, :80]
+    levels = np.clip(8 - np.maximum(abs(rows - 40), abs(columns - 40)) // 5, 0, 6)
+    way = pyproj.Transformer.from_crs("EPSG:4326", "EPSG:32633", always_xy=True)
+    for transform in ((700, 700, 450_000, 700, -700, 8_700_000), (1000, 0, 450_000, 0, -1000, 8_800_000)):
+        found = coverage_regions(
+            levels, range(1, 7), outline="cells", tolerance=1500, transform=transform, crs="EPSG:32633"
+        )
+        shapes, _ = written(found)
+        for own, shape in zip(found.to_shapely(), shapes):
+            back = shapely.transform(shape, lambda places: np.stack(way.transform(*places.T), axis=1))
+            assert own.within(back) and own.hausdorff_distance(back) < 0.25 * found.grid.cell_area**0.5
+        for outer, inner in zip(shapes, shapes[1:]):
+            assert outer.contains(inner)
+
+
+def test_many_levels_stay_close_to_their_cells():
+    maps = np.stack([shadowing((40, 40), correlation=12, seed=seed) for seed in (1, 2)])
+    way = pyproj.Transformer.from_crs("EPSG:4326", "EPSG:32632", always_xy=True)
+    levels = np.linspace(-10, 10, 15).tolist()
+    for side in (5, 1000):
+        transform = (side, 0, 691_000, 0, -side, 5_335_500)
+        found = coverage_regions(maps, levels, outline="cells", iou=0.9, transform=transform, crs="EPSG:32632")
+        shapes, _ = written(found)
+        assert shapely.is_valid(shapes).all()
+        back = shapely.transform(shapes, lambda places: np.stack(way.transform(*places.T), axis=1))
+        assert shapely.covers(back, found.to_shapely()).all()
+        assert shapely.hausdorff_distance(back, found.to_shapely()).max() < side / 4
+        tree = shapely.STRtree(found.to_shapely())
+        inner, outer = tree.query(shapely.point_on_surface(found.to_shapely()), predicate="within")
+        pairs = (found.maps[inner] == found.maps[outer]) & (found.levels[inner] == found.levels[outer] + 1)
+        assert pairs.sum() > 100 and shapely.covers(shapes[outer[pairs]], shapes[inner[pairs]]).all()
+
+
 def test_coordinates_in_degrees_keep_every_bit():
     polygons = made("degrees")
     shapes, added = written(polygons)

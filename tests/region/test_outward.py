@@ -284,3 +284,48 @@ def test_maps_that_share_cells_cannot_stay_apart(session):
         coverage_regions(np.ones((2, 3, 3)), 1, outline="cells", apart=True, iou=0.9, device=session)
     with pytest.raises(InvalidInput, match="'apart' parameter .* for outline='cells'"):
         coverage_regions(np.ones((3, 3)), 1, apart=True, device=session)
+
+
+@pytest.mark.parametrize("budget", [{}, {"tolerance": 2.0}, {"iou": 0.7}], ids=str)
+def test_the_least_budget_is_enough_for_all_levels(session, budget):
+    values = shadowing((40, 40), correlation=4, seed=6)
+    for name in ("vertices", "part_vertices"):
+        with pytest.raises(InvalidInput, match=f"'{name}' parameter .* at least") as error:
+            coverage_regions(values, (-4.0, 0.0, 2.0), outline="cells", device=session, **budget, **{name: 4})
+        assert "Got 4 instead" in str(error.value)
+        least = int(str(error.value).split("at least ")[1].split(":")[0].replace(",", ""))
+        found = coverage_regions(values, (-4.0, 0.0, 2.0), outline="cells", device=session, **budget, **{name: least})
+        check(found, [values], **budget, **{name: least})
+
+
+@pytest.mark.filterwarnings("error")
+def test_extreme_budgets(session):
+    maps = np.stack([picture("ring"), np.zeros_like(picture("ring"))])
+    exact = coverage_regions(maps, 1, outline="cells", device=session)
+    fewest = coverage_regions(maps, 1, outline="cells", tolerance=1e6, device=session)
+    for budget in ({"tolerance": 1e300}, {"tolerance": np.inf}, {"tolerance": 10**400}, {"iou": 5e-324}):
+        assert np.array_equal(
+            coverage_regions(maps, 1, outline="cells", device=session, **budget).corners, fewest.corners
+        )
+    for budget in ({"vertices": 1 << 63}, {"part_vertices": 10**30}, {"tolerance": 0}, {"iou": 1}):
+        found = coverage_regions(maps, 1, outline="cells", device=session, **budget)
+        assert found.areas.tolist() == exact.areas.tolist()
+    with pytest.raises(InvalidInput, match="'iou' parameter"):
+        coverage_regions(maps, 1, outline="cells", iou=10**400, device=session)
+
+
+def test_both_budgets_of_vertices_hold_together(session):
+    values = np.stack([shadowing((60, 60), correlation=5, seed=seed) for seed in (7, 8)])
+    least = coverage_regions(values, (-3.0, 1.0), outline="cells", tolerance=1e6, device=session)
+    exact = coverage_regions(values, (-3.0, 1.0), outline="cells", device=session)
+    masks = least.maps * 2 + least.levels
+    sizes = [np.add.reduceat(np.diff(one.ring_offsets), one.polygon_offsets[:-1]) for one in (least, exact)]
+    few, many = (int(np.bincount(masks, size).max()) for size in sizes)
+    part = int(sizes[1].max())
+    for budget in (
+        {"vertices": (few + many) // 2, "part_vertices": part - 1},
+        {"vertices": many, "part_vertices": part // 2},
+        {"vertices": (few + many) // 2, "part_vertices": part // 2, "iou": 0.3},
+    ):
+        found = coverage_regions(values, (-3.0, 1.0), outline="cells", device=session, **budget)
+        check(found, values, **budget)

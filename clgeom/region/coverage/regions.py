@@ -11,6 +11,7 @@ All decisions are made in columns and rows, which are integers; the transform is
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
         apart: bool
 
 
+#: More vertices than any polygons have.
+ANY_NUMBER = 1 << 62
 #: Most cells of masks in one batch for parts.
 CELLS_AT_ONCE = 1 << 26
 
@@ -273,17 +276,17 @@ def _check_outline(outline, axis, parts, holes, budgets):
 def _goal(vertices, part_vertices, tolerance, iou, grid):
     """The budgets of a simplification, the distance in cells."""
     counts = [
-        None if count is None else integer(count, name, caller=CALLER)
+        None if count is None else min(integer(count, name, caller=CALLER), ANY_NUMBER)
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
     ]
     if tolerance is not None:
         tolerance = checked_tolerance(tolerance, caller=CALLER)
         a, b, _, d, e, _ = grid.transform
-        tolerance /= float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
+        tolerance = min(tolerance, sys.float_info.max) / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
     if iou is not None:
         try:
             share = float(iou)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             share = math.nan
         if not 0 < share <= 1:
             raise InvalidInput(f"The 'iou' parameter of {CALLER} must be above 0 and at most 1. Got {iou!r} instead.")

@@ -23,7 +23,7 @@ in the polygon hulls of JTS (M. Davis, 2022).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -87,6 +87,30 @@ def simplified(masks: Masks, rings: Rings, goal: Goal, *, below: bool, caller: s
 
     `below` says that the lowest level is the most demanding one.
     """
+    tried, refused, made = goal, None, None
+    while made is None:
+        try:
+            made = _all_levels(masks, rings, tried, below)
+        except _TooFew as few:  # where the level around is simplified less, the next one may need more
+            refused, tried = refused or few.name, replace(tried, **{few.name: few.least})
+    if refused is None:
+        return made
+    what = "a part" if refused == "part_vertices" else "a map and level"
+    raise InvalidInput(
+        f"The '{refused}' parameter of {caller} must be at least {getattr(tried, refused):,}: {what} here needs that "
+        f"many to cover its cells. Got {getattr(goal, refused):,} instead."
+    )
+
+
+class _TooFew(Exception):
+    """A budget is too small; `least` is what the level that was tried last needs."""
+
+    def __init__(self, name, least):
+        super().__init__(name, least)
+        self.name, self.least = name, least
+
+
+def _all_levels(masks: Masks, rings: Rings, goal: Goal, below: bool) -> Rings:
     job, levels, given = masks.job, len(masks.job.levels.given), masks.job.levels.given
     parts, outer = [None] * levels, None
     for level in sorted(range(levels), key=lambda k: given[k], reverse=below):
@@ -95,7 +119,7 @@ def simplified(masks: Masks, rings: Rings, goal: Goal, *, below: bool, caller: s
         if goal.apart:
             outer = _with_others(job, own, own.masks // levels, masks.maps, outer)
         removals = _removals(job, own, own.masks // levels, masks.maps, goal, outer)
-        parts[level] = (chosen, _cut(own, removals, goal, own.masks, caller))
+        parts[level] = (chosen, _cut(own, removals, goal, own.masks))
         if levels > 1:
             made = parts[level][1]
             outer = _bitmaps(job, made, made.masks // levels, masks.maps)
@@ -208,7 +232,7 @@ def _removals(job: Job, rings: Rings, maps, map_count, goal: Goal, outer) -> Rem
     bound["outer"] = bound["bitmaps"] if outer is None else outer
     tolerance = np.inf if goal.tolerance is None else goal.tolerance
     # rounded down, and by more than the three roundings of the kernel's comparison
-    squared = np.float32(min(tolerance**2 * (1 - 2.0**-20), 1e30))
+    squared = np.float32(min(tolerance * tolerance * (1 - 2.0**-20), 1e30))
     params = {"nested": outer is not None, "bounded": goal.tolerance is not None}
     ends = _Ends(rings, maps, map_count, goal)
     limit, number, list_, count = 1, 1, 0, n
@@ -259,7 +283,10 @@ class _Ends:
         self.goal = goal
         vertices = np.bincount(_per_corner(rings, maps), minlength=count)
         areas = np.bincount(maps[rings.ring_polygons], twice_areas(rings.corners, rings.rings), count)
-        self.most = np.full(count, np.inf) if goal.iou is None else areas * (1 / goal.iou - 1) * (1 + 1e-9) + 1
+        # maps without cells, whose areas are 0, are done
+        share = np.inf if goal.iou is None else (1 / goal.iou - 1) * (1 + 1e-9)
+        self.most = np.full(count, -1.0)
+        self.most[areas > 0] = areas[areas > 0] * share + 1
         self.wanted = vertices - (0 if goal.vertices is None else goal.vertices)
 
     def are_met(self, sums) -> bool:
@@ -273,7 +300,7 @@ class _Ends:
 # The first removals that meet a budget --------------------------------------------------------------------------------
 
 
-def _cut(rings: Rings, removals: Removals, goal: Goal, groups, caller) -> Rings:
+def _cut(rings: Rings, removals: Removals, goal: Goal, groups) -> Rings:
     """The rings after as many removals as the goal asks for. `groups` are the masks of the polygons."""
     if len(rings.corners) == 0:
         return rings
@@ -285,11 +312,14 @@ def _cut(rings: Rings, removals: Removals, goal: Goal, groups, caller) -> Rings:
         share = 1 / Fraction(goal.iou) - 1
         room = np.array([math.floor(int(area) * share) for area in cells])
         gone = gone & _within(_per_corner(rings, group), removals, removals.areas, room)
-    if goal.vertices is not None:
-        gone = _enough(rings, removals, gone, group, goal.vertices, "vertices", caller)
-    if goal.part_vertices is not None:
-        numbers = np.arange(len(rings.masks))
-        gone = _enough(rings, removals, gone, numbers, goal.part_vertices, "part_vertices", caller)
+    # of each polygon a budget takes the first removals: both together take the longer one of two such starts
+    budgets = {"vertices": (goal.vertices, group), "part_vertices": (goal.part_vertices, np.arange(len(rings.masks)))}
+    needed = [
+        _enough(rings, removals, gone, groups, budget, name)
+        for name, (budget, groups) in budgets.items()
+        if budget is not None
+    ]
+    gone = np.logical_or.reduce(needed) if needed else gone
     kept[gone] = False
     return _of_corners(rings, kept)
 
@@ -302,18 +332,14 @@ def _within(owner, removals, amounts, room):
     return found
 
 
-def _enough(rings, removals, gone, groups, budget, name, caller):
+def _enough(rings, removals, gone, groups, budget, name):
     """Which of the removals `gone` are needed so that no group has more vertices than a budget."""
     owner = _per_corner(rings, groups)
     wanted = np.bincount(owner) - budget
     weights = np.where(gone, removals.weights, 0)
     least = (np.bincount(owner) - np.bincount(owner, weights)).max()
     if least > budget:
-        what = "a part" if name == "part_vertices" else "a map and level"
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must be at least {int(least):,}: {what} here needs that many to cover "
-            f"its cells. Got {budget:,} instead."
-        )
+        raise _TooFew(name, int(least))
     order, starts, sums = _ordered(owner, removals, weights)
     found = np.zeros(len(owner), bool)
     found[order] = sums - weights[order] - starts < wanted[owner[order]]

@@ -349,7 +349,7 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
         ranks = np.argsort(np.argsort(levels))[self.levels]
         resolution = math.sqrt(self.grid.cell_area)
         content, vertices, added = geojson(
-            self._ragged, properties, crs, caller=caller, resolution=resolution, ranks=ranks
+            self._ragged, properties, crs, caller=caller, resolution=resolution, ranks=ranks, maps=self.maps
         )
         return content, (vertices, added)
 
