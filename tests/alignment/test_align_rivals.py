@@ -1,5 +1,8 @@
 """Thousands of random pairs against parasail, edlib and Biopython, where they are installed."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -18,6 +21,22 @@ def related_pairs(letters, seed, count=COUNT, most=60):
         b.append(np.append(rng.choice(letters, rng.integers(0, 9)), other[rng.random(len(other)) < 0.9]))
         b[-1] = b[-1] if len(b[-1]) else letters[:1]
     return [x.tobytes().decode() for x in a], [y.tobytes().decode() for y in b]
+
+
+def real_pairs(count, most=250):
+    """Pairs of pieces of the gene BRCA1 of two mammals each, at about the same place; cogent3 has the gene of 55."""
+    found = importlib.util.find_spec("cogent3")
+    if found is None:
+        pytest.skip("cogent3 is not installed; it has the genes")
+    text = (Path(found.origin).parent / "_dataset" / "brca1.fasta").read_text(encoding="ascii")
+    genes = ["".join(part.split("\n")[1:]).upper() for part in text.split(">")[1:]]
+    genes = ["".join(letter for letter in gene if letter in "ACGT") for gene in genes]
+    rng = np.random.default_rng(SEED)
+    pairs = []
+    for i, j in rng.integers(0, len(genes), (count, 2)):
+        at, n, m = rng.integers(0, 2_000), *rng.integers(50, most, 2)
+        pairs.append((genes[i][at : at + n], genes[j][at : at + m]))
+    return [list(one) for one in zip(*pairs)]
 
 
 #: Functions of parasail, what they are here, and a bound below which parasail's borders are others: it starts
@@ -59,3 +78,26 @@ def test_scores_of_biopython(session, mode):
     aligner.open_gap_score, aligner.extend_gap_score = -7, -2
     found = clgeom.align(a, b, mode=mode, path=False, device=session).scores
     assert found.tolist() == [aligner.score(x, y) for x, y in zip(a, b)]
+
+
+@pytest.mark.parametrize("mode", ("global", "local"))
+def test_real_genes(session, mode):
+    """Scores as parasail, edlib, rapidfuzz and Biopython have them, and paths that have these scores."""
+    parasail, a, b = pytest.importorskip("parasail"), *real_pairs(2_000)
+    theirs = parasail.matrix_create("ACGT", 2, -3)
+    function = parasail.nw_striped_16 if mode == "global" else parasail.sw_striped_16
+    scores = [function(x, y, 7, 2, theirs).score for x, y in zip(a, b)]
+    found = clgeom.align(a, b, mode=mode, device=session)
+    assert found.scores.tolist() == scores
+    for one, score in zip(found, scores):
+        assert score == 2 * one.identities - 3 * one.mismatches - 2 * one.gaps - 5 * gap_count(one.cigar)
+    if mode == "global":
+        edlib, distances = pytest.importorskip("edlib"), clgeom.dp.problems.edit_distance(a, b, device=session)
+        assert distances.tolist() == [edlib.align(x, y)["editDistance"] for x, y in zip(a, b)]
+    aligner = pytest.importorskip("Bio.Align").PairwiseAligner(mode=mode, match_score=2, mismatch_score=-3)
+    aligner.open_gap_score, aligner.extend_gap_score = -7, -2
+    assert scores[:300] == [aligner.score(x, y) for x, y in zip(a[:300], b[:300])]
+
+
+def gap_count(cigar):
+    return cigar.count("I") + cigar.count("D")
