@@ -81,8 +81,6 @@ def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monk
     assert {phase.name for phase in phases} <= {"pairs_bits", "pairs_letters"}
     monkeypatch.setattr(words, "MOST_WORK", 5 * most * (most // 32 + 1))
     check(any_session, a, b)
-    monkeypatch.setattr(words, "ALIKE", 0)
-    check(any_session, a, b)
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")

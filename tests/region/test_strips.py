@@ -107,12 +107,12 @@ def test_strips_of_pictures(session, name):
     pytest.importorskip("shapely")
     made = {"bridges": bridges, "nested": nested, "checkerboard": lambda: np.indices((24, 27)).sum(axis=0) % 2}
     mask = np.asarray(made[name]() if name in made else picture(name), np.uint8)
-    for height in (1, 5):
-        check(mask, 1, height, session, CALLS[:1] + CALLS[4:5])
-    check(1 - mask, 1, 3, session, CALLS[:2])
+    check(mask, 1, 1, session, CALLS[:1])
+    check(mask, 1, 5, session, CALLS[4:5])
+    check(1 - mask, 1, 3, session, CALLS[1:2])
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(
     values=hnp.arrays(np.int16, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 3)),
     height=st.integers(1, 9),
@@ -274,20 +274,20 @@ print(len(found), found.cells.sum(), resource.getrusage(resource.RUSAGE_SELF).ru
 
 
 def test_memory_is_that_of_strips(here, session):
-    """A raster of 256 MiB takes less than half of that beyond what a small one takes."""
+    """A raster of 160 MiB takes less than half of that beyond what a small one takes."""
     rasterio = pytest.importorskip("rasterio")
     if sys.platform != "linux":
         pytest.skip("ru_maxrss is in KiB on Linux")
     covered, peaks = {}, {}
-    for side in (256, 8192):
-        shape = {"count": 1, "height": side, "width": side, "dtype": "float32", "driver": "GTiff", "crs": "EPSG:32632"}
+    for side in (256, 5120):
+        shape = {"count": 1, "height": side, "width": 8192, "dtype": "float32", "driver": "GTiff", "crs": "EPSG:32632"}
         with rasterio.open("map.tif", "w", transform=rasterio.Affine(*PLACE), **shape) as file:
             cells = 0
             for first in range(0, side, 256):
-                row, column = np.ogrid[first : first + 256, :side]
+                row, column = np.ogrid[first : first + 256, :8192]
                 strip = (-60 - 40 * ((row // 64 + column // 96) % 2) - (row % 37 == 5)).astype(np.float32)
                 cells += (strip >= -85).sum() + (strip >= -70).sum()
-                file.write(strip, 1, window=((first, first + 256), (0, side)))
+                file.write(strip, 1, window=((first, first + 256), (0, 8192)))
         run = subprocess.run(
             [sys.executable, "-c", MEASURE, "map.tif", session.profile.name],
             capture_output=True,
@@ -299,4 +299,4 @@ def test_memory_is_that_of_strips(here, session):
         covered[side] = (counted, cells)
         assert parts > 2
     assert all(one == other for one, other in covered.values())
-    assert peaks[8192] - peaks[256] < 128 * 1024, peaks
+    assert peaks[5120] - peaks[256] < 80 * 1024, peaks
