@@ -25,7 +25,7 @@ pytest.register_assert_rewrite("command_line", "damaged", "dp_tables", "hulls", 
 # Fixtures here hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
 hypothesis.settings.register_profile("default", max_examples=30, **COMMON)
-hypothesis.settings.register_profile("ci", max_examples=8, derandomize=True, **COMMON)
+hypothesis.settings.register_profile("ci", max_examples=6, derandomize=True, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 #: Whether to try as much as possible, for however long it takes.
