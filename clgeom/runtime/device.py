@@ -129,7 +129,7 @@ class Session:
     def cached(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int | None = None) -> Any:
         """The result of ``make()`` for this key, cached for all calls and threads of the session.
 
-        The first entry of a key names the kind of value. When a kind has `most` values, all of them are dropped.
+        The first entry of a key names the kind of value. When a kind has `most` values, the older half is dropped.
         """
         kept = self._made.setdefault(key[0], {})
         try:
@@ -140,7 +140,8 @@ class Session:
             if key not in kept:
                 value = make()
                 if most is not None and len(kept) >= most:
-                    kept.clear()
+                    for old in list(kept)[: most // 2 or 1]:
+                        del kept[old]
                 kept[key] = value
             return kept[key]
 

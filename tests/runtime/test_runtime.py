@@ -297,7 +297,7 @@ def test_sessions_keep_what_was_made(session):
 
     assert [fresh.cached(("a", k), make) for k in (1, 2, 1, 2)] == [0, 1, 0, 1]
     assert fresh.cached(("b", 1), make) == 2 and fresh.cached(("a", 1), make) == 0
-    assert [fresh.cached(("c", k), make, most=2) for k in (1, 2, 3, 3, 1)] == [3, 4, 5, 5, 6]
+    assert [fresh.cached(("c", k), make, most=2) for k in (1, 2, 3, 2, 3, 1)] == [3, 4, 5, 4, 5, 6]
     with pytest.raises(ZeroDivisionError):
         fresh.cached(("d",), lambda: 1 / 0)
     assert fresh.cached(("d",), make) == 7
