@@ -51,7 +51,10 @@ class Exchange:
     and `_labels` if rows have labels.
     """
 
-    crs: Any
+    if TYPE_CHECKING:  # an attribute or a property of subclasses
+
+        @property
+        def crs(self) -> Any: ...
 
     def to_shapely(self) -> Any:
         raise NotImplementedError

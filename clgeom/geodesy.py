@@ -28,8 +28,6 @@ DEEPEST, MOST_PIECES = 60, 1 << 22
 STRIDE = math.radians(30)
 #: Distance from a pole, in radians, below which longitudes are not accurate.
 POLAR = math.radians(0.01)
-#: Nodes along each axis between which the area of a cell is interpolated.
-NODES = 33
 
 
 def as_crs(crs, *, caller: str):
@@ -183,9 +181,14 @@ def _rings(geometry):
 def _areas(rings, system, caller):
     """The area within each ring, in m2."""
     if system.is_engineering or system.ellipsoid is None:
-        unit = system.axis_info[0].unit_conversion_factor * system.axis_info[1].unit_conversion_factor
-        return np.array([abs(_twice_area(ring)) / 2 * unit for ring in rings])
+        return np.array([plain_area(ring, system) for ring in rings])
     return Earth(system, caller).areas(rings)
+
+
+def plain_area(ring, system) -> float:
+    """The area within a ring, in m2, in a system without an ellipsoid."""
+    x, y = system.axis_info[:2]
+    return abs(_twice_area(ring)) / 2 * x.unit_conversion_factor * y.unit_conversion_factor
 
 
 def _once(rings, system):
@@ -442,63 +445,3 @@ def _simpson(x, y):
     """The integrals of y over x along curves, from their values at 0, 1/2 and 1; exact if x and y are parabolas."""
     (x0, x1, x2), (y0, y1, y2) = x.T, y.T
     return (y0 * (4 * x1 - 3 * x0 - x2) + 4 * y1 * (x2 - x0) + y2 * (x0 - 4 * x1 + 3 * x2)) / 6
-
-
-def cells_area(mask, grid, *, caller="cells_area") -> float:
-    """The area of the cells of a mask on the ellipsoid, in m2.
-
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (rows, columns)
-    grid : Grid
-        With a coordinate reference system.
-
-    Notes
-    -----
-    In a geographic system with rows along parallels, all cells of a row have the same area, and the area is computed
-    for each row. In other systems it changes slowly from cell to cell: it is computed for 33 by 33 cells, and
-    interpolated by polynomials.
-    """
-    system = as_crs(grid.crs, caller=caller)
-    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
-    if not len(rows):
-        return 0.0
-    (top, bottom), (left, right) = ((at[0], at[-1] + 1) for at in (rows, columns))
-    mask = mask[top:bottom, left:right]
-    if system.is_engineering or system.ellipsoid is None:
-        return np.count_nonzero(mask) * _areas([_cell(grid, left, top)], system, caller)[0]
-    earth, (_, b, _, d, _, _) = Earth(system, caller), grid.transform
-    if is_plain_geographic(system) and b == d == 0:
-        areas = earth.areas([_cell(grid, left, top + row) for row in range(len(mask))])
-        return float(np.count_nonzero(mask, axis=1) @ areas)
-    down, rows_at = _interpolation(len(mask))
-    over, columns_at = _interpolation(mask.shape[1])
-    areas = earth.areas([_cell(grid, left + c, top + r) for r in rows_at for c in columns_at])
-    share = 1 << 24  # cells that are summed at a time
-    step = max(share // mask.shape[1], 1)
-    weights = sum(
-        down[first : first + step].T @ (mask[first : first + step].astype(np.float64) @ over)
-        for first in range(0, len(mask), step)
-    )
-    return float((weights.ravel() * areas).sum())
-
-
-def _cell(grid, column, row):
-    """The corners of a cell; column and row may be fractions."""
-    return grid.to_map([(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)])
-
-
-def _interpolation(count):
-    """Weights of interpolation, shape (count, nodes), and the positions of the nodes among `count` cells."""
-    nodes = min(NODES, count)
-    at = (count - 1) / 2 * (1 - np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes))
-    away = np.arange(count)[:, None] - at
-    # barycentric form for Chebyshev's nodes
-    sizes = (-1.0) ** np.arange(nodes) * np.sin(np.pi * (np.arange(nodes) + 0.5) / nodes)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weights = sizes / away
-        weights /= weights.sum(axis=1, keepdims=True)
-    exact, node = np.nonzero(away == 0)
-    weights[exact] = 0
-    weights[exact, node] = 1
-    return weights, at

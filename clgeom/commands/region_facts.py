@@ -101,7 +101,7 @@ def parts_of(values):
 
 def covered_cells(raster, grid, drawn, options):
     """Return for each level the number of its cells and their area in km2, from one read of a raster in strips."""
-    from clgeom.geodesy import cells_area
+    from clgeom.region.coverage.cell_areas import cells_area
 
     found = {level: (0, 0.0) for level in drawn}
     a, b, c, d, e, f = grid.transform

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import cells_area, same_crs, shown
+from clgeom.geodesy import same_crs, shown
+from clgeom.region.coverage.cell_areas import cells_area
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.rasters import covered_mask, known_values
 from clgeom.runtime.arrays import is_device_array

@@ -34,10 +34,10 @@ class _Kept:
         self.array, self.queue = array, queue
 
     def __del__(self):  # in any thread, at any time
-        try:  # noqa: SIM105, no other module may be there at the end of the process
+        try:
             self.queue.finish()
-        except Exception:  # a queue that failed runs nothing
-            pass
+        except Exception:
+            return  # a queue that failed runs nothing; at the end of the process no other module may be there
 
 
 def host_buffer(session, array: np.ndarray, *, writable=False):

@@ -1,5 +1,7 @@
 """Bands that grow: the same results as without a band, whatever the ends, the penalties and the strand."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,8 +85,11 @@ def test_bound_holds(mode):
 
 def best_outside(a, b, band, local, free):
     """The best score of alignments with a cell outside the band: prefixes and suffixes of each such cell."""
+
+    def score(x, y):
+        return 2 if x == y else -3
+
     best = -np.inf
-    score = lambda x, y: 2 if x == y else -3  # noqa: E731
     for i in range(len(a) + 1):
         for j in range(len(b) + 1):
             if abs(i - j) <= band:
@@ -101,7 +106,8 @@ def best_outside(a, b, band, local, free):
 def _part(a, b, score, local, free):
     """The best score of alignments that end in the last cell."""
     if local:
-        return max(_part(a[k:], b[l:], score, False, ()) for k in range(len(a) + 1) for l in range(len(b) + 1))  # noqa: E741
+        starts = itertools.product(range(len(a) + 1), range(len(b) + 1))
+        return max(_part(a[i:], b[j:], score, False, ()) for i, j in starts)
     return reference(a, b, score, gap_open=3, gap_extend=1, free=free)[0]
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from region_commands import done, features, here, hill, needs, refused  # noqa: F401
+from region_commands import done, features, here, hill, needs, refused
 
 from clgeom.region.coverage.regions import coverage_regions
 
+__all__ = ["here"]
 pytestmark = needs("shapely", "pyproj")
 
 
 @pytest.fixture
-def rough(here):  # noqa: F811
+def rough(here):
     values = hill(60) + np.random.default_rng(1).normal(0, 12, (60, 65)).astype(np.float32)
     np.savez("map.npz", values=values, transform=(5.0, 0, 691_000, 0, -5, 5_335_500), crs="EPSG:32632")
     return values
@@ -100,12 +101,12 @@ def test_bad_options(rough, arguments, message):
     assert not list(Path().glob("out.*"))
 
 
-def test_budgets_are_for_rasters(here):  # noqa: F811
+def test_budgets_are_for_rasters():
     np.savetxt("points.csv", np.random.default_rng(0).random((50, 2)), delimiter=",")
     assert "--iou is for rasters" in refused("points.csv", "--iou", 0.9)
 
 
-def test_longitude_and_latitude_need_a_system(here):  # noqa: F811
+def test_longitude_and_latitude_need_a_system():
     np.save("plain.npy", hill())
     assert "no coordinate reference system" in refused("plain.npy", "--level", 40, "--iou", 0.9, "-o", "out.geojson")
 

@@ -13,7 +13,7 @@ from clgeom.dp.analysis.bounds import _part as range_of_node
 from clgeom.dp.analysis.bounds import indices_fit
 from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.codegen.traps import _is_constant
-from clgeom.dp.language import trace
+from clgeom.dp.language import trace, types
 from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
@@ -49,7 +49,7 @@ def trees(leaves):
 
 
 def constants(type):
-    low, high = trace.LIMITS[type]
+    low, high = types.LIMITS[type]
     numbers = st.one_of(st.sampled_from([edge for edge in EDGES if low <= edge <= high]), st.integers(-9, 9))
     return st.tuples(st.just("const"), numbers, st.just(type))
 
@@ -106,7 +106,7 @@ def parameters():
 def test_integers_on_the_host_are_those_of_the_device(tree, i, j, values):
     """Narrow parameters count as int, constants are merged as they would be added, and everything wraps around."""
     expected, type = plainly(tree, {"i": i, "j": j, **values})
-    with trace.Trace("int").active():
+    with types.Trace("int").active():
         expr = traced(tree)
     found = evaluate(expr, {"i": np.array([i]), "j": np.array([j]), "n": 1, "m": 1, **values}, {})
     assert expr.type == type and np.all(found == expected)
@@ -154,7 +154,7 @@ def test_constants_wrap_around(session):
 
 
 def test_merged_steps_are_one_node():
-    with trace.Trace("int").active():
+    with types.Trace("int").active():
         i = trace.node("i", type="int")
         assert i - 1 + 1 is i and (i + 2) + 3 is i + 5
         apart = i + (2**31 - 1) + (2**31 - 1)

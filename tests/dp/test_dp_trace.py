@@ -10,7 +10,7 @@ from reference import dp_nodes as reference
 
 from clgeom import dp
 from clgeom.dp.analysis.sums import affine, simplify
-from clgeom.dp.language import trace
+from clgeom.dp.language import trace, types
 from clgeom.dp.language.nodes import evaluate, replace, walk
 from clgeom.dp.language.trace import Expr
 
@@ -232,7 +232,7 @@ def test_operators_on_the_device(session, dtype, check):
 def test_operators_on_the_host(session):
     for name, (operation, function) in OPERATIONS.items():
         for x, y in PAIRS[::7]:
-            with trace.Trace("int").active():
+            with types.Trace("int").active():
                 a, b = (trace.node("i", type="int"), trace.node("j", type="int"))
                 expr = trace.expression(operation(a, b))
             assert interpret(expr, i=x, j=y) == function(x, y), name

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from clgeom.dp.analysis.dependences import dependences_of, offset
-from clgeom.dp.language import functions, trace
+from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.equation import NOT_PICKLED
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import NUMPY, walk, with_args
@@ -104,7 +104,7 @@ def _banded(equation, cells, caller):
     taken = set(own) & set(nodes.parameters)
     if taken:
         raise InvalidInput(f"{caller} with a band needs an equation without a parameter {min(taken)!r}.")
-    with trace.Trace(equation.cell.type).active(), deep_enough(equation.name):
+    with types.Trace(equation.cell.type).active(), deep_enough(equation.name):
         node = {name: trace.node("parameter", type=p.type, data=name) for name, p in own.items()}
         i, j = (trace.node(axis, type="int") for axis in "ij")
         here, low, high = j - i, node[LOW], node[HIGH]

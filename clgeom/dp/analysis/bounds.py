@@ -7,7 +7,7 @@ import numpy as np
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import LIMITS, neutral
+from clgeom.dp.language.types import LIMITS, neutral
 
 #: The range of an unknown value.
 NO = (None, None)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from clgeom.dp.analysis.sums import combine
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import walk
-from clgeom.dp.language.trace import LIMITS
+from clgeom.dp.language.types import LIMITS
 from clgeom.dp.paths import stages
 
 #: Most ways through an equation, and most inequalities of an elimination.

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 from clgeom.dp.language.nodes import depends_on, walk, with_args
-from clgeom.dp.language.trace import LIMITS, Expr, settled
+from clgeom.dp.language.trace import Expr, settled
+from clgeom.dp.language.types import LIMITS
 
 
 def affine(expr: Expr) -> dict | None:

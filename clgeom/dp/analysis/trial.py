@@ -22,7 +22,7 @@ from clgeom.dp.job import Job
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import ON_ARRAYS, applied, host_type
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import LIMITS, neutral
+from clgeom.dp.language.types import LIMITS, neutral
 from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore

@@ -20,7 +20,8 @@ from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.parameters import arguments, declarations, taken
-from clgeom.dp.language.trace import LIMITS, Expr, neutral
+from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.types import LIMITS, neutral
 
 INDICES = "const int i, const int j, const int n, const int m"
 

@@ -13,7 +13,7 @@ from clgeom.dp.codegen.cell import INDICES, cell_function, function, statements
 from clgeom.dp.language.nodes import depends_on, walk
 from clgeom.dp.language.parameters import taken
 from clgeom.dp.language.plain_c import nodes_of
-from clgeom.dp.language.trace import LIMITS
+from clgeom.dp.language.types import LIMITS
 
 #: Nodes that an element of a parameter must not depend on if it is read before the cell is computed.
 NOT_HELD = ("cell", "index", "reduce", "argreduce")

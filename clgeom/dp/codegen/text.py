@@ -8,7 +8,8 @@ import numpy as np
 
 from clgeom.dp.analysis.sums import indices_of, narrows
 from clgeom.dp.language.nodes import loop_of, walk
-from clgeom.dp.language.trace import LIMITS, Expr, neutral
+from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.types import LIMITS, neutral
 
 SYMBOLS = {
     "add": ("+", 6),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clgeom.dp.language.nodes import loop_of, walk
-from clgeom.dp.language.trace import LIMITS, Expr
+from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.types import LIMITS
 
 YES, NO = Expr("const", (), "bool", True), Expr("const", (), "bool", False)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from clgeom.dp.analysis.sums import affine, indices_of
 from clgeom.dp.codegen import cell, text
-from clgeom.dp.language import trace
+from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import cell_type_of, fits_in_c
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.mistakes import deep_enough
@@ -168,7 +168,7 @@ class CubeEquation:
             raise InvalidInput(
                 f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name."
             )
-        with trace.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
+        with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
             result = function(Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
             if isinstance(result, tuple):

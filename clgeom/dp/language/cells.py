@@ -1,6 +1,6 @@
 """Types of cells: numbers of 8 to 64 bits and records of named fields, and what becomes of values beyond them.
 
-Expressions compute in "int", "long", "ulong", "float" or "double" (`trace.TYPES`); a cell in memory and in registers
+Expressions compute in "int", "long", "ulong", "float" or "double" (`types.TYPES`); a cell in memory and in registers
 has the narrower type of its own. The value of a cell is fitted to it as it is returned: it wraps around, is noted as an
 overflow (trap), or becomes the nearest value of the type (saturate).
 """
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.dp.language.parameters import C_NAME, RESERVED
-from clgeom.dp.language.trace import LIMITS, TYPES
+from clgeom.dp.language.types import LIMITS, TYPES
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arrays import C_NAMES
 

@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
-from clgeom.dp.language import trace, users_c
+from clgeom.dp.language import trace, types, users_c
 from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.mistakes import deep_enough
@@ -231,7 +231,7 @@ class Equation:
             raise InvalidInput(
                 f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
             )
-        with trace.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
+        with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
             result = function(Cells(self.cell), i, j, *map(self._argument, given[3:]))
             value, decision, self.places = parts_of(result, self, _count)

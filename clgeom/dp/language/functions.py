@@ -10,21 +10,18 @@ import numpy as np
 from clgeom.dp.language.mistakes import mistake
 from clgeom.dp.language.parameters import C_NAME
 from clgeom.dp.language.trace import (
-    CELL_TYPES,
     Expr,
     Operand,
     as_index,
-    cell_type,
     condition,
     convert,
     expression,
-    float_type,
-    is_exact,
     node,
     number,
     shared_index,
     widest,
 )
+from clgeom.dp.language.types import CELL_TYPES, cell_type, float_type, is_exact
 from clgeom.runtime.typing import DTypeLike
 
 

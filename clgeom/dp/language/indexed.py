@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 
 from clgeom.dp.language.mistakes import HERE, mistake, refusal
-from clgeom.dp.language.trace import Expr, Indexed, as_index, cell_type, node
+from clgeom.dp.language.trace import Expr, Indexed, as_index, node
+from clgeom.dp.language.types import cell_type
 from clgeom.errors import InvalidInput
 
 

@@ -7,7 +7,8 @@ import operator
 import numpy as np
 
 from clgeom.dp.language.mistakes import mistake
-from clgeom.dp.language.trace import FOLD, LIMITS, Expr, widest
+from clgeom.dp.language.trace import FOLD, Expr, widest
+from clgeom.dp.language.types import LIMITS
 
 #: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
 #: for each operator, and Python's stack has 1,000.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.dp.language.trace import CELL_TYPES
+from clgeom.dp.language.types import CELL_TYPES
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import c_name
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import copy
 import re
 
-from clgeom.dp.language import functions, trace
+from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.indexed import Cells, Values
 from clgeom.errors import InvalidInput
 
@@ -53,7 +53,7 @@ def as_traced(equation):
         return None
     body = f"return {equation.body};" if equation.is_expression else equation.body
     try:
-        with trace.Trace("int").active():
+        with types.Trace("int").active():
             reader = _Reader(body, equation.parameters)
             value = reader.whole()
     except (_Beyond, InvalidInput, RecursionError):
@@ -66,7 +66,7 @@ def as_traced(equation):
 def expression_in_c(text, parameters):
     """The node of a simple expression in C; None if it is not a simple one."""
     try:
-        with trace.Trace("int").active():
+        with types.Trace("int").active():
             reader = _Reader(text, parameters)
             value = trace.number(reader.choice())
             return value if reader.tokens[reader.at] is None else None
@@ -182,7 +182,7 @@ class _Reader:
     def check_constants(self, op, left, right):
         """Leave a sum or product of constants that goes beyond 32 bits to C, where it may be anything."""
         if op in ("add", "sub", "mul") and left.op == right.op == "const":
-            low, high = trace.LIMITS["int"]
+            low, high = types.LIMITS["int"]
             if not low <= trace.FOLD[op](left.data, right.data) <= high:
                 raise _Beyond
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clgeom.dp.language import trace
+from clgeom.dp.language import trace, types
 from clgeom.errors import InvalidInput
 
 
@@ -50,7 +50,7 @@ def _as_cell(value, cell, name, field=None):
     """The value in the type in which it is stored, or in a wider one that is fitted to it."""
     if value.type == cell.type:
         return value
-    if cell.type in trace.LIMITS and value.type in ("float", "double"):
+    if cell.type in types.LIMITS and value.type in ("float", "double"):
         what = f"the field {field} of its cells is" if field else "its cells are"
         raise InvalidInput(f"{name} returns {value.type} values, and {what} {cell.name}: use dp.cast.")
     if cell.fitted and value.op != "const" and value.type != "int":
@@ -60,7 +60,7 @@ def _as_cell(value, cell, name, field=None):
 
 def _choice(decision, equation):
     decision = trace.number(decision)
-    if decision.type not in trace.LIMITS:
+    if decision.type not in types.LIMITS:
         raise InvalidInput(f"The choice that {equation.name} returns must be an integer.")
     return decision
 

@@ -1,80 +1,33 @@
 """Expression graphs: the nodes that the operators of a traced Python function build.
 
 An `Expr` is one node. Equal nodes of one trace are one object, so that common subexpressions are computed once.
-`indexed` has the cells and arrays of a traced function, `functions` what users write besides operators, `nodes` and
-`sums` the analysis of nodes; `codegen.text` writes nodes as OpenCL C, `analysis.dependences` finds which cells they
-read.
+`types` has the types of nodes, `indexed` the cells and arrays of a traced function, `functions` what users write
+besides operators, `nodes` and `sums` the analysis of nodes; `codegen.text` writes nodes as OpenCL C,
+`analysis.dependences` finds which cells they read.
 """
 
 from __future__ import annotations
 
+import abc
 import contextlib
-import contextvars
-import math
 import numbers
 import operator
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from clgeom.dp.language import spans
 from clgeom.dp.language.mistakes import mistake, refusal
+from clgeom.dp.language.types import LIMITS, TYPES, WIDE, cell_type, float_type, traced
 
-#: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
-TYPES = ("bool", "int", "long", "ulong", "float", "double")
-LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1), "ulong": (0, 2**64 - 1)}
-#: Types of 64 bits, in whose tables products and `<<` of int32 are int64.
-WIDE = ("long", "ulong", "double")
-#: Types of cells by their names for users.
-CELL_TYPES = {"int32": "int", "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double"}
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
-
-_trace: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", default=None)
-
-
-class Trace:
-    """An equation being traced: the type of its cells, and its nodes so far.
-
-    Parameters
-    ----------
-    cell : str
-    exact : bool
-        Compute sums, differences, negations, absolute values and quotients of int32 with int64 where they may go beyond
-        int32, as products in tables of int64: a cell then goes beyond its type, and not a number on the way to it.
-    parameters : dict of Parameter
-    """
-
-    def __init__(self, cell: str, exact: bool = False, parameters=None):
-        self.cell, self.nodes, self.exact = cell, {}, exact
-        self.parameters, self.spans = parameters or {}, {}
-        self.indices, self.depth = {}, 0  # of reductions; how many are open, one inside the other
-
-    @contextlib.contextmanager
-    def active(self):
-        token = _trace.set(self)
-        try:
-            yield self
-        finally:
-            _trace.reset(token)
-
-
-def cell_type() -> str | None:
-    """The cell type of the equation being traced; None if there is none."""
-    trace = _trace.get()
-    return None if trace is None else trace.cell
-
-
-def is_exact() -> bool:
-    """Whether the equation being traced computes with int64 what may go beyond int32."""
-    trace = _trace.get()
-    return trace is not None and trace.exact
 
 
 def widened(op, *args) -> tuple[Expr, ...]:
     """The operands of an operator of integers, as int64 where the equation asks for it; see `Trace`."""
-    trace = _trace.get()
+    trace = traced.get()
     if trace is None or not trace.exact or widest(args) != "int":
         return args
     if spans.fits(op, args, trace.spans, trace.parameters):
@@ -231,11 +184,12 @@ class Expr:
 Operand: TypeAlias = Expr | float | np.number[Any] | np.bool_
 
 
-class Indexed:
+class Indexed(abc.ABC):
     """What a traced function reads by indices; as a whole it is no number."""
 
-    def refuse(self, *_):
-        raise NotImplementedError
+    @abc.abstractmethod
+    def refuse(self, *_: object) -> NoReturn:
+        """Say that it needs indices."""
 
 
 #: Operators of Python that equations do not have, and their replacements.
@@ -257,7 +211,7 @@ for _names, _message in REFUSED.items():
 def node(op, *args, type=None, data=None) -> Expr:
     """The node for this operator and these operands; an existing node of the trace if there is one."""
     type = type or widest(args)
-    trace = _trace.get()
+    trace = traced.get()
     if trace is None:
         return Expr(op, args, type, data)
     key = (op, tuple(map(id, args)), type, data, data.__class__)
@@ -277,7 +231,7 @@ def node(op, *args, type=None, data=None) -> Expr:
 def shared_index(new, lo, hi) -> Iterator[Expr]:
     """The index of a reduction over lo <= k < hi: the same one, of this name, for all that are equally deep inside
     others, so that a minimum and the index where it is are one loop."""
-    trace = _trace.get()
+    trace = traced.get()
     if trace is None:
         yield new
         return
@@ -315,11 +269,6 @@ def constant(value, type=None) -> Expr:
                 value = np.float32(value)
         return node("const", type=type, data=float(value))
     raise mistake(f"A part of an equation must be a number, a cell, an index or a parameter. Got {value!r} instead.")
-
-
-def float_type() -> str:
-    """The type of floats without a type of their own."""
-    return "double" if cell_type() == "double" else "float"
 
 
 def expression(value, type=None) -> Expr:
@@ -524,12 +473,3 @@ def settled(op, a, b) -> Expr | None:
         if known.op == "const":
             return other if known.data == (op == "and") else known
     return None
-
-
-def neutral(kind: str, type: str):
-    """The value of an empty reduction: the largest value for "min", the smallest for "max", 0 for "sum"."""
-    if kind == "sum":
-        return 0
-    if type in LIMITS:
-        return LIMITS[type][1 if kind == "min" else 0]
-    return math.inf if kind == "min" else -math.inf

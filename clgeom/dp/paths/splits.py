@@ -18,7 +18,7 @@ from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen.text import literal_of
 from clgeom.dp.job import Job
 from clgeom.dp.language.nodes import NUMPY, walk
-from clgeom.dp.language.trace import neutral
+from clgeom.dp.language.types import neutral
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.runtime import launch

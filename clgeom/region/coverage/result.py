@@ -130,7 +130,7 @@ class CoverageRegion(Exchange):
         return self.grid.transform
 
     @property
-    def crs(self) -> Any:  # type: ignore[override]
+    def crs(self) -> Any:
         return self.grid.crs
 
     @functools.cached_property
@@ -427,7 +427,7 @@ class CoverageRegions(Exchange, Drawable, Sequence[CoverageRegion]):
         return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
 
     @property
-    def crs(self) -> Any:  # type: ignore[override]
+    def crs(self) -> Any:
         return self.grid.crs
 
     def to_shapely(self) -> NDArray[np.object_]:

@@ -85,7 +85,7 @@ class CoveragePolygon(Exchange):
         return self.rings[0]
 
     @property
-    def crs(self) -> Any:  # type: ignore[override]
+    def crs(self) -> Any:
         return self.grid.crs
 
     @property
@@ -291,7 +291,7 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
         return made
 
     @property
-    def crs(self) -> Any:  # type: ignore[override]
+    def crs(self) -> Any:
         return self.grid.crs
 
     def to_shapely(self, *, cells: bool = False) -> NDArray[np.object_]:

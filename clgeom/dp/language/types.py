@@ -1,0 +1,69 @@
+"""Types of expressions, and the equation being traced, whose cells decide the types of numbers without one."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import math
+
+#: Types of expressions, from narrow to wide: the result of an operator has the wider type of its operands.
+TYPES = ("bool", "int", "long", "ulong", "float", "double")
+LIMITS = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1), "ulong": (0, 2**64 - 1)}
+#: Types of 64 bits, in whose tables products and `<<` of int32 are int64.
+WIDE = ("long", "ulong", "double")
+#: Types of cells by their names for users.
+CELL_TYPES = {"int32": "int", "int64": "long", "uint64": "ulong", "float32": "float", "float64": "double"}
+
+traced: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_trace", default=None)
+
+
+class Trace:
+    """An equation being traced: the type of its cells, and its nodes so far.
+
+    Parameters
+    ----------
+    cell : str
+    exact : bool
+        Compute sums, differences, negations, absolute values and quotients of int32 with int64 where they may go beyond
+        int32, as products in tables of int64: a cell then goes beyond its type, and not a number on the way to it.
+    parameters : dict of Parameter
+    """
+
+    def __init__(self, cell: str, exact: bool = False, parameters=None):
+        self.cell, self.nodes, self.exact = cell, {}, exact
+        self.parameters, self.spans = parameters or {}, {}
+        self.indices, self.depth = {}, 0  # of reductions; how many are open, one inside the other
+
+    @contextlib.contextmanager
+    def active(self):
+        token = traced.set(self)
+        try:
+            yield self
+        finally:
+            traced.reset(token)
+
+
+def cell_type() -> str | None:
+    """The cell type of the equation being traced; None if there is none."""
+    trace = traced.get()
+    return None if trace is None else trace.cell
+
+
+def is_exact() -> bool:
+    """Whether the equation being traced computes with int64 what may go beyond int32."""
+    trace = traced.get()
+    return trace is not None and trace.exact
+
+
+def float_type() -> str:
+    """The type of floats without a type of their own."""
+    return "double" if cell_type() == "double" else "float"
+
+
+def neutral(kind: str, type: str):
+    """The value of an empty reduction: the largest value for "min", the smallest for "max", 0 for "sum"."""
+    if kind == "sum":
+        return 0
+    if type in LIMITS:
+        return LIMITS[type][1 if kind == "min" else 0]
+    return math.inf if kind == "min" else -math.inf
