@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import warnings
 
 from clgeom.errors import KernelBuildError
-from clgeom.runtime import caches, trust
+from clgeom.runtime import caches, pocl_headers, trust
 from clgeom.runtime.call import as_loading
 from clgeom.runtime.render import render
 
@@ -125,6 +126,11 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
+            short = pocl_headers.shortened(profile, source)
+            if short is not None:
+                with contextlib.suppress(cl.Error):  # the full header then says whether it is an error
+                    program = cl.Program(session.context, short)
+                    return program.build(options=[*flags, pocl_headers.GUARD], devices=[session.device])
             return cl.Program(session.context, source).build(options=flags, devices=[session.device])
     except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))

@@ -10,6 +10,7 @@ from clgeom.errors import KernelBuildError
 from clgeom.runtime import sources
 from clgeom.runtime.build import build
 from clgeom.runtime.device import Session
+from clgeom.runtime.pocl_headers import GUARD, shortened
 from clgeom.runtime.render import render
 
 KERNELS = sources.kernels()
@@ -22,8 +23,13 @@ def test_kernels_are_found():
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernel_compiles_alone(session, capfd, kernel):
     """With one work-item, as on CPUs."""
-    program = build(session, render(kernel, variant="serial", wg_size=1), caller=kernel)
+    import pyopencl as cl
+
+    text = render(kernel, variant="serial", wg_size=1)
+    program = build(session, text, caller=kernel)
     assert program.kernel_names.split(";") == [kernel.rsplit("/", 1)[-1]]
+    options = program.get_build_info(session.device, cl.program_build_info.OPTIONS)
+    assert (GUARD in options) == (shortened(session.profile, text) is not None), "it names all functions that it calls"
     assert "warning" not in capfd.readouterr().err  # some drivers print to the terminal, with a cold cache
 
 
