@@ -1,7 +1,7 @@
 """Antennas, path loss and diffraction against values that others published: standards, a textbook, test suites.
 
-Sources: [R] T. Rappaport, "Wireless Communications: Principles and Practice", 2nd edition (2002); [S] 3GPP TR 25.996, 5.2;
-[P] ITU-R P.526-15, 4.1; [N] the test suites of ns-3, a network simulator, whose values come from scripts of their own.
+Sources: [R] T. Rappaport, "Wireless Communications: Principles and Practice", 2nd edition (2002); [S] 3GPP TR 25.996,
+5.2; [P] ITU-R P.526-15, 4.1; [N] the test suites of ns-3, a network simulator: their values come from other scripts.
 """
 
 import math
@@ -22,7 +22,7 @@ from clgeom.radio import (
     walfisch_ikegami,
 )
 
-#: [N], three-gpp-propagation-loss-model: 5 GHz, mobile 1.5 m; losses at these distances, with line of sight and without.
+#: [N], three-gpp-propagation-loss-model: 5 GHz, mobile 1.5 m; losses at KM with line of sight, and without.
 KM = np.array([0.01, 0.1, 1.0, 5.0])
 CELLS = {
     urban_macro: ((72.9380, 86.2362, 109.7252, 137.6794), (82.5131, 106.1356, 144.7641, 172.0753)),

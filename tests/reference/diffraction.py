@@ -69,7 +69,7 @@ def profile(ground, transform, site, cell):
 
 # Validation data ---------------------------------------------------------------------------------------------------
 
-#: ITU-R, "Validation examples for the delta Bullington diffraction prediction method": the effective radius of the earth
+#: ITU-R, "Validation examples for the delta Bullington diffraction prediction method": the earth's effective radius
 #: is 8500 km, light has 3e8 m/s. Links: MHz, and the heights of both antennas above the ground in m.
 RADIUS_KM = 8500.0
 LINKS = ((1000, 30, 30), (2500, 50, 10), (600, 20, 20), (200, 40, 50), (150, 70, 5))
