@@ -78,7 +78,7 @@ OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outli
 not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
 CELLS = """Milliseconds from the NumPy array, or for GEOS from the exact polygons. cv2 follows the cells' centres: it
 loses half a cell all round."""
-TIGHT = """At equal numbers of vertices, those that GEOS has for 20, 40, 60 and 80 % of the vertices of each ring.
+TIGHT = """At equal numbers of vertices: those that GEOS leaves for fractions of 0.2, 0.4, 0.6 and 0.8.
 clgeom and GEOS miss no cell; missed: the share of the covered area that is lost. cv2: contours through the cells'
 centres, approximated; DP: approxPolyDP of the exact rings. Milliseconds: clgeom and cv2 from the NumPy array, GEOS from
 the exact polygons. Maps are Walfisch-Ikegami's, heights in m of Jacksboro (SRTM, a sample that Matplotlib ships), and
