@@ -92,25 +92,26 @@ def are_apart(ones, others):
     )
 
 
-def covers_cells(edges, mask):
+def covers_cells(edges, mask, unit=1):
     """Whether polygons cover all cells of a mask: no edge passes through one, and their middles are inside.
 
-    Vertices are whole numbers, so an edge that spans a cell's column passes through it where corners lie on both sides.
+    Cells have sides of `unit`. An edge passes through a cell where their extents overlap along x, along y, and across
+    the edge (separating axes).
     """
-    rows, columns = (where.astype(np.int64)[:, None] for where in np.nonzero(mask))
-    (ax, ay), (bx, by) = (
-        (np.array(ends, np.int64).T for ends in zip(*edges)) if edges else np.zeros((2, 2, 0), np.int64)
-    )
+    dtype = np.int64 if unit == 1 else object
+    columns, rows = (unit * where.astype(dtype)[:, None] for where in np.nonzero(mask)[::-1])
+    (ax, ay), (bx, by) = (np.array(ends, dtype).T for ends in zip(*edges)) if edges else np.zeros((2, 2, 0), dtype)
 
-    def side(x, y):  # twice the coordinates
-        return 2 * np.sign((bx - ax) * (y - 2 * ay) - (by - ay) * (x - 2 * ax))
+    def side(x, y):  # of twice the coordinates
+        return (bx - ax) * (y - 2 * ay) - (by - ay) * (x - 2 * ax)
 
-    corners = [side(2 * columns + i, 2 * rows + j) for i, j in ((0, 0), (2, 0), (0, 2), (2, 2))]
-    low, high = np.minimum(ax, bx), np.maximum(ax, bx)
-    spans = (low <= columns) & (high >= columns + 1)
-    if (spans & (np.minimum.reduce(corners) < 0) & (np.maximum.reduce(corners) > 0)).any():
+    corners = [side(2 * (columns + i), 2 * (rows + j)) for i in (0, unit) for j in (0, unit)]
+    through = (np.minimum.reduce(corners) < 0) & (np.maximum.reduce(corners) > 0)
+    for first, second, cells in ((ax, bx, columns), (ay, by, rows)):
+        through &= (np.minimum(first, second) < cells + unit) & (np.maximum(first, second) > cells)
+    if through.any():
         return False
-    x, y = 2 * columns + 1, 2 * rows + 1
+    x, y = 2 * columns + unit, 2 * rows + unit
     crossed = (2 * ay > y) != (2 * by > y)
     right = (side(x, y) > 0) == (by > ay)
     return bool(((crossed & right).sum(axis=1) % 2 == 1).all())

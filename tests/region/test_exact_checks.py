@@ -125,18 +125,18 @@ def test_servers_stay_apart(session, one, other, budget):
 
 @given(mask=masks(), segments=st.integers(1, 12), parts=st.booleans())
 def test_regions_of_segments_cover(session, mask, segments, parts):
-    """Regions have vertices that are corners of cells, cover their cells, and do not cross themselves."""
-    found = [one for one in coverage_regions(mask, 1, segments=segments, parts=parts, device=session) if one]
+    """Vertices are corners of cells, or crossings that are rounded outwards: as fractions, they lose nothing."""
     covered = np.zeros(mask.shape, bool)
-    for region in found:
-        ((ring,),) = [region.rings]
-        corners = [tuple(at) for at in ring.tolist()]
-        assert all(value == int(value) for at in corners for value in at)
-        edges = edges_of([[(int(x), int(y)) for x, y in corners]])
+    for region in coverage_regions(mask, 1, segments=segments, parts=parts, device=session):
+        if not region:
+            continue
+        (ring,) = [[tuple(map(Fraction, at)) for at in ring.tolist()] for ring in region.rings]
+        unit = max(value.denominator for at in ring for value in at)  # all are powers of 2
+        edges = edges_of([[tuple(int(unit * value) for value in at) for at in ring]])
         for row, column in np.argwhere(mask & ~covered):
             cell = np.zeros(mask.shape, bool)
             cell[row, column] = True
-            covered[row, column] = covers_cells(edges, cell)
+            covered[row, column] = covers_cells(edges, cell, unit)
         for k, (a, b) in enumerate(edges):  # they may touch where a region is pinched, and never cross
             assert a != b
             for c, d in edges[:k]:
@@ -151,6 +151,9 @@ def test_the_checks_find_what_is_wrong():
     mask[1:3, 1:3] = False
     assert covers_cells(edges_of([square, hole]), mask) and not covers_cells(edges_of([square, hole]), ~mask)
     assert not covers_cells(edges_of([[(0, 0), (4, 0), (4, 4), (1, 4), (0, 3)]]), np.ones((4, 4), bool))
+    dented = [(0, 0), (8, 0), (8, 8), (0, 8), (1, 4)]
+    assert not covers_cells(edges_of([dented]), np.ones((4, 4), bool), 2), "a vertex in a cell"
+    assert covers_cells(edges_of([[(-1, -1), (9, 0), (9, 9), (-1, 9)]]), np.ones((4, 4), bool), 2)
     assert not no_edges_cross(edges_of([[(0, 0), (2, 2), (2, 0), (0, 2)]]))
     assert not no_edges_cross(edges_of([[(0, 0), (4, 0), (4, 4), (2, 0), (0, 4)]])), "a vertex on an edge"
     inner = edges_of([[(0, 0), (1, 0), (4, 4), (0, 1)]])
