@@ -106,6 +106,22 @@ def test_page_shows_raster_and_transmitters(tmp_path):
     assert not re.search("https?://|src=|url\\(|@import", text), "nothing of a network"
 
 
+def test_arrays_lie_where_the_regions_do(tmp_path):
+    pytest.importorskip("matplotlib")
+    values = power()
+    found = clgeom.coverage_regions(values, -75, outline="cells", **PLACE)
+    image = data_of(page(found, tmp_path / "map.html", raster=values))["image"]
+    assert tuple(image["transform"]) == PLACE["transform"]
+    for raster, words in (
+        (values.T, r"shape \(40, 43\), .* Got ndarray of shape \(43, 40\)"),
+        ([[1], [1, 2]], "Got list"),
+    ):
+        for draw in (found.plot, lambda **o: found.to_html(tmp_path / "bad.html", **o)):
+            with pytest.raises(InvalidInput, match=f"'raster' parameter must have 'values' and .*{words}"):
+                draw(raster=raster)
+    assert not (tmp_path / "bad.html").exists()
+
+
 def test_page_with_hostile_text_and_far_coordinates():
     part = MapPart("</script><script>alert(1)</script>", [[[(0, 0), (1, 0), (1, 1)]]], {"<b>": "</script>"})
     text = map_text([part], MapFrame((0, 0, 1, 1)), title="{{ data }}", words="&")
