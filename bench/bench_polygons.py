@@ -285,6 +285,9 @@ def tight_rows(session, options):
                 ours = verified(calls["clgeom"](), mask)
                 assert vertices_of(ours) <= count
                 row["clgeom IoU"] = exact.area / ours.area
+            same = verified(coverage_regions(values, level, outline="cells", iou=row["GEOS IoU"], device=session), mask)
+            assert exact.area >= row["GEOS IoU"] * same.area * (1 - 1e-12)
+            row["as close"] = vertices_of(same)
             made, tolerance = approximated_to(followed, count)
             calls["cv2"] = lambda mask=mask, tolerance=tolerance: approximated(mask, tolerance)
             row |= compared("cv2", shape_of(made, 0.5), exact)

@@ -15,7 +15,7 @@ from clgeom.radio import Transmitter, best_server, knife_edge_loss, terrain_loss
 BOUND = 0.02
 BOUNDS = {"bullington": BOUND, "complete": 0.05, "single": BOUND}
 EARTH_KM = 6371.0
-#: Paths, along rows and along columns. The first two are long: but in the long profile, one way and one link are enough.
+#: Paths, along rows and along columns. The first two are long: one way and one link are enough for most runs.
 ITU_PATHS = [
     (number, turned) for number in reference.LOSSES for turned in (False, True) if LONG or not turned or number > 2
 ]
