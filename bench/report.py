@@ -79,10 +79,10 @@ not outlined, as shares of the covered area. cv2's outlines go through the middl
 CELLS = """Milliseconds from the NumPy array, or for GEOS from the exact polygons. cv2 follows the cells' centres: it
 loses half a cell all round."""
 TIGHT = """At equal numbers of vertices: those that GEOS leaves for fractions of 0.2, 0.4, 0.6 and 0.8. as close: the
-vertices that clgeom has for the IoU of GEOS. Both miss no cell; missed: the share of the covered area that is lost. cv2:
-contours through the cells' centres, approximated; DP: approxPolyDP of the exact rings. Milliseconds: clgeom and cv2 from
-the NumPy array, GEOS from the exact polygons. Maps are Walfisch-Ikegami's, heights in m of Jacksboro (SRTM, a sample
-that Matplotlib ships), and received power in dBm on this terrain."""
+vertices that clgeom has for the IoU of GEOS. Both miss no cell; missed: the share of the covered area that is lost.
+cv2: contours through the cells' centres, approximated; DP: approxPolyDP of the exact rings. Milliseconds: clgeom and
+cv2 from the NumPy array, GEOS from the exact polygons. Maps are Walfisch-Ikegami's, heights in m of Jacksboro (SRTM,
+a sample that Matplotlib ships), and received power in dBm on this terrain."""
 STACK = "Milliseconds; maps on the device, outlines only."
 POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
 SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device

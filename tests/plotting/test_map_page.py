@@ -192,20 +192,21 @@ seen.near = [share(near), levels[0].paths.has("all")];
 levels[0].features.forEach((one) => { one.bounds = [-Infinity, -Infinity, Infinity, Infinity]; });
 draw(); seen.all = differ(near, lit());
 Object.assign(seen, {errors, vertices, shot: shot !== null});
+seen.colours = getComputedStyle(document.body).backgroundColor;
 """
 ERRORS = """<script>const errors = []; addEventListener("error", (event) => errors.push(event.message));
 addEventListener("securitypolicyviolation", (event) => errors.push(event.violatedDirective));
 console.error = console.warn = (...words) => errors.push(words.join(" "));</script>"""
 
 
-def said(folder, text, script, size):
+def said(folder, text, script, size, *more):
     """What a script says in `seen` when a browser runs it after the page's own script."""
     script += """document.body.innerHTML =
         "<pre>" + JSON.stringify(seen).replace(/</g, "&lt;").replace(/>/g, "&gt;") + "</pre>";"""
     text = text.replace("<style>", f"{ERRORS}<style>").replace("</body>", f"<script>{script}</script></body>")
     (folder / "map.html").write_text(text, encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    options += [f"--window-size={size}", "--dump-dom", (folder / "map.html").as_uri()]
+    options += [f"--window-size={size}", *more, "--dump-dom", (folder / "map.html").as_uri()]
     run = subprocess.run([BROWSER, *options], capture_output=True, timeout=120, check=True)
     return json.loads(html.unescape(re.search("<pre>(.*)</pre>", run.stdout.decode())[1]))
 
@@ -245,7 +246,8 @@ def test_page_of_many_vertices_in_a_browser(tmp_path):
     """While such a map moves, its last drawing does. Far away few vertices are drawn, near what is in the frame."""
     values = np.kron(np.indices((50, 50)).sum(axis=0) % 2, np.ones((1, 2)))
     text = page(clgeom.coverage_regions(values, 1, outline="cells", **PLACE), tmp_path / "map.html")
-    seen = said(tmp_path, text, MOVED, "1200,900")
+    seen, dark = (said(tmp_path, text, MOVED, "1200,900", *more) for more in ((), ("--force-dark-mode",)))
+    assert seen["colours"] == "rgb(255, 255, 255)" and dark["colours"] == "rgb(20, 25, 30)" and dark["errors"] == []
     assert seen["errors"] == [] and seen["vertices"] == 5000 and seen["shot"]
     assert 0.02 < seen["before"] < 0.9 and seen["moved"] < 0.002 < seen["away"]
     assert 0.0005 < seen["far"][0] and seen["far"][1] < 0.002, "coarse and exact polygons look alike"
