@@ -6,9 +6,12 @@
 speed: a map of 2048^2 with about 8,500 parts, one level; median milliseconds of whole calls from the NumPy array:
 exact rings, simplified to an IoU, and with GeoJSON on disk, reprojected from EPSG:32632. One outline of 64 segments is
 that of `coverage_regions(parts=False)`. cv2.findContours follows the cells' centres and misses half a cell all round.
-tight: maps of (500, 500), pixel=5, with correlations of 50 m and 200 m: vertices that GEOS' PolygonHullSimplify (called
-in the library that Shapely bundles, one geometry of all parts) needs for an IoU of at least 0.95, and those that we
-need for its IoU; and cv2.approxPolyDP at as many vertices as ours.
+tight: at equal numbers of vertices, GEOS' PolygonHullSimplify (in the library that Shapely bundles; one geometry of all
+parts, from the exact polygons) with several fractions of vertices, ours with `vertices=`, and cv2's findContours and
+approxPolyDP with the least tolerance that leaves as few. DP is approxPolyDP of the exact rings: it loses nothing to
+contours through centres. Maps: Walfisch-Ikegami of (500, 500), pixel=5, with correlations of 50 m and 200 m; a DEM,
+Matplotlib's sample of Jacksboro; and received power on this DEM, with diffraction. We know of no wheel that has a
+measured coverage raster.
 Every result of ours is verified before it is timed: valid, no cell missed, the IoU as asked for.
 """
 
@@ -17,9 +20,9 @@ from __future__ import annotations
 import argparse
 import ctypes
 import glob
+import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -30,11 +33,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import common
 
 from clgeom import coverage_regions
-from clgeom.radio import coverage_map
+from clgeom.radio import Transmitter, best_server, coverage_map, terrain_loss
 from clgeom.runtime.device import as_session
 
-PACKAGES = ("shapely", "opencv-python-headless", "rasterio", "pyproj")
+PACKAGES = ("shapely", "opencv-python-headless", "rasterio", "pyproj", "matplotlib")
 CRS, ORIGIN, LEVEL, IOU = "EPSG:32632", (691_000.0, 5_335_500.0), -85.0, 0.95
+#: Of GEOS: the share of vertices that a ring may keep.
+FRACTIONS = (0.2, 0.4, 0.6, 0.8)
+LABELS = {
+    "clgeom": 'clgeom, outline="cells"',
+    "GEOS": "GEOS PolygonHullSimplify",
+    "cv2": "cv2.findContours + approxPolyDP (misses cells)",
+    "DP": "approxPolyDP of the exact rings (misses cells)",
+}
 
 
 class Geos:
@@ -165,81 +176,157 @@ def speed_rows(session, options):
 # Tightness --------------------------------------------------------------------------------------------------------
 
 
-def least_of_geos(geos, exact):
-    """GEOS' result of fewest vertices whose IoU is at least IOU, by bisection over its fraction of vertices."""
-    taken, low, high = geos.taken(exact), 0.0, 1.0
-    best = exact
-    for _ in range(12):
-        middle = (low + high) / 2
-        shape = geos.shape(geos.simplify(taken, middle))
-        if exact.area / shape.area >= IOU:
-            high, best = middle, shape
-        else:
-            low = middle
-    begin = time.perf_counter()
-    geos.simplify(taken, high)
-    return best, time.perf_counter() - begin
+def elevations():
+    """Heights in m of the terrain that Matplotlib ships: SRTM, 344 x 403 cells of 3 seconds of arc, near Jacksboro."""
+    from matplotlib.cbook import get_sample_data
+
+    return get_sample_data("jacksboro_fault_dem.npz")["elevation"].astype(np.float32)
 
 
-def of_cv2(mask, wanted):
-    """cv2's polygons with as few vertices as `wanted`, by bisection over its tolerance: (shape, seconds)."""
-    low, high, best = 0.0, 8.0, None
-    for _ in range(10):
+def served(ground, session):
+    """Power in dBm of three sites on the highest ground, by free space and diffraction over that terrain.
+
+    Cells are 74.4 m by 92.6 m, as three seconds of arc are there.
+    """
+    place, rows, columns = (74.4, 0.0, 0.0, 0.0, -92.6, 0.0), *ground.shape
+    sites = []
+    for third in range(3):
+        part = ground[:, third * columns // 3 : (third + 1) * columns // 3]
+        row, column = np.unravel_index(np.argmax(part), part.shape)
+        x, y = 74.4 * (column + third * columns // 3 + 0.5), -92.6 * (row + 0.5)
+        sites.append(Transmitter(x, y, power_dbm=46, height_m=30, frequency_mhz=800))
+    lost = terrain_loss(sites, ground, transform=place, device=session)
+    link = {"shape": (rows, columns), "transform": place, "model": "free-space", "device": session}
+    return best_server(sites, **link, ground_m=ground, extra_loss_db=lost).power_dbm
+
+
+def tight_maps(session):
+    """(name, raster, level) of what is outlined."""
+    for correlation in (50, 200):
+        for seed, level in ((0, -85.0), (1, -75.0), (2, -95.0)):
+            made = coverage_map((500, 500), pixel=5, correlation=correlation, seed=seed, device=session)
+            yield f"WIM, {correlation} m, seed {seed}", made.values, level
+    ground = elevations()
+    for level in (400.0, 516.0, 700.0):  # the second one is the median
+        yield "DEM", ground, level
+    power = served(ground, session)
+    for level in (-75.0, -85.0, -95.0):
+        yield "coverage on the DEM", power, level
+
+
+def approximated_to(polygons, wanted):
+    """cv2's approximation of lists of rings with as few vertices as wanted, and its tolerance, by bisection."""
+    import cv2
+
+    low, high, best = 0.0, 64.0, None
+    for _ in range(14):
         middle = (low + high) / 2
-        begin = time.perf_counter()
-        rings = approximated(mask, middle)
-        seconds = time.perf_counter() - begin
-        if sum(map(len, rings)) <= wanted:
-            high, best = middle, (rings, seconds)
+        made = [[cv2.approxPolyDP(ring, middle, True) for ring in rings] for rings in polygons]
+        if sum(len(ring) for rings in made for ring in rings) <= wanted:
+            high, best = middle, made
         else:
             low = middle
-    rings, seconds = best
-    shapes = [shapely.Polygon(ring[:, 0] + 0.5).buffer(0) for ring in rings if len(ring) > 2]
-    shape = shapely.Polygon()
-    for one in sorted(shapes, key=lambda shape: -shape.area):  # holes, and islands in them, come after what is around
-        shape = shape.symmetric_difference(one)
-    return shape, sum(map(len, rings)), seconds
+    return best, high
+
+
+def contour_polygons(mask):
+    """cv2's contours as lists of an outer ring and its holes."""
+    import cv2
+
+    rings, owners = cv2.findContours(mask.view(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    found = {k: [ring] for k, (ring, owner) in enumerate(zip(rings, owners[0, :, 3])) if owner < 0}
+    for ring, owner in zip(rings, owners[0, :, 3]):
+        if owner >= 0:
+            found[owner].append(ring)
+    return list(found.values())
+
+
+def exact_polygons(found):
+    """Exact polygons of ours as lists of rings in the form of cv2."""
+    rings = [ring.reshape(-1, 1, 2) for ring in np.split(found.corners, found.ring_offsets[1:-1])]
+    return [rings[begin:end] for begin, end in zip(found.polygon_offsets, found.polygon_offsets[1:])]
+
+
+def shape_of(polygons, shift):
+    """Polygons of cv2 as one geometry; rings may cross, and those without area are lost."""
+    parts = []
+    for rings in polygons:
+        made = [shapely.make_valid(shapely.Polygon(ring[:, 0] + shift)) for ring in rings if len(ring) > 2]
+        if len(rings[0]) > 2:
+            parts.append(made[0].difference(shapely.union_all(made[1:])))
+    return shapely.union_all(parts)
+
+
+def compared(name, shape, exact):
+    both = shape.intersection(exact).area
+    iou = both / (shape.area + exact.area - both)
+    return {f"{name} IoU": iou, f"{name} missed": max(1 - both / exact.area, 0.0)}
 
 
 def tight_rows(session, options):
+    """At the numbers of vertices that GEOS has for a fraction of vertices in each ring."""
     geos, rows = Geos(), []
-    for correlation in (50, 200):
-        for seed, level in ((0, -85.0), (1, -75.0), (2, -95.0)):
-            values = coverage_map((500, 500), pixel=5, correlation=correlation, seed=seed, device=session).values
-            mask = values >= level
-            exact = verified(coverage_regions(values, level, outline="cells", device=session), mask)
-            theirs, geos_seconds = least_of_geos(geos, exact)
-            iou = exact.area / theirs.area
-            call = {"clgeom": lambda v=values, at=level, k=iou: coverage_regions(v, at, outline="cells", iou=k)}
-            found = call["clgeom"]()
-            ours = verified(found, mask, iou)
-            seconds = common.interleaved(call, options.repeat)["clgeom"]
-            row = {
-                "correlation": correlation,
-                "seed": seed,
-                "level": level,
-                "exact": vertices_of(exact),
-                "IoU": iou,
-                "GEOS": vertices_of(theirs),
-                "clgeom": vertices_of(ours),
-                "of GEOS": vertices_of(ours) / vertices_of(theirs),
-                "GEOS ms": geos_seconds * 1e3,
-                "clgeom ms": seconds * 1e3,
-                "missed": exact.difference(ours).area,
-            }
-            try:
-                shape, count, cv2_seconds = of_cv2(mask, vertices_of(ours))
-                both = shape.intersection(exact).area
-                row |= {
-                    "cv2": count,
-                    "cv2 IoU": both / (shape.area + exact.area - both),
-                    "cv2 missed": 1 - both / exact.area,
-                    "cv2 ms": cv2_seconds * 1e3,
-                }
-            except ImportError:
-                pass
-            rows.append(row)
+    for name, values, level in tight_maps(session):
+        mask = values >= level
+        found = coverage_regions(values, level, outline="cells", device=session)
+        exact = verified(found, mask)
+        taken, least = geos.taken(exact), coverage_regions(values, level, outline="cells", tolerance=1e9)
+        lines, followed = exact_polygons(found), contour_polygons(mask)
+        for fraction in FRACTIONS:
+            theirs = geos.shape(geos.simplify(taken, fraction))
+            assert exact.difference(theirs).area == 0
+            count = vertices_of(theirs)
+            row = {"map": name, "level": level, "exact": vertices_of(exact), "vertices": count}
+            row |= {"GEOS IoU": exact.area / theirs.area}
+            calls = {"GEOS": lambda at=fraction, given=taken: geos.simplify(given, at)}
+            if count >= len(least.corners):
+                given = {"outline": "cells", "vertices": count, "device": session}
+                calls["clgeom"] = lambda v=values, at=level, given=given: coverage_regions(v, at, **given)
+                ours = verified(calls["clgeom"](), mask)
+                assert vertices_of(ours) <= count
+                row["clgeom IoU"] = exact.area / ours.area
+            same = verified(coverage_regions(values, level, outline="cells", iou=row["GEOS IoU"], device=session), mask)
+            assert exact.area >= row["GEOS IoU"] * same.area * (1 - 1e-12)
+            row["as close"] = vertices_of(same)
+            made, tolerance = approximated_to(followed, count)
+            calls["cv2"] = lambda mask=mask, tolerance=tolerance: approximated(mask, tolerance)
+            row |= compared("cv2", shape_of(made, 0.5), exact)
+            made, tolerance = approximated_to(lines, count)
+            row |= compared("DP", shape_of(made, 0), exact)
+            timed = common.interleaved(calls, options.repeat)
+            rows.append(row | {f"{one} ms": timed[one] * 1e3 for one in ("clgeom", "GEOS", "cv2") if one in timed})
+            print(f"{name}, {level:g}: {count:,} vertices", file=sys.stderr)
     return rows
+
+
+#: Maps of the picture.
+DRAWN = (("WIM, 50 m, seed 0", -85.0), ("WIM, 200 m, seed 2", -95.0), ("DEM", 516.0), ("coverage on the DEM", -85.0))
+
+
+def draw(path, folder):
+    """Draw IoU and missed cells over the number of vertices. Return the picture's path."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    common.use_palette()
+    rows = json.loads(Path(path).read_text(encoding="utf-8"))["rows"]
+    figure, panels = plt.subplots(1, 4, figsize=(13, 3.9), layout="constrained")
+    for ax, (name, level) in zip(panels, DRAWN):
+        own = [row for row in rows if (row["map"], row["level"]) == (name, level)]
+        for k, tool in enumerate(("clgeom", "GEOS", "cv2", "DP")):
+            points = [(row["vertices"] / row["exact"], row[f"{tool} IoU"]) for row in own if f"{tool} IoU" in row]
+            style = {"marker": "osD^"[k], "markersize": 5, "linewidth": 2.4 if k == 0 else 1.2, "color": f"C{k}"}
+            ax.plot(*zip(*points), label=LABELS[tool], linestyle="-" if k == 0 else "--", **style)
+        ax.set_title(f"{name}, {own[0]['exact']:,} exact", fontsize=10)
+        ax.set(xlabel="vertices, as a share of the exact ones", ylabel="IoU" if ax is panels[0] else None)
+        ax.grid(alpha=0.3)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    path = folder / "bench_polygons-tight.png"
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+    return path
 
 
 def main():

@@ -106,7 +106,7 @@ def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") ->
 
     axes = figure.subplots(2, 3).ravel()
     image = axes[0].imshow(np.ma.masked_invalid(values), cmap=VALUES)
-    colour_bar(axes[0], image, _quantity(unit), 0.8)
+    colour_bar(axes[0], image, _quantity(unit), 1)
     axes[0].contour(mask, levels=[0.5], colors=LINE, linewidths=0.6)
     dress(axes[0], title, ("column", "row"))
     axes[0].grid(False)
@@ -169,8 +169,7 @@ def _draw_raster(ax, values, transform, unit):
     ax.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
     if e > 0 and transform is None:
         ax.invert_yaxis()  # axes are columns and rows: row 0 is on top
-    shrink = 0.95 * min(np.ptp(y) / np.ptp(x), 1) if np.ptp(x) else 0.95
-    colour_bar(ax, image, _quantity(unit), max(shrink, 0.3))
+    colour_bar(ax, image, _quantity(unit), 1)
 
 
 def _quantity(unit):

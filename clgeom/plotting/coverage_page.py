@@ -69,7 +69,7 @@ def save_page(
 
 def _part(feature, unit):
     """A feature as a part of the page, with readable names of its attributes."""
-    own, square = feature.properties, f"{unit}\u00b2" if unit else "map units\u00b2"
+    own, square = feature.properties, "cells" if unit == "cells" else f"{unit}\u00b2" if unit else "map units\u00b2"
     geometry = feature.geometry
     polygons = [geometry["coordinates"]] if geometry["type"] == "Polygon" else geometry["coordinates"]
 
@@ -84,11 +84,17 @@ def _part(feature, unit):
         "cells": text("cells", ",d"),
         "area of cells": text("cells_area", ",.6g", f" {square}"),
         "area of polygon": text("area", ",.6g", f" {square}"),
-        "on the ellipsoid": text("area_km2", ",.6g", " km\u00b2"),
+        "on the ellipsoid": _on_the_earth(own.get("area_km2")),
         "vertices": f"{count_vertices(geometry):,}",
         "holes": f"{sum(len(rings) - 1 for rings in polygons):,}",
     }
     return MapPart(own["label"], polygons, {name: value for name, value in attributes.items() if value is not None})
+
+
+def _on_the_earth(area_km2):
+    if area_km2 is None:
+        return None
+    return f"{area_km2:,.6g} km\u00b2" if area_km2 >= 0.1 else f"{area_km2 * 1e6:,.6g} m\u00b2"
 
 
 def _frame(parts, grid, crs, names, sites):

@@ -138,8 +138,8 @@ def axis_names(columns, crs=None) -> tuple[str, str]:
 
 
 def colour_bar(ax, image, label, shrink):
-    """Draw the scale of an image beside axes, in the style of their ticks."""
-    bar = ax.figure.colorbar(image, ax=ax, shrink=shrink)
+    """Draw the scale of an image beside axes, in the style of their ticks; `shrink` is its share of their height."""
+    bar = ax.figure.colorbar(image, cax=ax.inset_axes((1.03, (1 - shrink) / 2, 0.045, shrink)))
     bar.set_label(label, fontsize=9, color=INK)
     bar.ax.tick_params(labelsize=8, colors=INK, length=3)
     bar.outline.set_visible(False)

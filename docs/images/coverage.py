@@ -84,14 +84,17 @@ def localisation():
             for region in by_map[k]:
                 for ring in region.rings:
                     (line,) = ax.plot(*np.vstack([ring, ring[:1]]).T, color=colour, linewidth=0.9)
-            line.set_label(f"where transmitter {k + 1} is heard")
+            line.set_label("where it is heard")
             row, column = places[k]
-            ax.plot(transform[0] * column + transform[2], transform[4] * row + transform[5], "^", color=colour)
+            x, y = transform[0] * column + transform[2], transform[4] * row + transform[5]
+            ax.plot(
+                x, y, "^", color=colour, markeredgecolor="white", markersize=9, zorder=6, label=f"transmitter {k + 1}"
+            )
         for part in answer.parts:
             (common,) = ax.fill(*np.asarray(part.exterior.coords).T, color=RED, alpha=0.75, zorder=5)
         common.set_label("where all are heard")
         ax.plot(*answer.centroid, "k+", markersize=11, zorder=6, label="its centroid")
-        dress(ax, f"{name}: {answer.area / 1e6:.3f} km2", ("x (m)", "y (m)"))
+        dress(ax, f"{name}: {answer.area / 1e6:.3f} km\u00b2", ("x (m)", "y (m)"))
         ax.set_aspect("equal")
         print(
             name,
@@ -100,7 +103,7 @@ def localisation():
             round(answer.distance(answers["the masks themselves"].centroid), 1),
             "m",
         )
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=9)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
     figure.savefig(HERE / "coverage_localize.png", dpi=90)
 
 

@@ -106,6 +106,22 @@ def test_page_shows_raster_and_transmitters(tmp_path):
     assert not re.search("https?://|src=|url\\(|@import", text), "nothing of a network"
 
 
+def test_arrays_lie_where_the_regions_do(tmp_path):
+    pytest.importorskip("matplotlib")
+    values = power()
+    found = clgeom.coverage_regions(values, -75, outline="cells", **PLACE)
+    image = data_of(page(found, tmp_path / "map.html", raster=values))["image"]
+    assert tuple(image["transform"]) == PLACE["transform"]
+    for raster, words in (
+        (values.T, r"shape \(40, 43\), .* Got ndarray of shape \(43, 40\)"),
+        ([[1], [1, 2]], "Got list"),
+    ):
+        for draw in (found.plot, lambda **o: found.to_html(tmp_path / "bad.html", **o)):
+            with pytest.raises(InvalidInput, match=f"'raster' parameter must have 'values' and .*{words}"):
+                draw(raster=raster)
+    assert not (tmp_path / "bad.html").exists()
+
+
 def test_page_with_hostile_text_and_far_coordinates():
     part = MapPart("</script><script>alert(1)</script>", [[[(0, 0), (1, 0), (1, 1)]]], {"<b>": "</script>"})
     text = map_text([part], MapFrame((0, 0, 1, 1)), title="{{ data }}", words="&")
@@ -156,11 +172,43 @@ seen.pixel = [...context.getImageData((px - box.left) * ratio, (py - box.top) * 
 const labels = [...document.querySelectorAll("#levels label, #sites, #raster")];
 seen.legend = labels.map((label) => label.hidden ? "" : label.textContent.trim());
 seen.errors = errors;
-document.body.innerHTML = "<pre>" + JSON.stringify(seen).replace(/</g, "&lt;").replace(/>/g, "&gt;") + "</pre>";
+"""
+#: Draws a map whole, moved, and moved and drawn again; far away and near.
+MOVED = """
+const seen = {};
+const alpha = () => context.getImageData(0, 0, canvas.width, canvas.height).data.filter((_, k) => k % 4 === 3);
+const lit = () => [...alpha()].map((value) => value > 40);
+const differ = (a, b) => a.reduce((sum, one, k) => sum + (one !== b[k]), 0) / a.length;
+const share = (a) => a.reduce((sum, one) => sum + one, 0) / a.length;
+whole(); view.scale *= 0.5; draw(); seen.before = share(lit());
+pan(30, 20); drawShot(); const shifted = lit(); draw(); seen.moved = differ(shifted, lit());
+pan(5, 5); drawShot(); seen.away = differ(shifted, lit());
+whole(); view.scale *= 0.1; draw(); const far = lit(), exact = new Path2D();
+levels[0].features.forEach((one) => trace(exact, one.rings));
+[...levels[0].paths.keys()].forEach((key) => levels[0].paths.set(key, exact));
+draw(); seen.far = [share(far), differ(far, lit())];
+whole(); view.scale = most / 2; draw(); const near = lit();
+seen.near = [share(near), levels[0].paths.has("all")];
+levels[0].features.forEach((one) => { one.bounds = [-Infinity, -Infinity, Infinity, Infinity]; });
+draw(); seen.all = differ(near, lit());
+Object.assign(seen, {errors, vertices, shot: shot !== null});
+seen.colours = getComputedStyle(document.body).backgroundColor;
 """
 ERRORS = """<script>const errors = []; addEventListener("error", (event) => errors.push(event.message));
 addEventListener("securitypolicyviolation", (event) => errors.push(event.violatedDirective));
 console.error = console.warn = (...words) => errors.push(words.join(" "));</script>"""
+
+
+def said(folder, text, script, size, *more):
+    """What a script says in `seen` when a browser runs it after the page's own script."""
+    script += """document.body.innerHTML =
+        "<pre>" + JSON.stringify(seen).replace(/</g, "&lt;").replace(/>/g, "&gt;") + "</pre>";"""
+    text = text.replace("<style>", f"{ERRORS}<style>").replace("</body>", f"<script>{script}</script></body>")
+    (folder / "map.html").write_text(text, encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
+    options += [f"--window-size={size}", *more, "--dump-dom", (folder / "map.html").as_uri()]
+    run = subprocess.run([BROWSER, *options], capture_output=True, timeout=120, check=True)
+    return json.loads(html.unescape(re.search("<pre>(.*)</pre>", run.stdout.decode())[1]))
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs chromium")
@@ -172,12 +220,7 @@ def test_page_in_a_browser(tmp_path, size):
     values[4:16, 4:16], values[8:12, 8:12], values[20:25, 20:25] = -80, -60, -80
     raster = clgeom.radio.RadioMap(values, PLACE["transform"], PLACE["crs"], ((10, 10),))
     text = page(clgeom.coverage_regions(raster, [-70, -85], outline="cells"), tmp_path / "map.html", raster=raster)
-    text = text.replace("<style>", f"{ERRORS}<style>").replace("</body>", f"<script>{SCRIPT}</script></body>")
-    (tmp_path / "map.html").write_text(text, encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    options += [f"--window-size={size}", "--dump-dom", (tmp_path / "map.html").as_uri()]
-    run = subprocess.run([BROWSER, *options], capture_output=True, timeout=120, check=True)
-    seen = json.loads(html.unescape(re.search("<pre>(.*)</pre>", run.stdout.decode())[1]))
+    seen = said(tmp_path, text, SCRIPT, size)
     assert seen["errors"] == [] and seen["size"] == [True, True, True]
     assert (seen["inner"]["level"], seen["inner"]["cells"], seen["inner"]["area of cells"]) == (
         "-70 dBm",
@@ -196,6 +239,19 @@ def test_page_in_a_browser(tmp_path, size):
     assert seen["home"] == pytest.approx([0, 0, 1]) and seen["scale"] in ("10 m", "20 m", "50 m")
     assert seen["pixel"][3] == 255, "something is drawn there"
     assert seen["legend"] == [">= -70 dBm1 part", ">= -85 dBm2 parts", "\u25b2Transmitter", "\u25a6Raster"]
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium")
+def test_page_of_many_vertices_in_a_browser(tmp_path):
+    """While such a map moves, its last drawing does. Far away few vertices are drawn, near what is in the frame."""
+    values = np.kron(np.indices((50, 50)).sum(axis=0) % 2, np.ones((1, 2)))
+    text = page(clgeom.coverage_regions(values, 1, outline="cells", **PLACE), tmp_path / "map.html")
+    seen, dark = (said(tmp_path, text, MOVED, "1200,900", *more) for more in ((), ("--force-dark-mode",)))
+    assert seen["colours"] == "rgb(255, 255, 255)" and dark["colours"] == "rgb(20, 25, 30)" and dark["errors"] == []
+    assert seen["errors"] == [] and seen["vertices"] == 5000 and seen["shot"]
+    assert 0.02 < seen["before"] < 0.9 and seen["moved"] < 0.002 < seen["away"]
+    assert 0.0005 < seen["far"][0] and seen["far"][1] < 0.002, "coarse and exact polygons look alike"
+    assert 0.1 < seen["near"][0] < 0.9 and not seen["near"][1] and seen["all"] == 0, "nothing is left out too early"
 
 
 def test_command_writes_a_page():

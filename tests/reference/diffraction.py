@@ -1,6 +1,7 @@
 """Diffraction by ITU-R P.526-15, as it prints the formulas: distances in km, heights in m above the sea, in floats."""
 
 import math
+from pathlib import Path
 
 
 def knife_edge(nu):
@@ -68,32 +69,37 @@ def profile(ground, transform, site, cell):
 
 # Validation data ---------------------------------------------------------------------------------------------------
 
-#: Path 3 of ITU-R's "Validation examples for the delta Bullington diffraction prediction method": heights in m every
-#: 50 m, the last one at 17.39688966 km. The effective radius of the earth is 8500 km, light has 3e8 m/s.
-PATH = """
-697 697 697 690 690 665 665 661 653 656 644 644 638 629 620 620 610 610 608 608 610 610 609 609 611 611 604 604 604
-607 607 609 609 611 606 606 606 602 602 602 602 604 603 606 606 603 603 605 607 607 605 605 605 605 600 601 594 594
-589 589 595 589 589 586 586 582 584 581 579 575 575 577 577 585 587 586 596 596 587 589 593 593 589 589 593 593 590
-600 592 601 605 605 601 609 609 618 618 613 613 612 615 612 612 618 618 616 616 612 613 613 613 613 613 612 609 609
-606 606 604 604 602 602 602 602 603 603 604 601 601 602 602 607 603 605 606 610 610 610 610 611 611 611 616 616 618
-618 622 621 625 625 635 635 631 638 638 621 620 620 616 611 611 594 594 589 589 586 582 579 578 579 579 576 576 574
-577 577 575 575 571 572 572 572 571 571 575 575 573 571 569 570 570 570 570 575 575 576 576 577 577 578 574 574 574
-575 575 577 577 577 579 579 579 583 583 586 583 583 584 584 586 586 587 594 599 599 588 591 590 592 592 594 594 596
-597 602 599 605 605 605 605 610 607 607 615 615 621 621 624 621 633 633 632 632 636 630 639 630 630 634 628 632 632
-628 628 625 625 626 621 624 624 620 620 620 620 620 616 616 610 610 605 607 604 604 603 603 594 594 594 596 592 592
-587 586 585 583 583 579 579 571 573 575 576 572 572 573 573 569 569 569 568 568 566 568 568 564 563 563 559 559 564
-567 564 563 562 562 561 563 563 561 561 562 562 561 563 564 564 563 563 565 565 564 566 566 568 568 569 567 570 570
-569
-"""
-LENGTH_KM, RADIUS_KM = 17.39688966, 8500.0
-#: MHz, heights of both antennas above the ground in m, and Bullington's loss over the actual profile in dB.
-EXAMPLES = (
-    (1000, 30, 30, 17.62040631),
-    (2500, 50, 10, 25.1016907),
-    (600, 20, 20, 20.25488733),
-    (200, 40, 50, 10.1899085),
-    (150, 70, 5, 16.27593106),
-)
+#: ITU-R, "Validation examples for the delta Bullington diffraction prediction method": the earth's effective radius
+#: is 8500 km, light has 3e8 m/s. Links: MHz, and the heights of both antennas above the ground in m.
+RADIUS_KM = 8500.0
+LINKS = ((1000, 30, 30), (2500, 50, 10), (600, 20, 20), (200, 40, 50), (150, 70, 5))
+#: For each path the losses in dB of LINKS: Bullington's over the actual profile, and those of the complete method.
+LOSSES = {
+    1: (
+        (32.84284766, 37.229036, 31.22595813, 24.87792613, 24.78223928),
+        (34.44302652, 42.32928281, 36.34606901, 27.69744396, 42.99074274),
+    ),
+    2: (
+        (36.20419305, 44.81240928, 34.43917939, 28.37368149, 34.61746032),
+        (69.83036947, 90.68232743, 66.46062522, 46.38832061, 51.38547874),
+    ),
+    3: (
+        (17.62040631, 25.1016907, 20.25488733, 10.1899085, 16.27593106),
+        (17.62040631, 25.1016907, 20.25488733, 10.1899085, 20.73949248),
+    ),
+    4: (
+        (7.8709851352, 0.0, 15.30876397, 6.526730443, 0.0),
+        (7.870985135, 0.0, 15.30876397, 6.526730443, 0.0),
+    ),
+}
+
+
+def itu_path(number):
+    """Distances in km and heights of the ground in m of one of ITU-R's paths."""
+    text = Path(__file__).with_name("itu_paths.txt").read_text(encoding="utf-8").split(f"path {number} ")[1]
+    length, *words = text.split("path")[0].split()
+    heights = list(map(float, words))
+    return [*(0.05 * k for k in range(len(heights) - 1)), float(length)], heights
 
 
 # 4.5.2, the complete method ---------------------------------------------------------------------------------------
@@ -154,7 +160,3 @@ def complete(
     smooth = bullington(distances, flat, one, two, wavelength, radius_km)
     f = 0.3 / wavelength
     return rough + max(smooth_earth(d, f, one, two, radius_km, permittivity, conductivity, vertical) - smooth, 0)
-
-
-#: The loss by the complete method for EXAMPLES.
-COMPLETE = (17.62040631, 25.1016907, 20.25488733, 10.1899085, 20.73949248)

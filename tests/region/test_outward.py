@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import shapely
 from covered import SHAPES, picture
+from exact_polygons import edges_of, no_edges_cross
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -58,37 +59,14 @@ def check(found, maps, *, tolerance=None, iou=None, vertices=None, part_vertices
     assert part_vertices is None or (sizes <= part_vertices).all()
 
 
-def edges_of(found):
-    """The edges of all rings: (ring, (x, y), (x, y)), in whole numbers."""
-    for ring, (begin, end) in enumerate(zip(found.ring_offsets, found.ring_offsets[1:])):
-        corners = [tuple(corner) for corner in found.corners[begin:end].tolist()]
-        yield from ((ring, *edge) for edge in zip(corners, corners[1:] + corners[:1]))
-
-
-def turn(a, b, c):
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
-
-
-def is_between(a, b, c):
-    """Whether c, on the line through a and b, is strictly between them."""
-    return turn(a, b, c) == 0 and c not in (a, b) and all(min(p, q) <= r <= max(p, q) for p, q, r in zip(a, b, c))
-
-
 def no_edges_meet(found):
     """Whether edges of one map and level have no points in common but ends, in integers, without any package."""
     masks = found.maps * len(found.given) + found.levels
-    return all(no_edges_cross(list(edges_of(found.select(masks == index)))) for index in np.unique(masks))
+    return all(no_edges_cross(edges_of(rings_of(found.select(masks == index)))) for index in np.unique(masks))
 
 
-def no_edges_cross(edges):
-    for (_, a, b), (_, c, d) in itertools.combinations(edges, 2):
-        if {a, b} == {c, d} or any(
-            (is_between(a, b, c), is_between(a, b, d), is_between(c, d, a), is_between(c, d, b))
-        ):
-            return False
-        if turn(a, b, c) * turn(a, b, d) < 0 and turn(c, d, a) * turn(c, d, b) < 0:
-            return False
-    return True
+def rings_of(found):
+    return [list(map(tuple, ring.tolist())) for ring in np.split(found.corners, found.ring_offsets[1:-1])]
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
+from clgeom.errors import InvalidInput
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
 from clgeom.runtime.interop.strips import Strips
@@ -37,8 +41,9 @@ class Drawable:
         Parameters
         ----------
         path : path-like
-        raster : object with `values` and `transform`, optional
-            Drawn below the polygons; such as a RadioMap, whose transmitters are marked. Needs Matplotlib.
+        raster : array_like, or object with `values` and `transform`, optional
+            Drawn below the polygons; such as a RadioMap, whose transmitters are marked, or the array that they are of.
+            Needs Matplotlib.
         unit : str
             Unit of the levels.
         title : str, optional
@@ -61,8 +66,8 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None, sites
     regions : sequence of CoverageRegion or Nested
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default new axes of pyplot.
-    raster : object with `values` and `transform`, optional
-        Such as a RadioMap, whose transmitters are marked.
+    raster : array_like, or object with `values` and `transform`, optional
+        Such as a RadioMap, whose transmitters are marked, or the array that the regions are of.
     unit : str
         Unit of the values.
     title : str, optional
@@ -77,6 +82,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None, sites
 
     grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
     axes = None if grid is None else axes_of(grid)
+    raster = _placed(raster, grid)
     sites = getattr(raster, "sites", ()) if sites is None else sites
     return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
 
@@ -89,12 +95,30 @@ def save_html(regions, path, *, raster=None, sites=None, **options) -> None:
     from clgeom.plotting.coverage_page import IDENTITY, save_page
     from clgeom.plotting.maps import thinned
 
+    raster = _placed(raster, next((region.grid for region in regions if hasattr(region, "grid")), None))
     if raster is not None:
         k, transform = thinned(raster.values.shape, tuple(raster.transform or IDENTITY)[:6])
         some = raster.values.thinned(k) if isinstance(raster.values, Strips) else raster.values[::k, ::k]
         options["values"] = known_values(some, getattr(raster, "nodata", None))
         options |= {"transform": transform, "label": "Raster" if k == 1 else f"Raster (1 cell of {k} x {k})"}
     save_page(regions, path, sites=getattr(raster, "sites", ()) if sites is None else sites, **options)
+
+
+def _placed(raster, grid):
+    """A raster with its values and place; an array has the cells of the regions."""
+    if raster is None or (hasattr(raster, "values") and hasattr(raster, "transform")):
+        return raster
+    try:
+        values = np.asanyarray(raster)
+    except ValueError:  # lists of several lengths
+        values = np.empty(0)
+    if grid is None or values.shape != tuple(grid.shape):
+        cells = "the regions' cells" if grid is None else f"shape {tuple(grid.shape)}, as the regions are"
+        raise InvalidInput(
+            f"The 'raster' parameter must have 'values' and a 'transform', or be an array of {cells}. "
+            f"Got {type(raster).__name__} of shape {values.shape} instead."
+        )
+    return SimpleNamespace(values=values, transform=grid.transform)
 
 
 def outlines(regions, unit="dBm") -> dict:
