@@ -35,6 +35,7 @@ LAZY_REACH = {
     ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
+    ("region.coverage.files", "io"),
     ("region.rings.polygons", "io"),
 }
 #: Folders that pip installs beside the code.

@@ -82,6 +82,12 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
     help="Write the regions: .geojson, .gpkg, .fgb, .parquet, .kml, .csv or .wkt.",
 )
 @click.option(
+    "--densify",
+    type=float,
+    metavar="METRES",
+    help="Farthest that edges are from their curves in .geojson and .kml; usually 1/128 of a cell.",
+)
+@click.option(
     "--plot",
     "picture",
     metavar="PNG",

@@ -8,7 +8,8 @@ import pytest
 import shapely
 
 from clgeom.geodesy import earth_areas, ragged_areas
-from clgeom.io.ragged import Ragged, geojson, in_lonlat
+from clgeom.io.degrees import in_degrees
+from clgeom.io.ragged import Ragged
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
 
@@ -30,16 +31,13 @@ def made(place, levels=(-3.0, 2.0)):
     return coverage_regions(values, levels, outline="cells", iou=0.8, transform=transform, crs=crs)
 
 
-def written(polygons):
-    content, (vertices, added) = polygons.encode_geojson(
-        [f'{{"number": {i}}}' for i in range(len(polygons))], polygons.crs, caller="Writing 'a.geojson'"
-    )
-    found = json.loads(content)["features"]
-    assert [one["properties"]["number"] for one in found] == list(range(len(polygons)))
-    shapes = np.array([shapely.geometry.shape(one["geometry"]) for one in found])
+def written(polygons, **options):
+    made = polygons.in_degrees(polygons.crs, caller="Writing 'a.geojson'", **options)
+    shapes = np.array([shapely.geometry.shape(json.loads(text)) for text in made.geojson()])
+    assert all(shapely.equals(shapes, made.to_shapely())) or made.decimals is not None
     rings = sum(len(shapely.get_rings(shapely.get_parts(shape))) for shape in shapes)
-    assert vertices == shapely.get_num_coordinates(shapes).sum() - rings
-    return shapes, added
+    assert made.vertices == shapely.get_num_coordinates(shapes).sum() - rings
+    return shapes, made.added
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -140,7 +138,7 @@ def test_areas_of_rings_on_the_earth():
 
 def test_nothing():
     nothing = Ragged(np.empty((0, 2)), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    assert len(nothing.to_shapely()) == 0 and in_lonlat(nothing, "EPSG:32632", caller="test", resolution=1) is None
+    assert len(nothing.to_shapely()) == 0 and nothing.wkt() == []
     for crs in (None, "EPSG:32632"):
-        content, vertices, added = geojson(nothing, [], crs, caller="test", resolution=1.0)
-        assert json.loads(content) == {"type": "FeatureCollection", "features": []} and vertices == added == 0
+        made = in_degrees(nothing, crs, caller="test", resolution=1.0)
+        assert made.geojson() == [] and made.vertices == made.added == 0

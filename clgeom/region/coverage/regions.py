@@ -328,7 +328,9 @@ def _polygons(job, grid, goal, profile):
             firsts.append(masks.first_map * levels)
     found, counts = joined(made, firsts), np.concatenate(cells) if cells else np.zeros(0, np.int64)
     direction = "<=" if job.levels.below else ">="
-    return CoveragePolygons(found, counts, exact, grid, job.levels.given, direction, tuple(phases))
+    polygons = CoveragePolygons(found, counts, exact, grid, job.levels.given, direction, tuple(phases))
+    polygons.apart = goal.apart
+    return polygons
 
 
 def _least_cells(holes, cell_area):
