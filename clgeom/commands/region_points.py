@@ -60,7 +60,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     vertices = [count_vertices(feature.geometry) for feature in features]
     content = written = None
     if output:
-        content, written = encode_features(features, output, crs=crs, lonlat=lonlat)
+        content, written = encode_features(features, output, crs=crs, lonlat=lonlat, densify=options["densify"])
     if picture:
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.regions import save_regions_plot

@@ -20,13 +20,14 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.io.atomic import check_output, replacing
+from clgeom.io.attributes import attributes_of
 from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
 from clgeom.optional import require, require_shapely
-from clgeom.region.coverage.grid import IDENTITY
-from clgeom.region.coverage.tables import attributes_of
 from clgeom.runtime.messages import printable
 
+#: The transform of a raster without a position.
+IDENTITY = (1, 0, 0, 0, 1, 0)
 #: What is said of an output in longitude and latitude if the input has no system.
 NO_SYSTEM = (
     "The output '{}' is in longitude and latitude, and the input has no coordinate reference system: "
@@ -265,7 +266,7 @@ def wkt(geometry) -> str:
 # Formats ----------------------------------------------------------------------------------------------------------
 
 
-def encode_features(features, path, *, crs=None, lonlat=False):
+def encode_features(features, path, *, crs=None, lonlat=False, densify=None):
     """Return the bytes of a file of features, and the numbers of vertices.
 
     Parameters
@@ -278,6 +279,8 @@ def encode_features(features, path, *, crs=None, lonlat=False):
         Coordinate reference system of the features, as anything that pyproj takes.
     lonlat : bool
         Whether the coordinates are longitude and latitude; then there is no `crs`.
+    densify : float, optional
+        As for `encode_regions`.
 
     Returns
     -------
@@ -288,7 +291,7 @@ def encode_features(features, path, *, crs=None, lonlat=False):
     if in_lonlat:
         if crs is None and not lonlat:
             raise InvalidInput(NO_SYSTEM.format(path, OPTION))
-        way = LonLat(crs, caller=f"Writing '{path}'")
+        way = LonLat(crs, caller=f"Writing '{path}'", densify=densify)
         shapes, added = Listed(way.all(shapes.geometries)), way.added
     names = dict.fromkeys(name for feature in features for name in feature.properties)
     columns = {name: _column([feature.properties.get(name) for feature in features]) for name in names}

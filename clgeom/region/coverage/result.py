@@ -19,7 +19,6 @@ from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.runs import Runs
-from clgeom.region.coverage.tables import columns_of
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
@@ -236,6 +235,8 @@ class CoverageRegion(Filed):
         return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
     def _columns(self):
+        from clgeom.io.attributes import columns_of
+
         return columns_of([self])
 
     @property
@@ -437,6 +438,8 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
         return shapes
 
     def _columns(self):
+        from clgeom.io.attributes import columns_of
+
         return columns_of(self)
 
 

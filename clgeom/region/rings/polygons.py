@@ -15,7 +15,6 @@ from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.coverage.tables import columns_of
 from clgeom.region.rings.outward import subset
 from clgeom.region.rings.trace import Rings, twice_areas
 from clgeom.runtime.messages import counted
@@ -112,6 +111,8 @@ class CoveragePolygon(Filed):
         return {"type": "Polygon", "coordinates": tuple(closed)}
 
     def _columns(self):
+        from clgeom.io.attributes import columns_of
+
         return columns_of([self])
 
     def plot(self, ax: Any = None, **options: Any) -> Any:

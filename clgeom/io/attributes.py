@@ -1,13 +1,13 @@
-"""The values of coverage regions as columns of tables and files."""
+"""The values of coverage regions as columns of tables, and as attributes in files."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.exchange import column_of_counts
 from clgeom.geodesy import areas_or_none
 from clgeom.optional import is_installed
+from clgeom.runtime.interop.columns import column_of_counts
 
 #: Colours from the first level to the last; more levels share them.
 COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
@@ -57,12 +57,10 @@ def attributes_of(regions, *, unit, crs, style=False) -> dict:
     levels, each = own["level"], () if is_arrays else list(regions)
     upto = np.full(len(levels), np.nan) if is_arrays else _numbers(each, "upto")
     segments = [getattr(region, "segments", None) for region in each]
-    found = {"id": own.pop("id"), "level": own.pop("level")}
-    found |= {"dbm": levels} if unit == "dBm" else {}
+    found = own | ({"dbm": levels} if unit == "dBm" else {})
     found |= {} if np.isnan(upto).all() else {"upto": upto}
     found["unit"] = np.full(len(levels), unit, object)
     found["label"] = _labels(own["direction"], levels, upto, unit)
-    found |= own
     found["area_km2"] = _areas_km2(regions, crs, is_arrays)
     found |= {"segments": column_of_counts(*segments)} if set(segments) - {None} else {}
     return found | (_style(levels, own["direction"]) if style else {})
