@@ -73,9 +73,9 @@ def _numbers(regions, name):
 
 def _labels(directions, levels, upto, unit):
     """The level of each region in words."""
-    keys, made = list(zip(directions.tolist(), levels.tolist(), upto.tolist())), {}
-    for direction, level, to in keys:
-        band = "" if np.isnan(to) else f" to {to:g}"
+    keys, made = list(zip(directions.tolist(), levels.tolist(), np.nan_to_num(upto, nan=np.inf).tolist())), {}
+    for direction, level, to in set(keys):
+        band = "" if to == np.inf else f" to {to:g}"
         made[direction, level, to] = f"{direction} {level:g}{band} {unit}".rstrip()
     return np.array([made[key] for key in keys], object)
 

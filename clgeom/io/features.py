@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import os
@@ -321,25 +322,23 @@ def _plain(values) -> list:
 
 def _as_json(columns, shapes, crs, path) -> bytes:
     del crs, path
-    texts = [_json_texts(values) for values in columns.values()]
-    ids = texts[list(columns).index("id")] if "id" in columns else None
-    form = ", ".join(f"{json.dumps(name)}: %s" for name in columns)
-    properties = [form % row for row in zip(*texts)]
-    own = [""] * len(properties) if ids is None else [f'"id": {text}, ' for text in ids]
+    forms, values = zip(*map(_json_form, columns.values())) if columns else ((), ())
+    form = ", ".join(f"{json.dumps(name)}: {form}" for name, form in zip(columns, forms))
+    own = [f'"id": {number}, ' for number in columns["id"].tolist()] if "id" in columns else itertools.repeat("")
     lines = ",\n".join(
-        f'{{"type": "Feature", {first}"properties": {{{values}}}, "geometry": {geometry}}}'
-        for first, values, geometry in zip(own, properties, shapes.geojson())
+        f'{{"type": "Feature", {first}"properties": {{{form % row}}}, "geometry": {geometry}}}'
+        for first, row, geometry in zip(own, zip(*values), shapes.geojson())
     )
     return f'{{"type": "FeatureCollection", "features": [\n{lines}\n]}}\n'.encode()
 
 
-def _json_texts(values) -> list[str]:
-    """A column as JSON; each distinct text is encoded once."""
+def _json_form(values) -> tuple[str, list]:
+    """How the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
     plain = _plain(values)
-    if values.dtype.kind != "O":
-        return ["null" if value is None else repr(value) for value in plain]
-    made = {value: json.dumps(value) for value in set(plain)}
-    return [made[value] for value in plain]
+    if values.dtype.kind == "O" or None in plain:
+        made = {value: json.dumps(value) for value in set(plain)}
+        return "%s", [made[value] for value in plain]
+    return "%r", plain
 
 
 def _as_wkt(columns, shapes, crs, path) -> bytes:
