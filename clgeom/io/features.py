@@ -108,8 +108,11 @@ def write_regions(regions, path, *, crs=None, layer=None, unit="dBm", densify=No
     target, given, suffix = check_output(path, endings), printable(os.fspath(path)), Path(path).suffix.lower()
     if not isinstance(unit, str):
         raise InvalidInput(f"The 'unit' parameter of to_file must be text. Got {short(unit)} instead.")
-    if layer is not None or suffix in (*vector.DRIVERS, vector.PARQUET):
-        densify_or_none(densify)
+    if layer is not None and suffix != ".gpkg":
+        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
+    if densify_or_none(densify) is not None and not FORMATS.get(suffix, (None, False))[1]:
+        raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{given}' instead.")
+    if suffix in (*vector.DRIVERS, vector.PARQUET):
         vector.check_features_output(path)
         shapes = geometries_of(regions)
         table = vector.geo_table(attributes_of(regions, unit=unit, crs=crs), shapes.to_shapely(), crs)
@@ -176,7 +179,9 @@ def densify_or_none(densify) -> float | None:
     except (TypeError, ValueError, OverflowError):
         metres = math.nan
     if not 0 < metres < math.inf:
-        raise InvalidInput(f"The 'densify' parameter of to_file must be a distance above 0. Got {short(densify)}.")
+        raise InvalidInput(
+            f"The 'densify' parameter of to_file must be a distance above 0. Got {short(densify)} instead."
+        )
     return metres
 
 

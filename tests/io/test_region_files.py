@@ -272,6 +272,12 @@ def test_densify_limits_what_is_added(outline, tmp_path):
         for ending in ("geojson", "gpkg", "wkt"):
             with pytest.raises(InvalidInput, match="'densify' parameter of to_file must be a distance above 0. Got"):
                 found.to_file(tmp_path / f"c.{ending}", densify=wrong)
+    for ending, words in (("gpkg", "is for .geojson, .json and .kml. Got"), ("csv", "is for .geojson, .json and .kml")):
+        with pytest.raises(InvalidInput, match=f"'densify' parameter {words}"):
+            found.to_file(tmp_path / f"c.{ending}", densify=5)
+    for ending in ("kml", "geojson", "shp", "csv"):
+        with pytest.raises(InvalidInput, match="'layer' parameter is for GeoPackages. Got"):
+            found.to_file(tmp_path / f"c.{ending}", layer="a")
     assert not list(tmp_path.glob("c.*"))
 
 
