@@ -129,8 +129,8 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
     - reads standard input.
 
     Polygons are valid, cover every cell that reaches the level, and have few vertices. With --iou 0.95 or another
-    option for polygons along the cells they follow the cells closely, and no two of a level overlap (in .geojson and
-    .kml by less than 1/40 of a cell).
+    option for polygons along the cells they follow the cells closely, and no two of a level overlap (but those that
+    touch by a small margin in .geojson and .kml).
 
     GeoJSON and KML are in longitude and latitude. They need a coordinate reference system, or points in columns named
     lon and lat. Areas in km2 are on the ellipsoid.
