@@ -318,13 +318,15 @@ def _growth(given: Ragged, curves: Curves, sheets: Sheets):
         outer, first, last = (values[first < last] for values in (outer, first, last))
         edge, is_vertex, wanted = corners.edge[outer], corners.is_vertex[outer], np.zeros(len(outer))
         for one in (inner[first], inner[last - 1]):  # two polygons of a level may touch at a corner
-            own, is_corner = corners.edge[one], corners.is_vertex[one]
+            own = corners.edge[one]
+            is_corner = corners.is_vertex[one] & turns_out[own]
             corner = growth[own, None] * miters[own]
             beyond, other = ((corner * normals[of]).sum(axis=1) for of in (edge, before[edge]))
             both = np.where(turns_out[edge], np.maximum(beyond, other), np.minimum(beyond, other))
-            beyond = np.where(is_corner, np.where(is_vertex, both, beyond), growth[after[own]])
-            wanted = np.maximum(wanted, np.maximum(beyond, growth[own]))
-        wanted = np.minimum(1.02 * wanted + 2 * 10.0**-DECIMALS / curves.least, most)
+            along = np.where(corners.is_vertex[one], growth[own], np.maximum(growth[own], growth[after[own]]))
+            wanted = np.maximum(wanted, along)
+            wanted = np.where(is_corner, np.maximum(wanted, np.where(is_vertex, both, beyond)), wanted)
+        wanted = np.minimum(1.05 * wanted + 5 * 10.0**-DECIMALS / curves.least, most)
         np.maximum.at(growth, edge, wanted)
         np.maximum.at(growth, after[edge[~is_vertex]], wanted[~is_vertex])
     return np.where(is_first, growth[curves.edge], np.maximum(growth, growth[after])[curves.edge])

@@ -6,6 +6,8 @@ import numpy as np
 import pyproj
 import pytest
 import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clgeom.geodesy import earth_areas, ragged_areas
 from clgeom.io.degrees import in_degrees
@@ -142,3 +144,31 @@ def test_nothing():
     for crs in (None, "EPSG:32632"):
         made = in_degrees(nothing, crs, caller="test", resolution=1.0)
         assert made.geojson() == [] and made.vertices == made.added == 0
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 99),
+    side=st.floats(0.5, 40_000),
+    angle=st.floats(0, 6),
+    densify=st.none() | st.floats(0.001, 300),
+    count=st.integers(2, 9),
+)
+def test_levels_anywhere_cover_and_nest(seed, side, angle, densify, count):
+    a, b = side * np.cos(angle), side * np.sin(angle)
+    maps = np.stack([shadowing((16, 19), correlation=3, seed=seed + k) for k in range(2)])
+    levels = np.linspace(-8, 8, count).tolist()
+    how = {"transform": (a, b, 500_000, b, -a, 5_300_000), "crs": "EPSG:32632"}
+    found = coverage_regions(maps, levels, outline="cells", tolerance=1.5 * side, **how)
+    shapes, _ = written(found, densify=densify)
+    assert shapely.is_valid(shapes).all()
+    to_degrees = pyproj.Transformer.from_crs("EPSG:32632", "EPSG:4326", always_xy=True)
+    plane = shapely.segmentize(found.to_shapely(), side / 2)
+    for own, shape in zip(plane, shapes):
+        there = np.stack(to_degrees.transform(*shapely.get_coordinates(own).T), axis=1)
+        assert shapely.intersects_xy(shape, there).all()
+    inner, outer = shapely.STRtree(found.to_shapely()).query(
+        shapely.point_on_surface(found.to_shapely()), predicate="within"
+    )
+    pairs = (found.maps[inner] == found.maps[outer]) & (found.levels[inner] == found.levels[outer] + 1)
+    assert shapely.covers(shapes[outer[pairs]], shapes[inner[pairs]]).all()
