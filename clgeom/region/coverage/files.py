@@ -59,6 +59,14 @@ class Filed(Exchange):
         InvalidInput
             The file cannot be written, the format cannot hold the geometries, a package is missing, or the coordinates
             are not longitude and latitude and there is no reference system.
+
+        Examples
+        --------
+        >>> import clgeom, numpy as np, tempfile
+        >>> polygons = clgeom.coverage_regions(np.eye(3), 1, outline="cells")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     polygons.to_file(f"{folder}/diagonal.csv")
+        Written(vertices=12, added=0)
         """
         from clgeom.io.features import write_regions
 

@@ -290,6 +290,13 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         ------
         InvalidInput
             For another shape or type, an index that is not there, or indices that do not ascend.
+
+        Examples
+        --------
+        >>> import clgeom, numpy as np
+        >>> polygons = clgeom.coverage_regions(np.eye(3), 1, outline="cells")
+        >>> polygons.select([0, -1]).parts.tolist(), len(polygons.select(polygons.cells > 1))
+        ([0, 2], 0)
         """
         own = self._chosen(chosen)
         made = CoveragePolygons(
