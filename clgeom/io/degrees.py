@@ -348,18 +348,22 @@ def _pairs(sheets: Sheets):
 
 
 def _nested(made: InDegrees, sheets: Sheets) -> InDegrees:
-    """Unite each polygon with those of the next level within it that reach beyond it."""
+    """Unite each polygon with what of the next level within it reaches beyond it."""
     shapely, shapes, changed = require_shapely(), made.to_shapely(), set(made.others)
+    slack = 2 * 10.0**-DECIMALS  # more than the rounding of a union
     for outer, inner in _pairs(sheets):
-        shapely.prepare(shapes[outer])
-        beyond = np.flatnonzero(~shapely.covers(shapes[outer], shapes[inner]))
-        beyond = beyond[np.argsort(outer[beyond], kind="stable")]
-        # wider by more than the rounding of the union
-        wider = shapely.buffer(shapes[inner[beyond]], 2 * 10.0**-DECIMALS, join_style="mitre")
-        found, begins = np.unique(outer[beyond], return_index=True)
-        for one, own in zip(found.tolist(), np.split(wider, begins[1:])):
-            shapes[one] = shapely.union_all([shapes[one], *own])
-            changed.add(one)
+        for whole in (False, True):  # first with the parts beyond it
+            shapely.prepare(shapes[outer])
+            beyond = ~shapely.covers(shapes[outer], shapes[inner])
+            outer, inner = outer[beyond], inner[beyond]
+            order = np.argsort(outer, kind="stable")
+            outer, inner = outer[order], inner[order]
+            parts = shapes[inner] if whole else shapely.difference(shapes[inner], shapes[outer])
+            parts = shapely.buffer(parts, slack, join_style="mitre")
+            found, begins = np.unique(outer, return_index=True)
+            for one, own in zip(found.tolist(), np.split(parts, begins[1:])):
+                shapes[one] = shapely.union_all([shapes[one], *own])
+                changed.add(one)
     return replace(made, others={number: shapes[number] for number in sorted(changed)})
 
 
