@@ -180,12 +180,6 @@ def _free(name, default):
     return name if usable and name.strip().lower() not in TAKEN else default
 
 
-def column_of_counts(*numbers) -> np.ma.MaskedArray:
-    """Counts as a column, masked where a count is None."""
-    missing = [number is None for number in numbers]
-    return np.ma.MaskedArray([number or 0 for number in numbers], missing, np.int64)
-
-
 def json_values(labels) -> list[Any]:
     """Labels as values that JSON holds: dates and other objects as text, null for infinity."""
     if labels.dtype.kind in "mM":

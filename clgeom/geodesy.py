@@ -138,6 +138,18 @@ def earth_areas(geometries, crs, *, caller) -> np.ndarray:
     return np.bincount(np.array(owner, np.int64), areas, len(geometries))
 
 
+def areas_or_none(geometries, crs) -> list:
+    """Return the areas of geometries on the ellipsoid in km2; None for an area that cannot be computed."""
+    if crs is None or not is_installed("pyproj"):
+        return [None] * len(geometries)
+    try:
+        return (earth_areas(geometries, crs, caller="area_km2") / 1e6).tolist()
+    except InvalidInput:  # the system cannot express one of them
+        if len(geometries) == 1:
+            return [None]
+    return [area for geometry in geometries for area in areas_or_none([geometry], crs)]
+
+
 def ragged_areas(places, offsets, crs, *, caller) -> np.ndarray:
     """The area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
 

@@ -90,7 +90,7 @@ def main(picture="munich.png", output=None):
     import shapely
 
     import clgeom
-    from clgeom.io.features import features_of, write_features
+    from clgeom.io.features import write_regions
     from clgeom.plotting.coverage import save_coverage_plot
     from clgeom.radio import distance_map, shadowing, walfisch_ikegami
     from clgeom.region.coverage.drawn import outlines
@@ -130,7 +130,7 @@ def main(picture="munich.png", output=None):
     title = "Munich, one base station, Walfisch-Ikegami"
     save_coverage_plot(outlines(large), picture, values=received, transform=transform, title=title)
     if output:
-        write_features(features_of(large), output, crs="EPSG:32632", resolution=pixel)
+        write_regions(large, output, crs="EPSG:32632")
 
 
 if __name__ == "__main__":

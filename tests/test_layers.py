@@ -35,6 +35,8 @@ LAZY_REACH = {
     ("radio.servers", "plotting"),
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
+    ("region.coverage.files", "io"),
+    ("region.coverage.result", "io"),
     ("region.rings.polygons", "io"),
 }
 #: Folders that pip installs beside the code.

@@ -82,6 +82,12 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
     help="Write the regions: .geojson, .gpkg, .fgb, .parquet, .kml, .csv or .wkt.",
 )
 @click.option(
+    "--densify",
+    type=float,
+    metavar="METRES",
+    help="Farthest that edges are from their curves in .geojson and .kml; usually 1/128 of a cell.",
+)
+@click.option(
     "--plot",
     "picture",
     metavar="PNG",
@@ -123,7 +129,8 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
     - reads standard input.
 
     Polygons are valid, cover every cell that reaches the level, and have few vertices. With --iou 0.95 or another
-    option for polygons along the cells they follow the cells closely, and no two of a level overlap.
+    option for polygons along the cells they follow the cells closely, and no two of a level overlap (but those that
+    touch by a small margin in .geojson and .kml).
 
     GeoJSON and KML are in longitude and latitude. They need a coordinate reference system, or points in columns named
     lon and lat. Areas in km2 are on the ellipsoid.
@@ -165,6 +172,27 @@ def _has_points(file):
 
     endings = tuple(ending for kind in ("table", "arrow", "lidar", "layer") for ending in ENDINGS[kind])
     return file is not None and (is_stdin(file) or file.lower().endswith(endings))
+
+
+def _check_outline(options):
+    """Refuse options of the other kind of outline."""
+    if options["outline"] == "segments":
+        given = [f"--{name.replace('_', '-')}" for name in BUDGETS if options[name] is not None]
+        if given:
+            raise InvalidInput(f"The option {given[0]} is for polygons along the cells (--outline cells).")
+        return
+    if options["simplify"] is not None:
+        raise InvalidInput("The option --simplify is for outlines of segments. Use --tolerance along the cells.")
+    others = {"--segments": options["segments"] != 64, "--cuts": options["cuts"] != "count"}
+    others |= {"--axis": options["axis"] != "x", "--no-parts": not options["parts"]}
+    given = [name for name, is_given in others.items() if is_given]
+    if given:
+        raise InvalidInput(f"The option {given[0]} is for outlines of segments (--outline segments).")
+    if options["holes"]:
+        raise InvalidInput(
+            "The option --holes must be 0 along the cells, where all holes are cut out. "
+            f"Got {options['holes']:g} instead."
+        )
 
 
 def _check(file, levels, outputs, options):
@@ -211,8 +239,8 @@ def _check(file, levels, outputs, options):
         if given:
             raise InvalidInput(f"Several --segments compare regions. They do not go together with {given[0]}.")
         require_shapely()
-    if options["simplify"] is not None and options["outline"] == "cells":
-        raise InvalidInput("The option --simplify is for outlines of segments. Use --tolerance along the cells.")
+    if not _has_points(file):
+        _check_outline(options)
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
         raise InvalidInput("The options --least and --simplify must be 0 or more.")
     if (options["nested"] or options["bands"]) and not (output or picture or page):
@@ -221,6 +249,10 @@ def _check(file, levels, outputs, options):
         raise InvalidInput("The option --transmitter must be two finite numbers.")
     if options["sites"] and not (picture or page):
         raise InvalidInput("The option --transmitter needs a picture (--plot) or a page (--html).")
+    if options["densify"] is not None and not (output or "").lower().endswith((".geojson", ".json", ".kml")):
+        raise InvalidInput("The option --densify is for an output (-o) that ends in .geojson, .json or .kml.")
+    if options["densify"] is not None and not 0 < options["densify"] < math.inf:
+        raise InvalidInput(f"The option --densify must be a distance above 0. Got {options['densify']:g} instead.")
     if options["nested"] and options["bands"]:
         raise InvalidInput("The options --nested and --bands do not go together.")
     if not 1 <= options["size"] <= MOST_CELLS_A_SIDE:

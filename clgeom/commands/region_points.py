@@ -16,8 +16,9 @@ from clgeom.optional import is_installed
 def of_points(file, levels, output, picture, session, as_json, profile, options):
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
+    from clgeom.geodesy import areas_or_none
     from clgeom.io.atomic import replacing
-    from clgeom.io.features import areas_or_none, count_vertices, encode_features
+    from clgeom.io.features import count_vertices, encode_features
     from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.points import place_of, read_cloud
     from clgeom.runtime.call import each, watched
@@ -59,7 +60,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     vertices = [count_vertices(feature.geometry) for feature in features]
     content = written = None
     if output:
-        content, written = encode_features(features, output, crs=crs, lonlat=lonlat)
+        content, written = encode_features(features, output, crs=crs, lonlat=lonlat, densify=options["densify"])
     if picture:
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.regions import save_regions_plot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import click
@@ -177,7 +176,7 @@ def _shapes(kept, options):
 def _write(shapes, raster, grid, outputs, levels, options, session):
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
     from clgeom.io.atomic import replacing
-    from clgeom.io.features import encode_features, encode_polygons, features_of
+    from clgeom.io.features import encode_regions, not_empty
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
     from clgeom.region.coverage.comparison import comparison as compared
@@ -186,12 +185,8 @@ def _write(shapes, raster, grid, outputs, levels, options, session):
     output, picture, page, comparison = outputs.values()
     content, written, unit = None, None, options["unit"]
     if output:
-        resolution = math.sqrt(grid.cell_area)
-        if hasattr(shapes, "encode_geojson") and output.lower().endswith((".geojson", ".json")):
-            content, written = encode_polygons(shapes, output, unit=unit)
-        else:
-            features = features_of(shapes, unit=unit)
-            content, written = encode_features(features, output, crs=raster.crs, resolution=resolution)
+        shown = shapes if hasattr(shapes, "polygon_offsets") else not_empty(shapes)
+        content, written = encode_regions(shown, output, crs=raster.crs, unit=unit, densify=options["densify"])
     if page:
         save_html(shapes, page, raster=raster, unit=unit)
     unit = plain(unit)

@@ -1,194 +1,231 @@
-"""Write regions as features of maps. pyproj and pyogrio are imported when they are needed.
+"""Write regions as features of maps. pyproj, PyArrow and pyogrio are imported when they are needed.
 
 GeoJSON and KML are in longitude and latitude (RFC 7946); the other formats keep the coordinates of the regions.
+Attributes are columns, and geometries have one of three forms, none of which needs a loop over the parts of arrays:
+`Ragged` and `InDegrees` (polygons as arrays) and `Listed`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
+import math
 import os
 import tempfile
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
-from clgeom.geodesy import as_crs, earth_areas
+from clgeom.errors import InvalidInput, short
 from clgeom.io.atomic import check_output, replacing
+from clgeom.io.attributes import attributes_of
 from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
-from clgeom.optional import is_installed, require, require_shapely
+from clgeom.optional import require, require_shapely
+from clgeom.runtime.messages import printable
 
-#: Colours from the first level to the last; more levels share them.
-COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
+#: The transform of a raster without a position.
+IDENTITY = (1, 0, 0, 0, 1, 0)
 #: What is said of an output in longitude and latitude if the input has no system.
 NO_SYSTEM = (
     "The output '{}' is in longitude and latitude, and the input has no coordinate reference system: "
-    "name it (--crs EPSG:32632), or write .wkt or .gpkg."
+    "name it ({}), or write .gpkg or .wkt."
 )
+#: How the system is named on the command line, and in Python.
+OPTION, PARAMETER = "--crs EPSG:32632", "crs='EPSG:32632', or 'EPSG:4326' for longitude and latitude"
 
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A region with its properties in a file.
-
-    Parameters
-    ----------
-    geometry : dict
-        GeoJSON-like, in the raster's coordinates.
-    properties : dict
-    nested : object, optional
-        The nested shape of the geometry, with its `layer` and the layer `cut` out of it. With them shapes also nest
-        after reprojection.
-    """
+    """A GeoJSON-like geometry with its properties."""
 
     geometry: dict
     properties: dict
-    nested: object = None
-
-
-def features_of(regions, *, unit="dBm") -> list[Feature]:
-    """Return coverage regions or nested shapes as features with an id, their level and unit, counts, areas and colours.
-
-    Empty regions are left out. Ids are 1, 2, 3, .. in the given order (in KML "feature_id"). The level is also
-    named dbm if that is the unit.
-    `cells_area` is the area of the covered cells and `area` that of the polygon, both in the square of the map's unit;
-    `area_km2` is the polygon's on the ellipsoid.
-    """
-    shown = [(region, region.__geo_interface__) for region in regions]
-    shown = [(region, geometry) for region, geometry in shown if len(geometry["coordinates"])]
-    descending = bool(shown) and shown[0][0].direction == ">="
-    levels = sorted({region.level for region, _ in shown}, reverse=descending)
-    colours = dict(zip(levels, _colours(len(levels))))
-    areas = areas_or_none([geometry for _, geometry in shown], shown[0][0].crs if shown else None)
-    features = []
-    for number, ((region, geometry), area) in enumerate(zip(shown, areas), 1):
-        own = {
-            "map": region.map,
-            "part": getattr(region, "part", None),
-            "cells": region.cells,
-            "cells_area": None if region.cells is None else region.cells * region.grid.cell_area,
-            "area": float(region.area),
-            "area_km2": area,
-            "segments": getattr(region, "segments", None),
-        }
-        upto = getattr(region, "upto", None)
-        properties = _properties({"id": number}, region.level, region.direction, unit, own, colours, upto)
-        features.append(Feature(geometry, properties, region if hasattr(region, "layer") else None))
-    return features
-
-
-def _properties(first, level, direction, unit, own, colours, upto=None):
-    """The properties of a region: `first`, its level in words and numbers, its `own` ones, its style."""
-    return {
-        **first,
-        "level": level,
-        **({"dbm": level} if unit == "dBm" else {}),
-        **({} if upto is None else {"upto": upto}),
-        "unit": unit,
-        "label": f"{direction} {level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip(),
-        **own,
-        **_style(colours[level]),
-    }
-
-
-def _colours(count):
-    """Return `count` colours, evenly from the first to the last."""
-    if count == 1:
-        return [COLOURS[0]]
-    return [COLOURS[round(i * (len(COLOURS) - 1) / (count - 1))] for i in range(count)]
-
-
-def _style(colour):
-    """Return the style of a polygon by the simplestyle specification."""
-    return {
-        "fill": colour,
-        "fill-opacity": 0.35,
-        "stroke": colour,
-        "stroke-width": 1.5,
-        "stroke-opacity": 0.9,
-    }
-
-
-def areas_or_none(geometries, crs):
-    """Return the areas of geometries on the ellipsoid in km2; None for an area that cannot be computed."""
-    if crs is None or not is_installed("pyproj"):
-        return [None] * len(geometries)
-    try:
-        return (earth_areas(geometries, crs, caller="area_km2") / 1e6).tolist()
-    except InvalidInput:  # the system cannot express one of them
-        if len(geometries) == 1:
-            return [None]
-    return [area for geometry in geometries for area in areas_or_none([geometry], crs)]
-
-
-# Writing ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Written:
-    """Number of vertices that were written, and how many of them were added along edges that became curves."""
+    """Number of vertices that were written, and how many of them were added along edges.
+
+    Vertices are added where edges are curves in longitude and latitude, and where the edges of polygons that stay apart
+    pass vertices of their neighbours.
+
+    Parameters
+    ----------
+    vertices, added : int
+    """
 
     vertices: int
     added: int
 
 
-def write_features(features, path, *, crs=None, lonlat=False, resolution=None) -> Written:
-    """Write features to a file, whole or not at all.
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """GeoJSON-like geometries of any type."""
+
+    geometries: list
+
+    @property
+    def vertices(self) -> int:
+        return sum(map(count_vertices, self.geometries))
+
+    def geojson(self) -> list[str]:
+        return [json.dumps(geometry, allow_nan=False) for geometry in self.geometries]
+
+    def wkt(self) -> list[str]:
+        return [wkt(geometry) for geometry in self.geometries]
+
+    def to_shapely(self) -> np.ndarray:
+        shapely, made = require_shapely(), np.empty(len(self.geometries), object)
+        made[:] = [shapely.geometry.shape(geometry) for geometry in self.geometries]
+        return made
+
+
+def features_of(regions, *, unit="dBm") -> list[Feature]:
+    """Return coverage regions or nested shapes as features with the attributes of `attributes_of`.
+
+    Empty regions are left out. Ids are 1, 2, 3, .. in the given order.
+    """
+    shown = not_empty(regions)
+    columns = attributes_of(shown, unit=unit, crs=shown[0].crs if shown else None, style=True)
+    rows = zip(*map(_plain, columns.values()))
+    return [Feature(region.__geo_interface__, dict(zip(columns, row))) for region, row in zip(shown, rows)]
+
+
+def not_empty(regions) -> list:
+    """Return the regions that have a geometry."""
+    return [region for region in regions if len(region.__geo_interface__["coordinates"])]
+
+
+def write_regions(regions, path, *, crs=None, layer=None, unit="dBm", densify=None) -> Written:
+    """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
+    from clgeom.io import vector
+
+    endings = sorted({*vector.FORMATS, *FORMATS})
+    target, given, suffix = check_output(path, endings), printable(os.fspath(path)), Path(path).suffix.lower()
+    if not isinstance(unit, str):
+        raise InvalidInput(f"The 'unit' parameter of to_file must be text. Got {short(unit)} instead.")
+    if layer is not None and suffix != ".gpkg":
+        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
+    if densify_or_none(densify) is not None and not FORMATS.get(suffix, (None, False))[1]:
+        raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{given}' instead.")
+    if suffix in (*vector.DRIVERS, vector.PARQUET):
+        vector.check_features_output(path)
+        shapes = geometries_of(regions)
+        table = vector.geo_table(attributes_of(regions, unit=unit, crs=crs), shapes.to_shapely(), crs)
+        vector.write_features(path, table, crs, layer=layer)
+        return _written(shapes, regions)
+    content, written = encode_regions(regions, given, crs=crs, unit=unit, densify=densify, named=PARAMETER, style=False)
+    with replacing(target) as file:
+        file.write(content)
+    return written
+
+
+def encode_regions(regions, path, *, crs, unit, densify=None, named=OPTION, style=True):
+    """Return the bytes of a file of coverage regions, and the numbers of vertices.
 
     Parameters
     ----------
-    features : sequence of Feature
+    regions : CoveragePolygons, or sequence of CoverageRegion, CoveragePolygon or Nested
     path : path-like
-        Its ending chooses the format: .geojson or .json (EPSG:4326), .fgb, .gpkg, .kml (EPSG:4326), .parquet,
-        .csv (with WKT), .wkt (lines).
-    crs : optional
-        Coordinate reference system of the features, as anything that pyproj takes.
-    lonlat : bool
-        Whether the coordinates are longitude and latitude; then there is no `crs`.
-    resolution : float, optional
-        Length in units of `crs` below which detail does not matter: the side of a cell; see `clgeom.io.lonlat`.
+        Its ending chooses one of `FORMATS`.
+    crs : object or None
+        Coordinate reference system of the regions, as anything that pyproj takes.
+    unit : str
+        Of the levels.
+    densify : float, optional
+        Largest distance of edges from their curves in metres.
+    named : str
+        How the system is named, for messages.
+    style : bool
+        Also write the colours of levels.
 
     Returns
     -------
-    Written
+    bytes, Written
 
     Raises
     ------
     InvalidInput
         The file cannot be written, or the format needs a coordinate reference system and there is none.
     """
-    target = check_output(path, FORMATS)
-    content, written = encode_features(features, path, crs=crs, lonlat=lonlat, resolution=resolution)
-    with replacing(target) as file:
-        file.write(content)
-    return written
+    _, in_lonlat = FORMATS[Path(path).suffix.lower()]
+    densify, added = densify_or_none(densify), None
+    if in_lonlat:
+        if crs is None:
+            _check_lonlat(regions, path, named)
+        shapes, added = in_degrees(regions, crs, caller=f"Writing '{path}'", densify=densify)
+    else:
+        shapes = geometries_of(regions)
+    columns = attributes_of(regions, unit=unit, crs=crs, style=style)
+    return _encoded(columns, shapes, crs, path), _written(shapes, regions, added)
 
 
-def encode_features(features, path, *, crs=None, lonlat=False, resolution=None):
-    """Return the bytes of a file of features, and the result of `write_features`; see there."""
-    encode, in_degrees = FORMATS[Path(path).suffix.lower()]
-    added = 0
-    if in_degrees:
-        if crs is None and not lonlat:
-            raise InvalidInput(NO_SYSTEM.format(path))
-        way = LonLat(crs, caller=f"Writing '{path}'", resolution=resolution)
-        features, crs = _in_degrees(features, way), WGS84
-        added = way.added
-    vertices = sum(count_vertices(feature.geometry) for feature in features)
-    return encode(features, crs, path), Written(vertices, added)
+def _written(shapes, regions, added=None):
+    own = getattr(regions, "corners", None)
+    more = 0 if own is None else shapes.vertices - len(own)  # of polygons that stay apart
+    return Written(shapes.vertices, more if added is None else added)
 
 
-def _in_degrees(features, way):
-    """Return features in longitude and latitude, where nested shapes still nest and bands share boundaries."""
+def densify_or_none(densify) -> float | None:
+    """The `densify` parameter: a distance in metres."""
+    if densify is None:
+        return None
+    try:
+        metres = float(densify)
+    except (TypeError, ValueError, OverflowError):
+        metres = math.nan
+    if not 0 < metres < math.inf:
+        raise InvalidInput(
+            f"The 'densify' parameter of to_file must be a distance above 0. Got {short(densify)} instead."
+        )
+    return metres
+
+
+def _check_lonlat(regions, path, named):
+    """Refuse regions without a system whose coordinates are columns and rows, or beyond longitude and latitude."""
+    grid = getattr(regions, "grid", None) or next((region.grid for region in regions), None)
+    if grid is None:
+        return
+    rows, columns = grid.shape
+    corners = np.abs(grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)]))
+    beyond = (corners > (360, 90 + math.sqrt(grid.cell_area))).any()  # the centre of a cell may be a pole
+    if named is OPTION or tuple(grid.transform) == IDENTITY or beyond:
+        raise InvalidInput(NO_SYSTEM.format(path, named))
+
+
+# Geometries -------------------------------------------------------------------------------------------------------
+
+
+def geometries_of(regions):
+    """The geometries of regions in their own coordinates."""
+    if hasattr(regions, "polygon_offsets"):
+        return regions.ragged_for_files()
+    return Listed([region.__geo_interface__ for region in regions])
+
+
+def in_degrees(regions, crs, *, caller, densify):
+    """The geometries of regions in longitude and latitude, and the number of vertices that were added."""
+    if hasattr(regions, "polygon_offsets"):
+        found = regions.in_degrees(crs, caller=caller, densify=densify)
+        return found, found.added
+    regions = list(regions)
+    resolution = math.sqrt(regions[0].grid.cell_area) if regions else None
+    way = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
+    if way.mapping is None or not any(hasattr(region, "layer") for region in regions):
+        return Listed(way.all([region.__geo_interface__ for region in regions])), way.added
+    return Listed(_nested_in_degrees(regions, way)), way.added
+
+
+def _nested_in_degrees(regions, way):
+    """Nested shapes in longitude and latitude, where they still nest and bands share boundaries."""
     wholes = {}
 
     def whole(layer):
-        """Return the shape of a level in longitude and latitude, inside the shape of the level before."""
+        """The shape of a level in longitude and latitude, inside the shape of the level before."""
         if id(layer) not in wholes:
             shape = way.shape(require_shapely().geometry.mapping(layer.shape))
             if layer.before is not None:
@@ -196,16 +233,10 @@ def _in_degrees(features, way):
             wholes[id(layer)] = shape
         return wholes[id(layer)]
 
-    if way.mapping is None or not any(feature.nested for feature in features):
-        geometries = way.all([feature.geometry for feature in features])
-    else:
-        geometries = []
-        for nested in (feature.nested for feature in features):
-            shape = whole(nested.layer)
-            if nested.cut is not None:
-                shape = polygons_of(shape.difference(whole(nested.cut)))
-            geometries.append(as_geojson(shape))
-    return [replace(feature, geometry=geometry) for feature, geometry in zip(features, geometries)]
+    return [
+        as_geojson(whole(one.layer) if one.cut is None else polygons_of(whole(one.layer).difference(whole(one.cut))))
+        for one in regions
+    ]
 
 
 def count_vertices(geometry) -> int:
@@ -219,84 +250,6 @@ def count_vertices(geometry) -> int:
     if kind == "MultiPolygon":
         return sum(len(ring) - 1 for rings in parts for ring in rings)
     return 1 if kind == "Point" else len(parts) if kind in ("LineString", "MultiPoint") else sum(map(len, parts))
-
-
-def encode_polygons(polygons, path, *, unit="dBm"):
-    """Return the bytes of a GeoJSON file of polygons as arrays, and the result of `write_features`.
-
-    Parameters
-    ----------
-    polygons : CoveragePolygons
-    path : path-like
-    unit : str
-        Of the levels.
-    """
-    if polygons.crs is None:
-        raise InvalidInput(NO_SYSTEM.format(path))
-    levels = sorted(
-        {polygons.given[k] for k in np.unique(polygons.levels).tolist()}, reverse=polygons.direction == ">="
-    )
-    colours = dict(zip(polygons.given, [COLOURS[0]] * len(polygons.given))) | dict(zip(levels, _colours(len(levels))))
-    try:
-        km2 = polygons.areas_km2.tolist() if is_installed("pyproj") else None
-    except InvalidInput:  # the system cannot express one of them
-        km2 = None
-    own = {
-        "id": range(1, len(polygons) + 1),
-        "map": polygons.maps.tolist(),
-        "part": polygons.parts.tolist(),
-        "cells": polygons.cells.tolist(),
-        "cells_area": (polygons.cells * polygons.grid.cell_area).tolist(),
-        "area": polygons.areas.tolist(),
-        "area_km2": ["null"] * len(polygons) if km2 is None else km2,
-    }
-    marks = {name: f"\0{name}" for name in own if name != "id"}  # a NUL is in no unit
-    texts = []
-    for level in polygons.given:  # what all polygons of a level have in common
-        some = _properties({"id": "\0id"}, level, polygons.direction, unit, marks, colours)
-        text = json.dumps(some | {"segments": None}).replace("{", "{{").replace("}", "}}")
-        for name in own:
-            text = text.replace(json.dumps(f"\0{name}"), f"{{{name}}}")
-        texts.append(text)
-    properties = [
-        texts[level].format(**dict(zip(own, row))) for level, row in zip(polygons.levels.tolist(), zip(*own.values()))
-    ]
-    content, counts = polygons.encode_geojson(properties, polygons.crs, caller=f"Writing '{path}'")
-    return content, Written(*counts)
-
-
-def _as_json(features, crs, path) -> bytes:
-    del crs, path
-    collection = {
-        "type": "FeatureCollection",
-        "features": [
-            {
-                "type": "Feature",
-                **({"id": feature.properties["id"]} if "id" in feature.properties else {}),
-                "properties": feature.properties,
-                "geometry": feature.geometry,
-            }
-            for feature in features
-        ],
-    }
-    return (json.dumps(collection, allow_nan=False) + "\n").encode()
-
-
-def _as_wkt(features, crs, path) -> bytes:
-    del crs, path
-    return "".join(wkt(feature.geometry) + "\n" for feature in features).encode()
-
-
-def _as_csv(features, crs, path) -> bytes:
-    """Properties and WKT, which GDAL reads as a geometry by the name of its column."""
-    del crs, path
-    names = list(dict.fromkeys(name for feature in features for name in feature.properties))
-    file = io.StringIO()
-    rows = csv.writer(file, lineterminator="\n")
-    rows.writerow(["WKT", *names])
-    for feature in features:
-        rows.writerow([wkt(feature.geometry), *(feature.properties.get(name) for name in names)])
-    return file.getvalue().encode()
 
 
 def wkt(geometry) -> str:
@@ -316,74 +269,102 @@ def wkt(geometry) -> str:
     return f"{name} ({text(parts)})" if kind == "Point" else f"{name} {text(parts)}" if len(parts) else f"{name} EMPTY"
 
 
-def _as_geopackage(features, crs, path) -> bytes:
-    return _by_pyogrio(features, crs, path, ".gpkg", driver="GPKG", layer="coverage")
+# Formats ----------------------------------------------------------------------------------------------------------
 
 
-def _as_flatgeobuf(features, crs, path) -> bytes:
-    return _by_pyogrio(features, crs, path, ".fgb", driver="FlatGeobuf", layer="coverage")
+def encode_features(features, path, *, crs=None, lonlat=False, densify=None):
+    """Return the bytes of a file of features, and the numbers of vertices.
 
+    Parameters
+    ----------
+    features : sequence of Feature
+        All with the same properties.
+    path : path-like
+        Its ending chooses one of `FORMATS`.
+    crs : optional
+        Coordinate reference system of the features, as anything that pyproj takes.
+    lonlat : bool
+        Whether the coordinates are longitude and latitude; then there is no `crs`.
+    densify : float, optional
+        As for `encode_regions`.
 
-def _as_parquet(features, crs, path) -> bytes:
-    for package in ("shapely", "PyArrow"):
-        require(package, f"Writing '{path}'")
-    import pyarrow
-    import shapely.geometry
-    from pyarrow import parquet
-
-    from clgeom.io.vector import geo_table
-
-    shapes = np.array([shapely.geometry.shape(feature.geometry) for feature in features], object)
-    file = pyarrow.BufferOutputStream()
-    parquet.write_table(geo_table(_columns(features), shapes, crs), file, compression="zstd")
-    return file.getvalue().to_pybytes()
-
-
-def _as_kml(features, crs, path) -> bytes:
-    # GDAL gives each placemark an id of its own, and reads it as "id"
-    named = [
-        replace(
-            feature,
-            properties={
-                "Name": feature.properties["label"],
-                **{"feature_id" if name == "id" else name: value for name, value in feature.properties.items()},
-            },
-        )
-        for feature in features
-    ]
-    return _by_pyogrio(named, crs, path, ".kml", driver="KML")
-
-
-def _by_pyogrio(features, crs, path, suffix, **options) -> bytes:
-    """Return the bytes of a file that pyogrio writes; the drivers of GDAL need a file of their own."""
-    for package in ("shapely", "pyogrio"):
-        require(package, f"Writing '{path}'")
-    import pyogrio
-    import shapely.geometry
-
-    shapes = np.array([shapely.geometry.shape(feature.geometry).wkb for feature in features], object)
-    columns = _columns(features)
-    if suffix == ".kml":  # GDAL writes integers of 64 bits there as text
-        columns = {name: _narrow(values) for name, values in columns.items()}
-    kinds = {shapely.from_wkb(shape).geom_type for shape in shapes} or {"Polygon"}
-    many = kinds == {"Polygon", "MultiPolygon"}
-    kind = "MultiPolygon" if many else kinds.pop() if len(kinds) == 1 else "Unknown"
-    system = as_crs(crs, caller=f"Writing '{path}'").to_wkt() if crs is not None else None
-    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder, warnings.catch_warnings():
-        made = os.path.join(folder, "coverage" + suffix)
-        warnings.filterwarnings("ignore", "'crs' was not provided")
-        try:
-            options |= {"geometry_type": kind, "crs": system, "promote_to_multi": many}
-            pyogrio.raw.write(made, shapes, list(columns.values()), list(columns), **options)
-        except (pyogrio.errors.DataSourceError, pyogrio.errors.CRSError) as error:
-            raise InvalidInput(f"The output '{path}' cannot be written: {error}") from error
-        return Path(made).read_bytes()
-
-
-def _columns(features) -> dict[str, np.ndarray]:
-    """Return the properties of features as columns of a table."""
+    Returns
+    -------
+    bytes, Written
+    """
+    _, in_lonlat = FORMATS[Path(path).suffix.lower()]
+    shapes, added = Listed([feature.geometry for feature in features]), 0
+    if in_lonlat:
+        if crs is None and not lonlat:
+            raise InvalidInput(NO_SYSTEM.format(path, OPTION))
+        way = LonLat(crs, caller=f"Writing '{path}'", densify=densify)
+        shapes, added = Listed(way.all(shapes.geometries)), way.added
     names = dict.fromkeys(name for feature in features for name in feature.properties)
-    return {name: _column([feature.properties.get(name) for feature in features]) for name in names}
+    columns = {name: _column([feature.properties.get(name) for feature in features]) for name in names}
+    return _encoded(columns, shapes, crs, path), Written(shapes.vertices, added)
+
+
+def _column(values):
+    """Values as a column: numbers if all are, else text."""
+    if all(isinstance(value, (int, np.integer)) for value in values):
+        return np.array(values, np.int64)
+    if all(value is None or isinstance(value, (int, float)) for value in values):
+        return np.array(values, np.float64)  # None becomes NaN
+    return np.array(values, object)
+
+
+def _encoded(columns, shapes, crs, path):
+    encode, in_lonlat = FORMATS[Path(path).suffix.lower()]
+    return encode(columns, shapes, WGS84 if in_lonlat else crs, path)
+
+
+def _plain(values) -> list:
+    """A column as values of Python: None for what is missing, and for NaN and infinity."""
+    if values.dtype.kind == "f":
+        values = np.ma.masked_invalid(values)
+    return values.tolist()
+
+
+def _as_json(columns, shapes, crs, path) -> bytes:
+    del crs, path
+    forms, values = zip(*map(_json_form, columns.values())) if columns else ((), ())
+    form = ", ".join(f"{json.dumps(name)}: {form}" for name, form in zip(columns, forms))
+    own = [f'"id": {number}, ' for number in columns["id"].tolist()] if "id" in columns else itertools.repeat("")
+    lines = ",\n".join(
+        f'{{"type": "Feature", {first}"properties": {{{form % row}}}, "geometry": {geometry}}}'
+        for first, row, geometry in zip(own, zip(*values), shapes.geojson())
+    )
+    return f'{{"type": "FeatureCollection", "features": [\n{lines}\n]}}\n'.encode()
+
+
+def _json_form(values) -> tuple[str, list]:
+    """How the values of a column are formatted as JSON, and these. Each distinct text is encoded once."""
+    plain = _plain(values)
+    if values.dtype.kind == "O" or None in plain:
+        made = {value: json.dumps(value) for value in set(plain)}
+        return "%s", [made[value] for value in plain]
+    return "%r", plain
+
+
+def _as_wkt(columns, shapes, crs, path) -> bytes:
+    del columns, crs, path
+    return "".join(text + "\n" for text in shapes.wkt()).encode()
+
+
+def _as_csv(columns, shapes, crs, path) -> bytes:
+    """Properties and WKT, which GDAL reads as a geometry by the name of its column."""
+    del crs, path
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\n")
+    rows.writerow(["WKT", *columns])
+    rows.writerows(zip(shapes.wkt(), *map(_plain, columns.values())))
+    return file.getvalue().encode()
+
+
+def _as_kml(columns, shapes, crs, path) -> bytes:
+    # GDAL gives each placemark an id of its own, and reads it as "id"; it writes integers of 64 bits as text
+    named = {"Name": columns["label"]} | {"feature_id" if name == "id" else name: columns[name] for name in columns}
+    return _by_gdal({name: _narrow(values) for name, values in named.items()}, shapes, crs, path)
 
 
 def _narrow(values):
@@ -392,13 +373,18 @@ def _narrow(values):
     return values.astype(np.int32) if fits else values
 
 
-def _column(values):
-    """Return a column of a table: numbers if all values are, else text."""
-    if all(isinstance(value, (int, np.integer)) for value in values):
-        return np.array(values, np.int64)
-    if all(value is None or isinstance(value, (int, float)) for value in values):
-        return np.array([np.nan if value is None else value for value in values], np.float64)
-    return np.array(["" if value is None else str(value) for value in values], object)
+def _by_gdal(columns, shapes, crs, path) -> bytes:
+    """The bytes of a file that other libraries write: the drivers of GDAL need a file of their own."""
+    from clgeom.io import vector
+
+    suffix, what = Path(path).suffix.lower(), f"Writing '{path}'"
+    for package in ("shapely", "PyArrow", *(() if suffix == vector.PARQUET else ("pyogrio",))):
+        require(package, what)
+    table = vector.geo_table(columns, shapes.to_shapely(), crs)
+    with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
+        made = Path(folder, "coverage" + suffix)
+        vector.write_table(made, path, table, crs)
+        return made.read_bytes()
 
 
 #: For each ending the function that encodes a file, and whether the file is in longitude and latitude.
@@ -406,9 +392,9 @@ FORMATS = {
     ".csv": (_as_csv, False),
     ".geojson": (_as_json, True),
     ".json": (_as_json, True),
-    ".fgb": (_as_flatgeobuf, False),
-    ".gpkg": (_as_geopackage, False),
+    ".fgb": (_by_gdal, False),
+    ".gpkg": (_by_gdal, False),
     ".kml": (_as_kml, True),
-    ".parquet": (_as_parquet, False),
+    ".parquet": (_by_gdal, False),
     ".wkt": (_as_wkt, False),
 }

@@ -32,6 +32,8 @@ WGS84 = "EPSG:4326"
 LONLAT_NAMES = (("lon", "lat"), ("longitude", "latitude"))
 #: Largest distance of a piece from its curve, as a share of the resolution.
 SHARE = 1 / 128
+#: Length of a degree on the earth, in metres.
+DEGREE = 6_371_008.8 * math.pi / 180
 #: The default resolution, as a share of the extent.
 EXTENT = 1e-3
 #: Largest error of a transformation to the earth and back, as a share of the largest coordinate.
@@ -82,11 +84,12 @@ def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
 class LonLat:
     """Transformation from a coordinate reference system to longitude and latitude; see `to_lonlat`.
 
-    `added` is the number of vertices that were added along edges.
+    `added` is the number of vertices that were added along edges. `densify` is the largest distance in metres of a
+    piece from its curve; by default a share of the resolution.
     """
 
-    def __init__(self, crs, *, caller, resolution=None):
-        self.caller, self.resolution, self.added = caller, resolution, 0
+    def __init__(self, crs, *, caller, resolution=None, densify=None):
+        self.caller, self.resolution, self.densify, self.added = caller, resolution, densify, 0
         self.mapping = self.turn = None
         if crs is not None:
             require("pyproj", caller)
@@ -244,6 +247,8 @@ class LonLat:
 
     def _tolerance(self, places, reach):
         """Largest distance of a piece from its curve, in degrees where a unit of the plane has the fewest degrees."""
+        if self.densify is not None:
+            return max(self.densify / DEGREE, MARGIN)
         if self.turn:
             return max(SHARE * reach * 360 / self.turn, MARGIN)
         x, y = places[:: len(places) // 1024 + 1].T

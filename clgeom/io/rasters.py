@@ -17,7 +17,7 @@ from clgeom.io.arrays import Archive, load_array
 from clgeom.io.files import TABLES
 from clgeom.optional import require
 from clgeom.runtime.interop.rasters import Raster, data_array, scaled_band, strips_of
-from clgeom.runtime.interop.strips import is_large
+from clgeom.runtime.interop.strips import Strips, is_large
 from clgeom.runtime.messages import listed
 
 #: Endings of rasters, and the GDAL driver that may open each. These drivers open no files except local ones beside the
@@ -64,6 +64,11 @@ def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
     InvalidInput
         The file cannot be read, or has no such band or array.
     """
+    return _read(path, band, array, nodata, window)
+
+
+def _read(path, band, array, nodata, window, *, strips=False) -> Raster:
+    """What `read_raster` returns; with `strips` see `_read_xarray`."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".vrt":
@@ -84,7 +89,7 @@ def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
             found = _read_numpy(path, suffix, band, array)
             found = found if nodata is None else replace(found, nodata=nodata)
         elif suffix in XARRAY:
-            found = _read_xarray(path, suffix, band, array, nodata)
+            return _read_xarray(path, suffix, band, array, nodata, window, strips=strips)
         else:
             return _read_rasterio(path, band, nodata, window)
         return found if window is None else _part(path, found, window)
@@ -94,25 +99,32 @@ def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
         raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
 
 
-def open_raster(path, *, band=1, nodata=None, window=None, **options) -> Raster:
+def open_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster:
     """Return the raster of a file as `read_raster` does, but the values of a large one as `Strips`.
 
-    GeoTIFF and Erdas Imagine files are read by strips. Every strip is read by `read_raster`, so a file that cannot be
-    read is refused in the same words, when its part is read.
+    GeoTIFF, Erdas Imagine and NetCDF files and Zarr stores are read by strips. Every strip is read by `read_raster`, so
+    a file that cannot be read is refused in the same words, when its part is read.
     """
-    found = None if Path(path).suffix.lower() not in STRIPPED else _header(path, band)
+    suffix, found = Path(path).suffix.lower(), None
+    if suffix in STRIPPED:
+        found = _header(path, band)
+    elif suffix in XARRAY:
+        whole = _read(path, band, array, nodata, None, strips=True)
+        if not isinstance(whole.values, Strips):
+            return whole if window is None else _part(path, whole, window)
+        found = whole.values.shape, whole.values
     if found is not None:
         shape, strips = found
         row, column, rows, columns = (0, 0, *shape) if window is None else _checked_window(path, window, shape)
         if is_large((rows, columns), strips.dtype):
-            about = read_raster(path, band=band, nodata=nodata, window=(row, column, 1, 1), **options)
+            about = read_raster(path, band=band, nodata=nodata, window=(row, column, 1, 1), array=array)
 
             def part(first, left, height, width):
                 there = (row + first, column + left, height, width)
-                return read_raster(path, band=band, nodata=nodata, window=there, **options).values
+                return read_raster(path, band=band, nodata=nodata, window=there, array=array).values
 
             return replace(about, values=replace(strips, window=part, shape=(rows, columns)))
-    return read_raster(path, band=band, nodata=nodata, window=window, **options)
+    return read_raster(path, band=band, nodata=nodata, window=window, array=array)
 
 
 def _header(path, band):
@@ -158,27 +170,35 @@ def _part(path, raster, window):
     return replace(raster, values=values, transform=transform)
 
 
-def _read_xarray(path, suffix, band, array, nodata):
-    """A variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say."""
+def _read_xarray(path, suffix, band, array, nodata, window, *, strips=False):
+    """A variable of a NetCDF file or of a Zarr store, scaled and masked as its attributes say.
+
+    With `strips` a large one is not read: its values are `Strips` of a file that is closed then.
+    """
     require("xarray", f"Reading '{path}'", extra="grids")
     import xarray
 
     options = {"engine": "zarr", "consolidated": None} if suffix == ".zarr" else {}
     try:
         with xarray.open_dataset(path.absolute(), decode_times=False, decode_coords="all", **options) as source:
-            one = source[_variable_name(path, source, array)].load()
+            one = source[_variable_name(path, source, array)]
             systems = [var for var in source.data_vars.values() if {"crs_wkt", "spatial_ref"} & set(var.attrs)]
             if len(systems) == 1 and "spatial_ref" not in one.coords:  # no variable refers to it
                 one = one.assign_coords(spatial_ref=systems[0].variable)
+
+            def checked(shape):
+                return _checked_window(path, window, shape)
+
+            what, part = f"The variable '{one.name}' in '{path}'", None if window is None else checked
+            found = data_array(one, what, nodata, band=band, window=part, strips=strips)
     except (InvalidInput, OSError, MemoryError):
         raise
     except Exception as error:  # of the libraries for these formats each has its own
         reason = str(error).splitlines() or [type(error).__name__]
         raise InvalidInput(f"The file '{path}' is not a raster, or it is damaged: {reason[0]}") from error
-    found = data_array(one, f"The variable '{one.name}' in '{path}'", nodata=nodata)
-    if not 1 <= band <= found.bands:
-        raise InvalidInput(f"The array in '{path}' has the maps 1 to {found.bands}. Got {band} instead.")
-    return found if found.values.ndim == 2 else replace(found, values=found.values[band - 1])
+    if window is None or found.transform is None:
+        return found
+    return replace(found, transform=_moved(found.transform, *window[:2]))
 
 
 def _variable_name(path, source, wanted):

@@ -145,12 +145,28 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
         raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
     if layer is not None and suffix != ".gpkg":
         raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
-    system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
     if suffix in GEOJSON:
-        content = _geojson(table, system, given)
+        content = _geojson(table, None if crs is None else as_crs(crs, caller=f"Writing '{given}'"), given)
         with replacing(target) as file:
             file.writelines(content)
-    elif suffix == PARQUET:
+    else:
+        write_table(target, given, table, crs, layer=layer)
+
+
+def write_table(target, given, table, crs, *, layer=None) -> None:
+    """Write a table of geometries as it is: one of `MAPS`, a Shapefile, or KML, which is in longitude and latitude.
+
+    Parameters
+    ----------
+    target : Path
+    given : path-like
+        What the caller named, for messages.
+    table, crs, layer
+        As for `write_features`.
+    """
+    given, suffix = printable(os.fspath(given)), target.suffix.lower()
+    system = None if crs is None else as_crs(crs, caller=f"Writing '{given}'")
+    if suffix == PARQUET:
         from pyarrow import ArrowNotImplementedError, parquet
 
         try:
@@ -159,7 +175,7 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
         except ArrowNotImplementedError as error:  # of labels, such as months with days
             raise InvalidInput(f"The output '{given}' cannot be written: {error}.") from error
     else:
-        _by_gdal(target, given, DRIVERS[suffix], table, system, layer)
+        _by_gdal(target, given, DRIVERS.get(suffix, "KML"), table, system, layer)
 
 
 # GDAL -------------------------------------------------------------------------------------------------------------

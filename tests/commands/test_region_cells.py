@@ -43,7 +43,7 @@ def test_budgets_imply_polygons_along_the_cells(rough):
         assert facts["written"]["vertices"] == len(wanted.corners)
         assert [one["properties"]["cells"] for one in found] == wanted.cells.tolist()
         assert sorted(found[0]["properties"]) == sorted(
-            "id level dbm unit label map part cells cells_area area area_km2 segments fill fill-opacity stroke "
+            "id level dbm unit label direction map part cells cells_area area area_km2 fill fill-opacity stroke "
             "stroke-width stroke-opacity".split()
         )
 
@@ -90,8 +90,14 @@ def test_small_parts_are_left_out(rough):
         (["--vertices", 3], "option --vertices must be at least"),
         (["--part-vertices", 3], "option --part-vertices must be at least"),
         (["--tolerance", -1], "option --tolerance must be"),
-        (["--outline", "segments", "--iou", 0.9], "option --iou is for outline='cells'"),
-        (["--iou", 0.9, "--axis", "both"], "option --axis is for outline='segments'"),
+        (["--outline", "segments", "--iou", 0.9], "option --iou is for polygons along the cells (--outline cells)"),
+        (["--iou", 0.9, "--axis", "both"], "option --axis is for outlines of segments (--outline segments)"),
+        (["--iou", 0.9, "--segments", 8], "option --segments is for outlines of segments"),
+        (["--outline", "cells", "--cuts", "width"], "option --cuts is for outlines of segments"),
+        (["--outline", "cells", "--no-parts"], "option --no-parts is for outlines of segments"),
+        (["--outline", "cells", "--holes", 9], "--holes must be 0 along the cells, where all holes are cut out. Got 9"),
+        (["--iou", 0.9, "--densify", 0], "option --densify must be a distance above 0. Got 0"),
+        (["--iou", 0.9, "--densify", "nan"], "option --densify must be a distance above 0. Got nan"),
         (["--iou", 0.9, "--simplify", 2], "--simplify is for outlines of segments"),
     ],
     ids=str,

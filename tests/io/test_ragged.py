@@ -6,9 +6,12 @@ import numpy as np
 import pyproj
 import pytest
 import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clgeom.geodesy import earth_areas, ragged_areas
-from clgeom.io.ragged import Ragged, geojson, in_lonlat
+from clgeom.io.degrees import in_degrees
+from clgeom.io.ragged import Ragged
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
 
@@ -30,16 +33,13 @@ def made(place, levels=(-3.0, 2.0)):
     return coverage_regions(values, levels, outline="cells", iou=0.8, transform=transform, crs=crs)
 
 
-def written(polygons):
-    content, (vertices, added) = polygons.encode_geojson(
-        [f'{{"number": {i}}}' for i in range(len(polygons))], polygons.crs, caller="Writing 'a.geojson'"
-    )
-    found = json.loads(content)["features"]
-    assert [one["properties"]["number"] for one in found] == list(range(len(polygons)))
-    shapes = np.array([shapely.geometry.shape(one["geometry"]) for one in found])
+def written(polygons, **options):
+    made = polygons.in_degrees(polygons.crs, caller="Writing 'a.geojson'", **options)
+    shapes = np.array([shapely.geometry.shape(json.loads(text)) for text in made.geojson()])
+    assert all(shapely.equals(shapes, made.to_shapely())) or made.decimals is not None
     rings = sum(len(shapely.get_rings(shapely.get_parts(shape))) for shape in shapes)
-    assert vertices == shapely.get_num_coordinates(shapes).sum() - rings
-    return shapes, added
+    assert made.vertices == shapely.get_num_coordinates(shapes).sum() - rings
+    return shapes, made.added
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -140,7 +140,35 @@ def test_areas_of_rings_on_the_earth():
 
 def test_nothing():
     nothing = Ragged(np.empty((0, 2)), np.zeros(1, np.int64), np.zeros(1, np.int64))
-    assert len(nothing.to_shapely()) == 0 and in_lonlat(nothing, "EPSG:32632", caller="test", resolution=1) is None
+    assert len(nothing.to_shapely()) == 0 and nothing.wkt() == []
     for crs in (None, "EPSG:32632"):
-        content, vertices, added = geojson(nothing, [], crs, caller="test", resolution=1.0)
-        assert json.loads(content) == {"type": "FeatureCollection", "features": []} and vertices == added == 0
+        made = in_degrees(nothing, crs, caller="test", resolution=1.0)
+        assert made.geojson() == [] and made.vertices == made.added == 0
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 99),
+    side=st.floats(0.5, 40_000),
+    angle=st.floats(0, 6),
+    densify=st.none() | st.floats(0.001, 300),
+    count=st.integers(2, 9),
+)
+def test_levels_anywhere_cover_and_nest(seed, side, angle, densify, count):
+    a, b = side * np.cos(angle), side * np.sin(angle)
+    maps = np.stack([shadowing((16, 19), correlation=3, seed=seed + k) for k in range(2)])
+    levels = np.linspace(-8, 8, count).tolist()
+    how = {"transform": (a, b, 500_000, b, -a, 5_300_000), "crs": "EPSG:32632"}
+    found = coverage_regions(maps, levels, outline="cells", tolerance=1.5 * side, **how)
+    shapes, _ = written(found, densify=densify)
+    assert shapely.is_valid(shapes).all()
+    to_degrees = pyproj.Transformer.from_crs("EPSG:32632", "EPSG:4326", always_xy=True)
+    plane = shapely.segmentize(found.to_shapely(), side / 2)
+    for own, shape in zip(plane, shapes):
+        there = np.stack(to_degrees.transform(*shapely.get_coordinates(own).T), axis=1)
+        assert shapely.intersects_xy(shape, there).all()
+    inner, outer = shapely.STRtree(found.to_shapely()).query(
+        shapely.point_on_surface(found.to_shapely()), predicate="within"
+    )
+    pairs = (found.maps[inner] == found.maps[outer]) & (found.levels[inner] == found.levels[outer] + 1)
+    assert shapely.covers(shapes[outer[pairs]], shapes[inner[pairs]]).all()

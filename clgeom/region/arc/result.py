@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.exchange import Exchange, column_of_counts
+from clgeom.exchange import Exchange
 from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
@@ -22,6 +22,7 @@ from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.device import Session
+from clgeom.runtime.interop.columns import column_of_counts
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray

@@ -216,7 +216,8 @@ def coverage_regions(
     one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
     parts, profile = boolean(parts, "parts", caller=CALLER), boolean(profile, "profile", caller=CALLER)
     apart = boolean(apart, "apart", caller=CALLER)
-    _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou, apart or None))
+    own = {"segments": (resolutions, (64,)), "cuts": (cuts, "count"), "axis": (axis, "x"), "parts": (parts, True)}
+    _check_outline(outline, own, holes, (vertices, part_vertices, tolerance, iou, apart or None))
     whole = apart or not single  # these compare cells on the host
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
     stack = as_stack(placed.values, device, caller=CALLER)
@@ -256,8 +257,8 @@ def _resolutions(segments):
     return True, (integer(segments, "segments", caller=CALLER),)
 
 
-def _check_outline(outline, axis, parts, holes, budgets):
-    """Refuse parameters that are of the other kind of outline."""
+def _check_outline(outline, own, holes, budgets):
+    """Refuse parameters that are of the other kind of outline; `own` are those of segments, with their defaults."""
     if outline == "segments":
         names = ("vertices", "part_vertices", "tolerance", "iou", "apart")
         given = [name for name, value in zip(names, budgets) if value is not None]
@@ -266,7 +267,7 @@ def _check_outline(outline, axis, parts, holes, budgets):
                 f"The '{given[0]}' parameter of {CALLER} is for outline='cells'. Got 'segments' instead."
             )
         return
-    for name, value, usual in (("axis", axis, "x"), ("parts", parts, True)):
+    for name, (value, usual) in own.items():
         if value != usual:
             raise InvalidInput(f"The '{name}' parameter of {CALLER} is for outline='segments'. Got 'cells' instead.")
     if holes is not None and holes is not False and not (isinstance(holes, (int, float)) and holes == 0):
@@ -328,7 +329,9 @@ def _polygons(job, grid, goal, profile):
             firsts.append(masks.first_map * levels)
     found, counts = joined(made, firsts), np.concatenate(cells) if cells else np.zeros(0, np.int64)
     direction = "<=" if job.levels.below else ">="
-    return CoveragePolygons(found, counts, exact, grid, job.levels.given, direction, tuple(phases))
+    polygons = CoveragePolygons(found, counts, exact, grid, job.levels.given, direction, tuple(phases))
+    polygons.apart = goal.apart
+    return polygons
 
 
 def _least_cells(holes, cell_area):

@@ -11,15 +11,14 @@ from typing import Any, overload
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.exchange import Exchange
 from clgeom.optional import require_shapely
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
 from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.drawn import Drawable
+from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.runs import Runs
-from clgeom.region.coverage.tables import columns_of
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
@@ -56,7 +55,7 @@ class Hole:
 
 
 @dataclass(frozen=True, eq=False)
-class CoverageRegion(Exchange):
+class CoverageRegion(Filed):
     """The region around the cells of a raster, or of one part of them, that reach a level.
 
     Parameters
@@ -236,6 +235,8 @@ class CoverageRegion(Exchange):
         return shapely.geometry.polygon.orient(left) if left.geom_type == "Polygon" else left
 
     def _columns(self):
+        from clgeom.io.attributes import columns_of
+
         return columns_of([self])
 
     @property
@@ -302,7 +303,7 @@ class Group:
     across: list | None = None
 
 
-class CoverageRegions(Exchange, Drawable, Sequence[CoverageRegion]):
+class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
 
     Attributes
@@ -437,6 +438,8 @@ class CoverageRegions(Exchange, Drawable, Sequence[CoverageRegion]):
         return shapes
 
     def _columns(self):
+        from clgeom.io.attributes import columns_of
+
         return columns_of(self)
 
 

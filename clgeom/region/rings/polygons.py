@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
-from clgeom.exchange import Exchange
+from clgeom.errors import InvalidInput, short
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import Drawable
+from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.coverage.tables import columns_of
 from clgeom.region.rings.outward import subset
 from clgeom.region.rings.trace import Rings, twice_areas
 from clgeom.runtime.messages import counted
@@ -27,7 +23,7 @@ from clgeom.runtime.typing import FloatLike, NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class CoveragePolygon(Exchange):
+class CoveragePolygon(Filed):
     """The polygon around a part of the cells of a raster that reach a level: cells that share sides.
 
     Parameters
@@ -115,6 +111,8 @@ class CoveragePolygon(Exchange):
         return {"type": "Polygon", "coordinates": tuple(closed)}
 
     def _columns(self):
+        from clgeom.io.attributes import columns_of
+
         return columns_of([self])
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
@@ -124,7 +122,7 @@ class CoveragePolygon(Exchange):
         return plot_regions([self], ax=ax, **options)
 
 
-class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
+class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
 
     Attributes
@@ -148,6 +146,8 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
     direction : {">=", "<="}
     phases : tuple of Phase
         What each launch on the device was and took.
+    apart : bool
+        Whether polygons of different maps stay apart, in files too.
 
     Examples
     --------
@@ -172,6 +172,7 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
     given: tuple[float, ...]
     direction: str
     phases: tuple[Phase, ...]
+    apart: bool = False
 
     def __init__(
         self,
@@ -236,8 +237,7 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
         """The polygons in map coordinates, outer rings counter-clockwise."""
         from clgeom.io.ragged import Ragged
 
-        made = Ragged(self.grid.to_map(self.corners), self.ring_offsets, self.polygon_offsets)
-        return made.reversed() if self.grid.determinant < 0 else made
+        return self._as_map(Ragged(self.corners, self.ring_offsets, self.polygon_offsets))
 
     @property
     def vertices(self) -> NDArray[np.float64]:
@@ -257,9 +257,13 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
     @functools.cached_property
     def areas_km2(self) -> NDArray[np.float64]:
         """The areas on the ellipsoid of the `crs` in km2, shape (n,); needs pyproj."""
+        return self.in_km2(self.crs)
+
+    def in_km2(self, crs: Any) -> NDArray[np.float64]:
+        """The areas on the ellipsoid of a coordinate reference system, in which the vertices are."""
         from clgeom.geodesy import ragged_areas
 
-        rings = ragged_areas(self.vertices, self.ring_offsets, self.crs, caller="areas_km2")
+        rings = ragged_areas(self.vertices, self.ring_offsets, crs, caller="areas_km2")
         rings[np.setdiff1d(np.arange(len(rings)), self.polygon_offsets[:-1])] *= -1
         return np.add.reduceat(rings, self.polygon_offsets[:-1]) / 1e6 if len(self) else np.zeros(0)
 
@@ -275,20 +279,65 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
         return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
 
     def select(self, chosen: Any) -> CoveragePolygons:
-        """Some of the polygons, by their indices in ascending order, or by a mask of bools."""
-        chosen = np.asarray(chosen)
-        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        """Some of the polygons, by their indices in ascending order, or by a mask of bools.
+
+        Parameters
+        ----------
+        chosen : array_like of int, shape (m,), or of bool, shape (n,)
+            Negative indices count from the end.
+
+        Raises
+        ------
+        InvalidInput
+            For another shape or type, an index that is not there, or indices that do not ascend.
+
+        Examples
+        --------
+        >>> import clgeom, numpy as np
+        >>> polygons = clgeom.coverage_regions(np.eye(3), 1, outline="cells")
+        >>> polygons.select([0, -1]).parts.tolist(), len(polygons.select(polygons.cells > 1))
+        ([0, 2], 0)
+        """
+        own = self._chosen(chosen)
         made = CoveragePolygons(
-            subset(self._rings, chosen),
-            self.cells[chosen],
+            subset(self._rings, own),
+            self.cells[own],
             self.exact_vertices,
             self.grid,
             self.given,
             self.direction,
             self.phases,
         )
-        made.parts = self.parts[chosen]
+        made.parts, made.apart = self.parts[own], self.apart
         return made
+
+    def _chosen(self, chosen):
+        """The indices that the parameter of `select` means."""
+        count = len(self)
+        try:
+            array = np.asarray(chosen)
+        except (TypeError, ValueError):  # lists of several lengths
+            array = np.asarray(None)
+        array = array.astype(np.int64) if array.shape == (0,) and array.dtype.kind == "f" else array  # []
+        if array.ndim == 1 and array.dtype == bool:
+            if len(array) == count:
+                return np.flatnonzero(array)
+            wrong = f"{len(array):,} bools"
+        elif array.ndim == 1 and array.dtype.kind in "iu":
+            beyond = (array < -count) | (array >= count)
+            if not beyond.any():
+                own = np.where(array < 0, array + count, array).astype(np.int64)
+                if (np.diff(own) > 0).all():
+                    return own
+                wrong = f"{short(chosen)}, which does not ascend,"
+            else:
+                wrong = f"the index {array[beyond][0]}"
+        else:
+            wrong = short(chosen)
+        raise InvalidInput(
+            f"The 'chosen' parameter of select must be indices of the {count:,} polygons in ascending order, each "
+            f"once, or a bool for each polygon. Got {wrong} instead."
+        )
 
     @property
     def crs(self) -> Any:
@@ -308,50 +357,46 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
             return Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets).to_shapely()
         return self._ragged.to_shapely()
 
-    def to_file(self, path: str | PathLike[str], *, crs: Any = None, layer: str | None = None) -> None:
-        """Write values and polygons to a file, as `CoverageRegions.to_file` does; GeoJSON with all polygons at once."""
-        if Path(path).suffix.lower() not in (".geojson", ".json") or layer is not None:
-            super().to_file(path, crs=crs, layer=layer)
-            return
-        from clgeom.io.atomic import check_output, replacing
-        from clgeom.io.vector import FORMATS
+    def ragged_for_files(self) -> Any:
+        """The polygons in map coordinates as files have them: those that stay apart have common vertices."""
+        return self._as_map(self._in_cells()) if self.apart else self._ragged
 
-        crs = self._system(crs, "to_file")
-        target = check_output(path, FORMATS)
-        columns = {name: np.asarray(values).tolist() for name, values in self._columns().items()}
-        columns["direction"] = [json.dumps(self.direction)] * len(self)
-        pattern = "{{" + ", ".join(f'"{name}": {{}}' for name in columns) + "}}"
-        properties = [pattern.format(*values) for values in zip(*columns.values())]
-        content, _ = self.encode_geojson(properties, crs, caller=f"Writing '{path}'")
-        with replacing(target) as file:
-            file.write(content)
-
-    def encode_geojson(self, properties: Sequence[str], crs: Any, *, caller: str) -> tuple[bytes, tuple[int, int]]:
-        """The bytes of a GeoJSON file, and how many vertices it has and how many of them were added along edges.
+    def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Any:
+        """The polygons in longitude and latitude; see `clgeom.io.degrees.in_degrees`.
 
         Parameters
         ----------
-        properties : sequence of str
-            The properties of each polygon as JSON.
         crs : object or None
             Of the coordinates; None if they are longitude and latitude.
         caller : str
             The action, for messages.
-
-        Raises
-        ------
-        InvalidInput
-            The coordinates are not on the earth.
+        densify : float, optional
+            Largest distance of an edge from its curve, in metres.
         """
-        from clgeom.io.ragged import geojson
+        from clgeom.io.degrees import Sheets, in_degrees
 
+        corners = self._in_cells()
         levels = np.array(self.given) * (1 if self.direction == "<=" else -1)  # the most demanding one is the least
-        ranks = np.argsort(np.argsort(levels))[self.levels]
+        ranks = np.unique(np.argsort(np.argsort(levels))[self.levels], return_inverse=True)[1]
+        oriented = corners.reversed() if self.grid.determinant < 0 else corners
+        sheets = Sheets(oriented, ranks, self.maps, self.apart)
         resolution = math.sqrt(self.grid.cell_area)
-        content, vertices, added = geojson(
-            self._ragged, properties, crs, caller=caller, resolution=resolution, ranks=ranks, maps=self.maps
+        found = in_degrees(
+            self._as_map(corners), crs, caller=caller, resolution=resolution, densify=densify, sheets=sheets
         )
-        return content, (vertices, added)
+        return replace(found, added=found.added + len(corners.places) - len(self.corners))
+
+    def _in_cells(self):
+        """The polygons in columns and rows, those that stay apart with the vertices of their neighbours."""
+        from clgeom.io.ragged import Ragged, noded
+
+        made = Ragged(self.corners, self.ring_offsets, self.polygon_offsets)
+        return noded(made) if self.apart else made
+
+    def _as_map(self, corners):
+        """Polygons of columns and rows in map coordinates, outer rings counter-clockwise."""
+        made = replace(corners, places=self.grid.to_map(corners.places))
+        return made.reversed() if self.grid.determinant < 0 else made
 
     def _columns(self):
         return {

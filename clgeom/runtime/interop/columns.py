@@ -155,3 +155,9 @@ def structured_points(array: np.ndarray, parameter: Parameter) -> np.ndarray:
         if offsets == [0, field.itemsize] and array.flags.c_contiguous:
             return np.ndarray.view(array, np.ndarray).view(field).reshape(-1, 2)
     return interleaved(*(Column(names[p], [(v, None)]) for p, v in zip(pair, (x, y))), parameter)
+
+
+def column_of_counts(*numbers) -> np.ma.MaskedArray:
+    """Counts as a column, masked where a count is None."""
+    missing = [number is None for number in numbers]
+    return np.ma.MaskedArray([number or 0 for number in numbers], missing, np.int64)

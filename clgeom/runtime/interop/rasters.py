@@ -58,13 +58,14 @@ def placed_raster(
     transform, crs, nodata : optional
         The parameters of the function.
     strips : bool
-        Give the values of a large dataset of one band as `Strips`, not as an array.
+        Give the values of a large dataset of one band, and of a large DataArray of two dimensions that is not in
+        memory, as `Strips`, not as an array.
     """
     found = raster if isinstance(raster, Raster) else Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
         found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)
     elif _is_of("xarray", raster, "dims", "coords", "values"):
-        found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata)
+        found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata, strips=strips)
     elif _is_placed(raster):
         found = Raster(raster.values, raster.transform, raster.crs, getattr(raster, "nodata", None))
     given = {"transform": transform, "crs": crs, "nodata": nodata}
@@ -192,11 +193,26 @@ def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
 # Xarray -------------------------------------------------------------------------------------------------------------
 
 
-def data_array(array, what: str, nodata=None) -> Raster:
+def data_array(array, what: str, nodata=None, *, band=None, window=None, strips=False) -> Raster:
     """A DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
 
-    `what` begins messages: "The 'raster' parameter of coverage_regions". The transform comes from coordinates of evenly
-    spaced centres, the reference system from rioxarray, from a grid mapping, or from longitude and latitude.
+    The transform comes from coordinates of evenly spaced centres, the reference system from rioxarray, from a grid
+    mapping, or from longitude and latitude.
+
+    Parameters
+    ----------
+    array : xarray.DataArray
+        What is not in memory (of dask, or of a file that is open) is read in the parts that are asked for.
+    what : str
+        Begins messages: "The 'raster' parameter of coverage_regions".
+    nodata : float, optional
+        Stored value of cells without data; replaces that of the array.
+    band : int, optional
+        Read only this one of several maps, from 1.
+    window : function of (rows, columns), optional
+        Returns the part to read: first row, first column, rows, columns. The transform stays that of all cells.
+    strips : bool
+        Give large values of two dimensions that are not in memory as `Strips`.
     """
     across, down = _axes(array, what)
     array = array.isel({dim: 0 for dim in array.dims if dim not in (across, down) and array.sizes[dim] == 1})
@@ -207,18 +223,37 @@ def data_array(array, what: str, nodata=None) -> Raster:
             f"Got {', '.join(map(str, array.dims))} instead."
         )
     values = array.transpose(*others, down, across)
+    maps = values.shape[0] if others else 1
+    if band is not None and not 1 <= band <= maps:
+        raise InvalidInput(f"{what} has the maps 1 to {maps}. Got {band} instead.")
+    if band is not None and others:
+        values = values.isel({others[0]: band - 1})
     known = dict(array.attrs)
     fill = next((known[key] for key in ("_FillValue", "missing_value") if key in known), None)
     absent = fill if nodata is None else nodata
-    stored = np.asarray(values.values)
-    if stored.dtype.kind not in "biuf":
-        raise InvalidInput(f"{what} must hold numbers. Got {stored.dtype} instead.")
+    if values.dtype.kind not in "biuf":
+        raise InvalidInput(f"{what} must hold numbers. Got {values.dtype} instead.")
     scale, offset = (float(known.get(key, default)) for key, default in (("scale_factor", 1), ("add_offset", 0)))
     if (scale, offset) != (1.0, 0.0):  # xarray has not applied them
         if not (math.isfinite(scale) and math.isfinite(offset) and scale):
             raise InvalidInput(f"{what} has the scale {scale} and the offset {offset}.")
-        stored, absent = scaled(stored, scale, offset, None if absent is None else float(absent)), None
-    maps = stored.shape[0] if stored.ndim == 3 else 1
+    missing = None if absent is None else float(absent)
+
+    def part(row, column, rows, columns):
+        try:
+            some = values.isel({down: slice(row, row + rows), across: slice(column, column + columns)}).values
+        except MemoryError:
+            raise
+        except Exception as error:  # of dask and of the libraries for files each has its own
+            reason = str(error).splitlines() or [type(error).__name__]
+            raise InvalidInput(f"{what} cannot be read: {reason[0]}") from error
+        return some if is_plain else scaled(some, scale, offset, missing)
+
+    is_plain, shape = (scale, offset) == (1.0, 0.0), values.shape[-2:]
+    if strips and values.ndim == 2 and is_large(shape, values.dtype) and not values.variable._in_memory:
+        stored = Strips(part, shape, values.dtype, is_plain, _chunk_rows(values, down))
+    else:
+        stored = part(*((0, 0, *shape) if window is None else window(shape)))
     system = _system(array, across)
     transform = _transform(array, across, down, what, system)
     unit = known.get("units")
@@ -226,10 +261,17 @@ def data_array(array, what: str, nodata=None) -> Raster:
         stored,
         transform,
         system,
-        None if absent is None else float(absent),
+        missing if is_plain else None,
         maps,
         unit if isinstance(unit, str) and unit else None,
     )
+
+
+def _chunk_rows(values, down) -> int:
+    """The rows of a chunk of dask, or of a file."""
+    if values.chunks is not None:
+        return max(values.chunks[0])
+    return int((values.encoding.get("preferred_chunks") or {}).get(down, 1))
 
 
 def _axes(array, what):

@@ -1,0 +1,102 @@
+"""The values of coverage regions as columns of tables, and as attributes in files."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.geodesy import areas_or_none
+from clgeom.optional import is_installed
+from clgeom.runtime.interop.columns import column_of_counts
+
+#: Colours from the first level to the last; more levels share them.
+COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")
+
+
+def columns_of(regions):
+    """Return the values of regions: id (1, 2, ..), level, direction, map, part, cells, cells_area and area.
+
+    Areas are in the square of the map's unit. Cells and their area are missing where they were not counted, and parts
+    of regions that have none.
+    """
+    regions = list(regions)
+    parts = [getattr(region, "part", None) for region in regions]
+    return {
+        "id": np.arange(1, len(regions) + 1),
+        "level": np.array([region.level for region in regions], np.float64),
+        "direction": np.array([region.direction for region in regions], object),
+        "map": np.array([region.map for region in regions], np.int64),
+        "part": column_of_counts(*parts) if None in parts else np.array(parts, np.int64),
+        "cells": column_of_counts(*(region.cells for region in regions)),
+        "cells_area": np.array(
+            [np.nan if region.cells is None else region.cells * region.grid.cell_area for region in regions], np.float64
+        ),
+        "area": np.array([region.area for region in regions], np.float64),
+    }
+
+
+def attributes_of(regions, *, unit, crs, style=False) -> dict:
+    """Return the attributes of regions in files, as columns by name.
+
+    The columns of `columns_of`; the level in words ("label") with its `unit`, and as "dbm" if that is the unit; "upto",
+    the next level, for bands; "area_km2", the polygon's area on the ellipsoid, missing where it cannot be computed; and
+    "segments" for outlines of segments.
+
+    Parameters
+    ----------
+    regions : CoveragePolygons, or sequence of CoverageRegion, CoveragePolygon or Nested
+    unit : str
+        Of the levels.
+    crs : object or None
+        Coordinate reference system of the regions.
+    style : bool
+        Also give the colours of levels, by the simplestyle specification.
+    """
+    is_arrays = hasattr(regions, "polygon_offsets")
+    own = regions._columns() if is_arrays else columns_of(regions)
+    levels, each = own["level"], () if is_arrays else list(regions)
+    upto = np.full(len(levels), np.nan) if is_arrays else _numbers(each, "upto")
+    segments = [getattr(region, "segments", None) for region in each]
+    found = own | ({"dbm": levels} if unit == "dBm" else {})
+    found |= {} if np.isnan(upto).all() else {"upto": upto}
+    found["unit"] = np.full(len(levels), unit, object)
+    found["label"] = _labels(own["direction"], levels, upto, unit)
+    found["area_km2"] = _areas_km2(regions, crs, is_arrays)
+    found |= {"segments": column_of_counts(*segments)} if set(segments) - {None} else {}
+    return found | (_style(levels, own["direction"]) if style else {})
+
+
+def _numbers(regions, name):
+    """An attribute that some regions have, as floats; NaN for the others."""
+    return np.array([getattr(region, name, None) for region in regions], np.float64)  # None becomes NaN
+
+
+def _labels(directions, levels, upto, unit):
+    """The level of each region in words."""
+    keys, made = list(zip(directions.tolist(), levels.tolist(), np.nan_to_num(upto, nan=np.inf).tolist())), {}
+    for direction, level, to in set(keys):
+        band = "" if to == np.inf else f" to {to:g}"
+        made[direction, level, to] = f"{direction} {level:g}{band} {unit}".rstrip()
+    return np.array([made[key] for key in keys], object)
+
+
+def _areas_km2(regions, crs, is_arrays):
+    """The areas on the ellipsoid in km2; NaN for what cannot be computed."""
+    if not is_arrays:
+        return np.array(areas_or_none([region.__geo_interface__ for region in regions], crs), np.float64)
+    try:
+        known = crs is not None and is_installed("pyproj")
+        return regions.in_km2(crs) if known else np.full(len(regions), np.nan)
+    except InvalidInput:  # the system cannot express one of them
+        return np.full(len(regions), np.nan)
+
+
+def _style(levels, directions):
+    """The style of each region: colours go evenly from the most demanding level to the last."""
+    ordered = sorted(set(levels.tolist()), reverse=">=" in directions)
+    steps = max(len(ordered) - 1, 1)
+    colours = {level: COLOURS[round(i * (len(COLOURS) - 1) / steps)] for i, level in enumerate(ordered)}
+    colour = np.array([colours[level] for level in levels.tolist()], object)
+    numbers = {"fill-opacity": 0.35, "stroke-width": 1.5, "stroke-opacity": 0.9}
+    made = {"fill": colour, "stroke": colour} | {name: np.full(len(levels), value) for name, value in numbers.items()}
+    return {name: made[name] for name in ("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity")}

@@ -1,0 +1,74 @@
+"""Coverage regions as files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clgeom.exchange import Exchange
+from clgeom.runtime.typing import FloatLike
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from clgeom.io.features import Written
+
+
+class Filed(Exchange):
+    """Results in coordinates of a map, which are written with the attributes of their levels."""
+
+    def to_file(  # type: ignore[override]
+        self,
+        path: str | PathLike[str],
+        *,
+        crs: Any = None,
+        layer: str | None = None,
+        unit: str = "dBm",
+        densify: FloatLike | None = None,
+    ) -> Written:
+        """Write polygons and their attributes to a file. An error leaves no partial file.
+
+        Attributes are id, level, dbm (if that is the unit), unit, label, direction, map, part, cells, cells_area, area,
+        area_km2 (on the ellipsoid, missing without a `crs`), and segments for outlines of segments.
+
+        Parameters
+        ----------
+        path : path-like
+            Its ending chooses the format: .gpkg (GeoPackage), .fgb (FlatGeobuf), .shp (Shapefile), .parquet
+            (GeoParquet), .csv (with WKT), .wkt (lines), .geojson, .json or .kml. The last three are in longitude and
+            latitude: polygons are reprojected from `crs`. Without one their coordinates must be longitude and latitude,
+            not columns and rows.
+        crs : optional
+            Coordinate reference system of the coordinates, as anything that pyproj takes; the result's own by default.
+        layer : str, optional
+            Name of the layer of a GeoPackage; the name of the file by default.
+        unit : str
+            Unit of the levels.
+        densify : float, optional
+            Largest distance in metres of an edge from its curve in longitude and latitude; by default a 128th of the
+            side of a cell. Vertices are added to edges until they are that close. More metres add fewer vertices.
+            Polygons are moved outwards by twice the largest distance that remains, so that they cover every cell;
+            those of ``apart=True`` are not moved, and may lack that much of a cell at an edge.
+
+        Returns
+        -------
+        Written
+            The number of `vertices` that were written, and of those `added`.
+
+        Raises
+        ------
+        InvalidInput
+            The file cannot be written, the format cannot hold the geometries, a package is missing, or the coordinates
+            are not longitude and latitude and there is no reference system.
+
+        Examples
+        --------
+        >>> import clgeom, numpy as np, tempfile
+        >>> polygons = clgeom.coverage_regions(np.eye(3), 1, outline="cells")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     polygons.to_file(f"{folder}/diagonal.csv")
+        Written(vertices=12, added=0)
+        """
+        from clgeom.io.features import write_regions
+
+        regions: Any = self if hasattr(self, "__getitem__") else [self]
+        return write_regions(regions, path, crs=self._system(crs, "to_file"), layer=layer, unit=unit, densify=densify)
