@@ -372,12 +372,44 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "region/rings/rings_leaders": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/rings_sizes": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/rings_place": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/rings_facts": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/rings_offsets": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/rings_polygons": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
     "region/rings/rings_corners": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
+    "region/rings/outward_begin": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
     "region/rings/outward_mark": {
-        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_others": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
     "region/rings/outward_measure": {
@@ -386,16 +418,57 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "region/rings/outward_choose": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
     },
     "region/rings/outward_remove": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
+    "region/rings/outward_gone": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "region/rings/outward_alive": {
-        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256, groups_per_unit=16),
+    "region/rings/outward_list": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
     },
+    "region/rings/outward_keys": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_amounts": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_bounds": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_least": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_take": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_settle": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_kept": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_sizes": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_emit": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("group", wg_size=256),
+    },
+    "region/rings/outward_advance": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
     "radio/path_loss": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),

@@ -16,7 +16,7 @@ from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
+from clgeom.runtime.tuning import TABLE, override
 
 BUDGETS = ({"iou": 1e-6}, {"iou": 0.8}, {"iou": 1}, {"tolerance": 0.75}, {"tolerance": 3.0, "iou": 0.6})
 
@@ -126,9 +126,9 @@ def test_rough_maps_in_every_setting(any_session):
 def test_removals_do_not_depend_on_launches(session):
     values = shadowing((80, 120), correlation=5, seed=4)
     first = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
-    names = [f"region/rings/outward_{name}" for name in ("mark", "measure", "choose", "remove", "alive")]
+    names = [name for name in TABLE if name.startswith("region/rings/outward_") and not name.endswith("_advance")]
     for policy in (Policy("serial", 1, 7, groups_per_unit=0), Policy("group", 8)):
-        with override(dict.fromkeys(names, policy)):
+        with override({**dict.fromkeys(names, policy), "region/rings/outward_advance": Policy("group", 4)}):
             again = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
         assert np.array_equal(first.corners, again.corners), policy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,8 +19,7 @@ from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.tables import columns_of
-from clgeom.region.rings.outward import subset
-from clgeom.region.rings.trace import Rings, twice_areas
+from clgeom.region.rings.trace import twice_areas
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import FloatLike, NDArray
@@ -175,18 +174,17 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
 
     def __init__(
         self,
-        rings: Rings,
-        cells: NDArray[np.int64],
+        arrays: Mapping[str, Any],
         exact_vertices: int,
         grid: Grid,
         given: tuple[float, ...],
         direction: str,
         phases: tuple[Phase, ...],
     ) -> None:
-        self._rings, self.cells, self.exact_vertices = rings, cells, exact_vertices
-        self.corners, self.ring_offsets, self.polygon_offsets = rings.corners, rings.rings, rings.polygons
-        self.maps, self.levels = np.divmod(rings.masks, len(given))
-        self.parts = np.arange(len(rings.masks)) - np.searchsorted(rings.masks, rings.masks)
+        self.corners, self.ring_offsets = arrays["corners"], arrays["ring_offsets"]
+        self.polygon_offsets, self.cells = arrays["polygon_offsets"], arrays["cells"]
+        self.maps, self.levels, self.parts = arrays["maps"], arrays["levels"], arrays["parts"]
+        self.exact_vertices = exact_vertices
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
     def __len__(self) -> int:
@@ -278,17 +276,11 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
         """Some of the polygons, by their indices in ascending order, or by a mask of bools."""
         chosen = np.asarray(chosen)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
-        made = CoveragePolygons(
-            subset(self._rings, chosen),
-            self.cells[chosen],
-            self.exact_vertices,
-            self.grid,
-            self.given,
-            self.direction,
-            self.phases,
-        )
-        made.parts = self.parts[chosen]
-        return made
+        rings, polygon_offsets = _ranges(self.polygon_offsets, chosen)
+        corners, ring_offsets = _ranges(self.ring_offsets, rings)
+        arrays = {name: getattr(self, name)[chosen] for name in ("maps", "levels", "parts", "cells")}
+        arrays |= {"corners": self.corners[corners], "ring_offsets": ring_offsets, "polygon_offsets": polygon_offsets}
+        return CoveragePolygons(arrays, self.exact_vertices, self.grid, self.given, self.direction, self.phases)
 
     @property
     def crs(self) -> Any:
@@ -364,3 +356,10 @@ class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
             "cells_area": self.cells * self.grid.cell_area,
             "area": self.areas,
         }
+
+
+def _ranges(offsets, chosen):
+    """The members of chosen ranges, one range after the other, and their offsets."""
+    sizes = np.diff(offsets)[chosen]
+    made = np.append(0, np.cumsum(sizes))
+    return np.arange(made[-1]) + np.repeat(offsets[:-1][chosen] - made[:-1], sizes), made
