@@ -21,6 +21,8 @@
 #define DIRTY 9                // .. 11: their neighbours
 #define MOST 12                // the largest limit of any map
 #define LEAST 13               // vertices that the map, or the polygon, that needs most of them has after all removals
+#define LEVEL 14               // the level
+#define ALL 15                 // whether everything goes that can: a budget of polygons is met later
 #define MAPS 16                // words of the first map
 
 #define BEYOND 0               // limit + 1: keys below it go; 0 when the map is done

@@ -34,7 +34,7 @@ from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
 from clgeom.runtime.launch import allocate, fill, read, run
 from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.tuning import select
+from clgeom.runtime.tuning import remembered, select
 
 BEGIN, MARK, OTHERS, MEASURE, CHOOSE, REMOVE, ADVANCE = (
     f"region/rings/outward_{name}" for name in "begin mark others measure choose remove advance".split()
@@ -42,10 +42,10 @@ BEGIN, MARK, OTHERS, MEASURE, CHOOSE, REMOVE, ADVANCE = (
 #: Rounds with one limit; what remains goes with the next one. These, and the words of the state, are as in
 #: cl_src/rings/state.h.
 ROUNDS = 3
-ACTIVE, ROUND, REMOVED, MOST, MAPS, MAP_WORDS = 2, 3, 4, 12, 16, 6
-NEVER = 0xFFFFFFFF
+ACTIVE, ROUND, REMOVED, MOST, LEVEL, ALL, MAPS, MAP_WORDS = 2, 3, 4, 12, 14, 15, 16, 6
+NEVER, NEVER_WANTED = 0xFFFFFFFF, (1 << 31) - 1
 #: Limits between two reads by the host: a launch without work costs less than a read, but not on CPUs.
-LIMITS_AT_ONCE, LIMITS_AT_ONCE_ON_CPUS = 8, 1
+LIMITS_AT_ONCE, LIMITS_AT_ONCE_ON_CPUS = 4, 1
 #: The largest side of rasters whose cross products fit in 32 bits.
 NARROW = (1 << 15) - 2
 
@@ -149,7 +149,7 @@ class _Work:
             "vanished": job.written(np.zeros(rings.rings, np.uint8)),
             "bitmaps": allocate(session, 4 * self.stride * self.maps),
             "rooms": job.written(_rooms(cells, goal)),
-            "vertices": job.written(vertices.astype(UINT)),
+            "wanted": job.written(_wanted(vertices, goal)),
             "state": allocate(session, 4 * (MAPS + MAP_WORDS * self.maps)),
         }
         self.nested = self.levels > 1 or goal.apart
@@ -167,7 +167,7 @@ class _Work:
         session, profile, n = self.session, self.session.profile, self.rings.corners
         of_level = np.uint32(self.levels), np.uint32(level)
         state = np.zeros(MAPS + MAP_WORDS * self.maps, UINT)
-        state[ACTIVE] = self.maps
+        state[ACTIVE], state[LEVEL], state[ALL] = self.maps, level, self.goal.part_vertices is not None
         state[MAPS::MAP_WORDS], state[MAPS + 1 :: MAP_WORDS] = 2, NEVER  # the first limit is 1
         self.bound["state"] = self.masks.job.written(state)
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
@@ -182,28 +182,43 @@ class _Work:
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
         count = int(np.diff(self.rings.facts[:, 0])[level :: self.levels].sum())
-        nested = self.nested and not (self.is_first and not self.goal.apart)
+        limits = self.limits(count, nested=self.nested and (self.goal.apart or not self.is_first)) if count else None
         self.head = state[:MAPS].tolist()
         while count and self.head[ACTIVE]:
-            limits = {k % 2: self.limit(level, count, k % 2, nested) for k in range(i, i + min(at_once, 2))}
             for _ in range(at_once):
                 run(session, limits[i % 2], **self.bound)
                 i += 1
             self.head = read(session, self.bound["state"], UINT, MAPS).tolist()
-            count = self.head[0]
         self.is_first = False
 
-    def limit(self, level, count, k, nested):
-        """The launches for one limit, for at most `count` vertices in the list number `k`."""
+    def limits(self, count, *, nested):
+        """The launches for one limit, from the first list of vertices to the second one, and from that to the first.
+
+        For lists of at most `count` vertices. The session keeps them, since their host time is most of a small stack's.
+        """
+        size = 1 << (count - 1).bit_length()
+        key = (
+            "limits",
+            size,
+            self.maps,
+            self.levels,
+            self.words,
+            self.stride,
+            self.tolerance,
+            nested,
+            *self.params.items(),
+        )
+        return remembered(self.session, key, lambda: [self.limit(size, k, nested).kept() for k in (0, 1)])
+
+    def limit(self, count, k, nested):
         profile, levels = self.session.profile, np.uint32(self.levels)
         measure = ("corners", "saddles", "ring_of", "begins", "mask_of", levels, "previous", "next", "bitmaps")
         measure += ("outer" if nested else "bitmaps", np.uint32(self.words), np.uint64(self.stride), self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
-            round_ = np.uint32(number)
             lists = (f"alive_{k}" if number == 0 else "dirty", f"alive_{1 - k}")
             args = (*measure, np.uint32(max(number - 1, 0)), *lists, "rounds", "keys", "candidates", "state")
-            own = {**params, "first": number == 0}
+            own, round_ = {**params, "first": number == 0}, np.uint32(number)
             choose = ("candidates", "mask_of", "facts", "previous", "next", "keys", round_)
             choose += ("rounds", "added", "chosen", "state")
             remove = ("chosen", "mask_of", levels, round_, "added", "previous", "next", "keys", "dirty", "state")
@@ -212,11 +227,8 @@ class _Work:
                 Step.over(profile, CHOOSE, choose, count, bytes_moved=24 * count),
                 Step.over(profile, REMOVE, remove, count, bytes_moved=12 * count),
             ]
-        goal, parts = self.goal, self.goal.part_vertices is not None
-        advance = ("rooms", "vertices", np.uint32(self.maps), levels, np.uint32(level), np.uint64(goal.vertices or 0))
-        tests = (np.uint32(goal.iou is not None and not parts), np.uint32(goal.vertices is not None and not parts))
-        policy = select(profile, ADVANCE)
-        steps.append(Step(ADVANCE, policy, (*advance, *tests, "state"), 1, bytes_moved=24 * self.maps))
+        advance = ("rooms", "wanted", np.uint32(self.maps), levels, "state")
+        steps.append(Step(ADVANCE, select(profile, ADVANCE), advance, 1, bytes_moved=24 * self.maps))
         return Plan(*steps)
 
     def marked(self, level, bitmaps, *, kept):
@@ -234,8 +246,16 @@ class _Work:
 
 def _rooms(cells, goal):
     """Twice the area that each mask may gain, exactly; uint64."""
+    most = (1 << 63) - 1
     if goal.iou is None:
-        return np.zeros(len(cells), np.uint64)
-    share, most = 1 / Fraction(goal.iou) - 1, (1 << 63) - 1
+        return np.full(len(cells), most, np.uint64)
+    share = 1 / Fraction(goal.iou) - 1
     over, under = share.numerator, share.denominator
     return np.array([min(2 * area * over // under, most) for area in cells.tolist()], np.uint64)
+
+
+def _wanted(vertices, goal):
+    """Vertices that each mask must lose, or NEVER_WANTED; int32."""
+    if goal.vertices is None:
+        return np.full(len(vertices), NEVER_WANTED, np.int32)
+    return np.maximum(vertices - min(goal.vertices, NEVER_WANTED), -1).astype(np.int32)

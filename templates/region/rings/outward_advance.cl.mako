@@ -8,8 +8,7 @@
 #include "rings/state.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void outward_advance(global const ulong *rooms, global const uint *vertices, const uint maps, const uint levels,
-                     const uint level, const ulong budget, const uint by_area, const uint by_vertices,
+void outward_advance(global const ulong *rooms, global const int *wanted, const uint maps, const uint levels,
                      volatile global uint *state)
 {
     local uint active, most;
@@ -22,7 +21,7 @@ void outward_advance(global const ulong *rooms, global const uint *vertices, con
         volatile global uint *const own = state + MAPS + MAP_WORDS * map;
         if (own[BEYOND] == 0)
             continue;
-        const uint mask = map * levels + level, limit = own[BEYOND] - 1, pending = own[PENDING], gone = own[GONE];
+        const uint mask = map * levels + state[LEVEL], limit = own[BEYOND] - 1, pending = own[PENDING], gone = own[GONE];
         const ulong added = (ulong)own[ADDED + 1] << 32 | own[ADDED];
         ulong following = limit * 5ul / 4 + 1;
         int done = limit >= LARGEST;
@@ -30,10 +29,8 @@ void outward_advance(global const ulong *rooms, global const uint *vertices, con
             done |= pending == NEVER;
             following = max(following, (ulong)pending);
         }
-        if (by_area)
-            done |= added > rooms[mask];
-        if (by_vertices)
-            done |= gone + budget >= vertices[mask];
+        if (!state[ALL])
+            done |= added > rooms[mask] || (int)gone >= wanted[mask];
         own[BEYOND] = done ? 0 : (uint)min(following, (ulong)LARGEST) + 1;
         own[PENDING] = NEVER;
         own[WAS] = gone;
