@@ -22,6 +22,8 @@ GONE, LIST, KEYS, AMOUNTS, BOUNDS, LEAST, TAKE, SETTLE = (
 )
 #: The word of a state with the result of outward_least, and the words before those of maps, as in cl_src/rings/state.h.
 LEAST_WORD, WORDS = 13, 16
+#: The first bit of owners that are sorted by apart, as in outward_keys.
+OWNERS = 64
 #: Flags of removals, as in cl_src/rings/cut.h.
 WITHIN, NEEDED = 1, 2
 
@@ -98,9 +100,8 @@ class _Cut:
         plan += Plan(Step.over(profile, LIST, (gone, numbers[0], removed), n, bytes_moved=4 * (n + m)))
         count, owners = self.owners(by_polygon)
         area_bits, round_bits = self.level.limit.bit_length(), self.level.rounds.bit_length()
-        bits, order, shift = area_bits + round_bits + (count - 1).bit_length(), removed, 0
-        while shift < bits:
-            some = min(bits - shift, 32)
+        order, owner_bits = removed, (count - 1).bit_length()
+        for shift, some in _words(area_bits + round_bits, owner_bits):
             keys = Scratch(f"cut_keys_{shift}", UINT, m)
             args = (*owners, order, np.uint32(m), "rounds", "added", np.uint32(round_bits), np.uint32(area_bits))
             args += (np.uint32(shift), keys)
@@ -116,7 +117,7 @@ class _Cut:
                 means=means_of(self.session),
                 prefix=f"cut_{shift}",
             )
-            plan, shift = plan + by_key, shift + some
+            plan += by_key
         return run(self.session, plan, **self.level.bound)[order]
 
     def take(self, by_polygon, what, budget=0):
@@ -149,3 +150,10 @@ class _Cut:
         fill(session, bound["state"], np.uint32(0), WORDS)
         run(session, plan, **bound)
         return int(read(session, bound["state"], UINT, 1, LEAST_WORD)[0])
+
+
+def _words(low, high):
+    """(first bit, bits) of the words to sort by, lowest first: of low and high bits together, or apart."""
+    total = low + high if low + high <= OWNERS else low
+    words = [(shift, min(total - shift, 32)) for shift in range(0, total, 32)]
+    return words if total > low or not high else [*words, (OWNERS, high)]

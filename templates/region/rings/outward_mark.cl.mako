@@ -16,11 +16,7 @@ void outward_mark(global const int *corners, global const uint *mask_of, const u
 {
     EACH(i, n) {
         const uint mask = mask_of[i];
-% if kept:
-        if (taken[i] || vanished[ring_of[i]])
-            continue;
-% endif
-        if (mask % levels == level) {
+        if (mask % levels == level${" && !taken[i] && !vanished[ring_of[i]]" if kept else ""}) {
             const int2 at = vload2(i, corners);
             atomic_or(&bitmaps[mask / levels * stride + (ulong)at.y * words + (at.x >> 5)], 1u << (at.x & 31));
         }
