@@ -46,10 +46,12 @@ inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uin
         }
     }
     key ^= UNCHECKED;
+    // a triangle of twice the area 1 has no points of the lattice but its corners
     if (key > 1 && holds_own(all->bitmaps + map * all->stride, all->words, p, v, q))
         return NEVER;
 #if NESTED
-    if (holds_other(all->outer + map * all->stride, all->words, p, v, q))
+    global const uint *const around = all->outer + map * all->stride;
+    if (is_marked(around, all->words, v) || (key != 1 && holds_other(around, all->words, p, v, q)))
         return NEVER;
 #endif
 #if BOUNDED
