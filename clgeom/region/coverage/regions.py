@@ -187,8 +187,9 @@ def coverage_regions(
     CoverageRegions, CoveragePolygons or CoverageResolutions
         A sequence of CoverageRegion, ordered by map, by level as given, and by part from left to right. A region's
         polygon is computed at the first access. A level that no cell reaches has no parts. With ``outline="cells"``
-        polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom. For several
-        numbers of segments a sequence with CoverageRegions for each, and a table that compares them.
+        polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom; for a raster on
+        the device they stay there. For several numbers of segments a sequence with CoverageRegions for each, and a
+        table that compares them.
 
     Raises
     ------

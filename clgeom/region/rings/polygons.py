@@ -126,6 +126,9 @@ class CoveragePolygon(Exchange):
 class CoveragePolygons(Exchange, Drawable, Sequence[CoveragePolygon]):
     """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
 
+    For a raster on a device the arrays from `corners` to `cells` are ``pyopencl.array.Array`` there, of the same types
+    and shapes. All else comes from a copy of them on the host, which the first use makes.
+
     Attributes
     ----------
     corners : ndarray of int32, shape (n, 2)
