@@ -138,19 +138,18 @@ class _Work:
         self.tolerance = np.float32(min(tolerance * tolerance * (1 - 2.0**-20), 1e30))
         vertices, cells = np.diff(rings.facts, axis=0).T
         job = rings.masks.job
+        self.counts = [int(vertices[level :: self.levels].sum()) for level in range(self.levels)]
+        longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
         self.bound = {
             **rings.memory,
-            **{name: allocate(session, 4 * n) for name in "previous next keys rounds added alive_0 alive_1".split()},
-            # each of the three rounds of a limit lists a vertex at most once
-            "candidates": allocate(session, 12 * n),
-            "chosen": allocate(session, 4 * n),
-            "dirty": allocate(session, 4 * n),
+            **{name: allocate(session, 4 * n) for name in ("previous", "next", "keys", "rounds", "added")},
+            **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
+            "candidates": allocate(session, ROUNDS * longest),  # each round of a limit lists a vertex at most once
             "taken": allocate(session, n),
             "vanished": job.written(np.zeros(rings.rings, np.uint8)),
             "bitmaps": allocate(session, 4 * self.stride * self.maps),
             "rooms": job.written(_rooms(cells, goal)),
             "wanted": job.written(_wanted(vertices, goal)),
-            "state": allocate(session, 4 * (MAPS + MAP_WORDS * self.maps)),
         }
         self.nested = self.levels > 1 or goal.apart
         if self.nested:
@@ -181,7 +180,7 @@ class _Work:
             plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
-        count = int(np.diff(self.rings.facts[:, 0])[level :: self.levels].sum())
+        count = self.counts[level]
         limits = self.limits(count, nested=self.nested and (self.goal.apart or not self.is_first)) if count else None
         self.head = state[:MAPS].tolist()
         while count and self.head[ACTIVE]:
