@@ -387,8 +387,8 @@ def _ordered(profile, masks, rows, edges, names):
         own = select(profile, TRACE, UINT, edges)
         args = (*links, "coverage_starts", np.uint32(masks), np.uint32(rows), *found)
         return Plan(Step(TRACE, own, args, own.groups(masks, profile.compute_units), bytes_moved=20 * edges))
-    # after round r each edge knows 2^r others; the last round finds nothing new
-    rounds = edges.bit_length() + 2
+    # after round r each edge knows 2^(r + 3) edges; the last round finds nothing new
+    rounds = max(edges.bit_length() - 1, 2)
     states = [Scratch(f"rings_states_{i}", np.dtype(np.uint32), 4 * edges) for i in (0, 1)]
     changed = Scratch("rings_changed", UINT, rounds)
     groups = policy.groups(ceil_div(edges, policy.tile), profile.compute_units)
