@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from clgeom.runtime.policies import PairsPolicy, Policy
 from clgeom.runtime.tuning_dp import DP
+from clgeom.runtime.tuning_rings import RINGS
 
 
 def _onesweep_of_nvidia(profile, dtype, n):
@@ -353,49 +354,6 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "region/rings/rings_runs": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=256, groups_per_unit=64),
-    },
-    "region/rings/rings_link": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
-    "region/rings/rings_trace": {  # instead of rings_jump and rings_rank where those are serial
-        "any": Policy("serial", wg_size=1, groups_per_unit=4),
-    },
-    "region/rings/rings_jump": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
-    "region/rings/rings_rank": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
-    "region/rings/rings_corners": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
-    "region/rings/outward_mark": {
-        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
-    "region/rings/outward_measure": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=128, groups_per_unit=16),
-    },
-    "region/rings/outward_choose": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
-    "region/rings/outward_remove": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256),
-    },
-    "region/rings/outward_alive": {
-        "cpu": Policy("group", wg_size=1, items_per_thread=512, groups_per_unit=4),
-        "any": Policy("group", wg_size=256, groups_per_unit=16),
-    },
     "radio/path_loss": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
@@ -424,6 +382,7 @@ TABLE: dict[str, dict[str, Policy]] = {
         "any": PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
     },
     **DP,
+    **RINGS,
 }
 
 _overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039

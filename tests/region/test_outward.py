@@ -1,9 +1,12 @@
 """Outward simplification: no cell is lost, rings stay simple and apart, levels nest, budgets hold; in every setting."""
 
+import contextlib
 import itertools
+import pickle
 
 import numpy as np
 import pytest
+import reference.outward
 import shapely
 from covered import SHAPES, picture
 from exact_polygons import edges_of, no_edges_cross
@@ -16,8 +19,12 @@ import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.rings.on_device import ARRAYS
+from clgeom.runtime import staging
+from clgeom.runtime.cl_arrays import to_array
+from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
+from clgeom.runtime.tuning import TABLE, override
 
 BUDGETS = ({"iou": 1e-6}, {"iou": 0.8}, {"iou": 1}, {"tolerance": 0.75}, {"tolerance": 3.0, "iou": 0.6})
 
@@ -91,6 +98,90 @@ def test_any_small_maps(any_session, maps, budget):
     assert no_edges_meet(found)
 
 
+def rings_by_polygon(found, index):
+    """The rings of each polygon of a mask, as lists of corners."""
+    masks = found.maps * len(found.given) + found.levels
+    offsets, corners = found.ring_offsets, list(map(tuple, found.corners.tolist()))
+    return [
+        [corners[offsets[ring] : offsets[ring + 1]] for ring in range(*found.polygon_offsets[p : p + 2])]
+        for p in np.flatnonzero(masks == index)
+    ]
+
+
+def check_reference(raster, levels, session, **budget):
+    """That polygons are, corner by corner, those of plain Python, map by map."""
+    found = coverage_regions(raster, levels, outline="cells", device=session, **budget)
+    exact = coverage_regions(raster, levels, outline="cells", device=session)
+    for number in range(len(raster)):
+        around = ()
+        for k in range(len(levels)):
+            index = number * len(levels) + k
+            polygons = rings_by_polygon(exact, index)
+            corners = [corner for rings in polygons for ring in rings for corner in ring]
+            cells = int(np.count_nonzero(cells_of(raster[number], levels[k])))
+            saddles = {corner for corner in corners if corners.count(corner) > 1}
+            made = reference.outward.simplified(polygons, saddles, cells, around=around, **budget)
+            same = made == rings_by_polygon(found, index)  # pytest would show thousands of corners
+            assert same, (number, k, budget)
+            around = [corner for rings in made for ring in rings for corner in ring]
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@given(
+    maps=hnp.arrays(
+        np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 3)
+    ),
+    budget=st.sampled_from((*BUDGETS, {"vertices": 60}, {"part_vertices": 16}, {"vertices": 50, "iou": 0.7})),
+)
+def test_small_maps_are_those_of_the_reference(any_session, maps, budget):
+    with contextlib.suppress(InvalidInput):  # fewer vertices than needed
+        check_reference(maps, (1, 2, 3), any_session, **budget)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_rough_maps_are_those_of_the_reference(any_session):
+    maps = np.stack([shadowing((19, 23), correlation=3, seed=seed) for seed in (3, 4)])
+    for budget in ({"iou": 0.8}, {"tolerance": 1.0}, {"vertices": 150}, {"part_vertices": 80, "vertices": 140}):
+        check_reference(maps, (-3.0, 2.0), any_session, **budget)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_polygons_of_rasters_on_the_device_stay_there(any_session):
+    maps = np.stack([shadowing((40, 50), correlation=5, seed=seed) for seed in (1, 2)])
+    options = {"outline": "cells", "device": any_session, "transform": (2, 0, 5, 0, -2, 9), "crs": "EPSG:32632"}
+    for budget in ({}, {"iou": 0.8}):
+        host = coverage_regions(maps, (-2.0, 3.0), **options, **budget)
+        found = coverage_regions(to_array(any_session, maps), (-2.0, 3.0), **options, **budget)
+        for name in ARRAYS:
+            values = getattr(found, name)
+            assert is_device_array(values) and values.dtype == getattr(host, name).dtype
+            assert np.array_equal(values.get(), getattr(host, name)), name
+        assert len(found) == len(host) and repr(found) == repr(host)
+        assert found.iou == host.iou and np.array_equal(found.areas, host.areas)
+        assert np.array_equal(found.vertices, host.vertices) and found[3].cells == host[3].cells
+        assert len(found.at_level(3.0)) == len(host.at_level(3.0)) and len(list(found)) == len(host)
+        assert shapely.equals(found.to_shapely(), host.to_shapely()).all()
+        assert found.to_geopandas().equals(host.to_geopandas()) and found.plot() is not None
+        assert len(found.select([0, 2])) == 2 and "<svg" in found._repr_html_()
+        assert np.array_equal(pickle.loads(pickle.dumps(found)).corners, host.corners)
+        assert np.array_equal(found.areas_km2, host.areas_km2)
+    nothing = coverage_regions(to_array(any_session, maps), 99.0, **options)
+    assert is_device_array(nothing.corners) and len(nothing) == 0 and nothing.ring_offsets.get().tolist() == [0]
+
+
+@pytest.mark.settings("as_gpu")
+def test_reads_do_not_depend_on_the_number_of_maps(any_session, monkeypatch):
+    plain, reads = staging.copy_out, []
+    monkeypatch.setattr(staging, "copy_out", lambda *args: reads.append(1) or plain(*args))
+    maps, counts = np.stack([shadowing((40, 50), correlation=5, seed=1)] * 6), []
+    for count in (1, 6):
+        raster = to_array(any_session, maps[:count])
+        reads.clear()
+        coverage_regions(raster, (-2.0, 3.0), outline="cells", iou=0.9, device=any_session)
+        counts.append(len(reads))
+    assert counts[0] == counts[1] <= 9
+
+
 @pytest.mark.settings("as_gpu", "small_allocations")
 def test_rough_maps_in_every_setting(any_session):
     maps = np.stack([shadowing((90, 110), correlation=6, seed=seed) for seed in (1, 2)])
@@ -104,9 +195,9 @@ def test_rough_maps_in_every_setting(any_session):
 def test_removals_do_not_depend_on_launches(session):
     values = shadowing((80, 120), correlation=5, seed=4)
     first = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
-    names = [f"region/rings/outward_{name}" for name in ("mark", "measure", "choose", "remove", "alive")]
+    names = [name for name in TABLE if name.startswith("region/rings/outward_") and not name.endswith("_advance")]
     for policy in (Policy("serial", 1, 7, groups_per_unit=0), Policy("group", 8)):
-        with override(dict.fromkeys(names, policy)):
+        with override({**dict.fromkeys(names, policy), "region/rings/outward_advance": Policy("group", 4)}):
             again = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
         assert np.array_equal(first.corners, again.corners), policy
 

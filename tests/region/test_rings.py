@@ -7,14 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.contours import trace
 from clgeom.region.coverage.job import Job, Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
-from clgeom.region.rings.trace import joined, rings_of, twice_areas
+from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.rings import trace as tracing
+from clgeom.region.rings.on_device import ARRAYS
+from clgeom.region.rings.trace import Rings, twice_areas
+from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
 LEVELS = (0.3, 0.55, 0.8)
+NOTHING = Rings(
+    np.empty((0, 2), np.int32), np.empty(0, bool), np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64)
+)
 #: Shares and groups of few runs, so that neighbours lie in different ones.
 SHAPES_OF_LAUNCHES = tuple(
     {
@@ -22,7 +30,7 @@ SHAPES_OF_LAUNCHES = tuple(
         "region/rings/rings_link": policy,
         "region/rings/rings_jump": policy,
         "region/rings/rings_rank": policy,
-        "region/rings/rings_corners": policy,
+        **{f"region/rings/rings_{name}": policy for name in "leaders sizes place corners facts".split()},
     }
     for policy in (Policy("serial", 1, 3, groups_per_unit=0), Policy("group", 1), Policy("group", 8))
 )
@@ -33,6 +41,20 @@ def masks_of(raster, levels, session):
     return Masks(
         Job(stack, as_levels(levels, ">=", None, stack.dtype, caller="test"), None, 1, "count"), stack, 0, stack.maps
     )
+
+
+def rings_of(masks):
+    """The rings of masks on the host; what the device tells of them agrees with them."""
+    found = tracing.rings_of(masks)
+    if found is None:
+        return NOTHING
+    made = found.fetched()
+    assert (found.corners, found.rings, found.polygons) == (len(made.corners), len(made.rings) - 1, len(made.masks))
+    owner = made.masks[made.ring_polygons]
+    corners = np.bincount(owner, np.diff(made.rings), len(masks))
+    cells = np.bincount(owner, twice_areas(made.corners, made.rings) // 2, len(masks))
+    assert np.array_equal(np.diff(found.facts, axis=0), np.stack([corners, cells], axis=1))
+    return made
 
 
 def canonical(ring):
@@ -95,14 +117,26 @@ def test_saddles_are_corners_of_two_rings(session):
     assert np.array_equal(found.saddles, counts[which.ravel()] == 2)
 
 
-def test_rings_of_several_batches_are_joined(session):
-    maps = np.random.default_rng(7).random((3, 9, 11)) < 0.5
-    one = rings_of(masks_of(maps, 1, session))
-    parts = [rings_of(masks_of(values, 1, session)) for values in maps]
-    again = joined(parts, [0, 1, 2])
-    for name in ("corners", "saddles", "rings", "polygons", "masks"):
-        assert np.array_equal(getattr(one, name), getattr(again, name)), name
-    assert len(rings_of(masks_of(np.zeros((4, 5)), 1, session)).masks) == 0
+@pytest.mark.parametrize("budget", [{}, {"iou": 0.8}], ids=str)
+def test_stacks_in_several_batches_are_as_in_one(session, monkeypatch, budget):
+    maps = np.random.default_rng(7).random((5, 9, 11)) < 0.5
+    maps[1] = False
+    arguments = {"outline": "cells", "device": session, **budget}
+    whole = coverage_regions(maps, 1, **arguments)
+    monkeypatch.setattr(tracing, "MOST_RUNS", 60)
+    again = coverage_regions(maps, 1, **arguments)
+    on_device = coverage_regions(to_array(session, maps.view(np.uint8)), 1, **arguments)
+    alone = [coverage_regions(values, 1, **arguments) for values in maps]
+    for name in ARRAYS:
+        assert np.array_equal(getattr(whole, name), getattr(again, name)), name
+        assert np.array_equal(getattr(whole, name), getattr(on_device, name).get()), name
+    for name in ("corners", "cells", "parts"):
+        assert np.array_equal(getattr(whole, name), np.concatenate([getattr(one, name) for one in alone])), name
+    assert whole.maps.tolist() == [i for i, one in enumerate(alone) for _ in range(len(one))]
+    assert tracing.rings_of(masks_of(np.zeros((4, 5)), 1, session)) is None
+    monkeypatch.setattr(tracing, "MOST_RUNS", 20)
+    with pytest.raises(DeviceLimit, match="more than 20 runs"):
+        coverage_regions(maps, 1, **arguments)
 
 
 @pytest.mark.settings("small_allocations")

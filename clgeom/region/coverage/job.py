@@ -90,6 +90,14 @@ class Masks:
         """The masks with rows and columns exchanged, for axis="both"."""
         return None if self.job.turned is None else replace(self, stack=self.job.turned)
 
+    def halves(self) -> list[Masks]:
+        """The masks of the first half of these maps, and of the others."""
+        half = self.maps // 2
+        return [
+            replace(self, maps=half),
+            replace(self, first_map=self.first_map + half, maps=self.maps - half),
+        ]
+
     def map_and_level(self, mask) -> tuple:
         """The indices of a mask's map and level; also for arrays of masks."""
         number, level = np.divmod(mask, len(self.job.levels.given))

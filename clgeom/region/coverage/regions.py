@@ -28,10 +28,13 @@ from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.resolutions import CoverageResolutions
 from clgeom.region.coverage.result import CoverageRegions
+from clgeom.region.rings.emission import arrays_of, emitted
+from clgeom.region.rings.on_device import DevicePolygons
 from clgeom.region.rings.outward import Goal, simplified
 from clgeom.region.rings.polygons import CoveragePolygons
-from clgeom.region.rings.trace import joined, rings_of, twice_areas
+from clgeom.region.rings.trace import rings_of
 from clgeom.runtime.arguments import boolean, integer, one_of
+from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.call import each, recording
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
@@ -71,6 +74,8 @@ if TYPE_CHECKING:
 ANY_NUMBER = 1 << 62
 #: Most cells of masks in one batch for parts.
 CELLS_AT_ONCE = 1 << 26
+#: For polygons along the cells more, where a device has so much memory for each.
+CELL_BYTES = 128
 
 
 @overload
@@ -182,8 +187,9 @@ def coverage_regions(
     CoverageRegions, CoveragePolygons or CoverageResolutions
         A sequence of CoverageRegion, ordered by map, by level as given, and by part from left to right. A region's
         polygon is computed at the first access. A level that no cell reaches has no parts. With ``outline="cells"``
-        polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom. For several
-        numbers of segments a sequence with CoverageRegions for each, and a table that compares them.
+        polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom; for a raster on
+        the device they stay there. For several numbers of segments a sequence with CoverageRegions for each, and a
+        table that compares them.
 
     Raises
     ------
@@ -227,7 +233,7 @@ def coverage_regions(
         goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
         if apart:
             _check_apart(stack, chosen)
-        return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile)
+        return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile, placed.values)
     least = _least_cells(holes, grid.cell_area)
     job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
     groups: list[list] = [[] for _ in resolutions]
@@ -310,28 +316,41 @@ def _check_apart(stack, levels):
             seen |= mask
 
 
-def _polygons(job, grid, goal, profile):
-    """The polygons of all cells, in batches of maps."""
-    levels, made, cells, exact = len(job.levels.given), [], [], 0
+def _polygons(job, grid, goal, profile, given):
+    """The polygons of all cells, in batches of maps; on the device if the given raster is there."""
+    session, made = job.session, []
+    on_device = is_device_array(given)
+    queue = (given.queue if on_device else None) or session.queue
     with recording(profile) as phases:
-        firsts = []
-        for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-            if goal.apart and masks.maps < job.stack.maps:
+        for batch in _batches(job, cells_at_once=max(CELLS_AT_ONCE, session.profile.global_mem_bytes // CELL_BYTES)):
+            if goal.apart and batch.maps < job.stack.maps:
                 raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
-            rings = rings_of(masks)
-            areas = twice_areas(rings.corners, rings.rings)
-            cells.append(np.add.reduceat(areas, rings.polygons[:-1]) // 2 if len(rings.masks) else areas)
-            exact += len(rings.corners)
-            if goal.is_set:
-                below = job.levels.below
-                rings = simplified(masks, rings, goal, below=below, caller=CALLER)
-            made.append(rings)
-            firsts.append(masks.first_map * levels)
-    found, counts = joined(made, firsts), np.concatenate(cells) if cells else np.zeros(0, np.int64)
-    direction = "<=" if job.levels.below else ">="
-    polygons = CoveragePolygons(found, counts, exact, grid, job.levels.given, direction, tuple(phases))
+            pending = [batch]
+            while pending:
+                masks = pending.pop()
+                try:
+                    found = _emitted(masks, goal, made)
+                except DeviceLimit:
+                    if masks.maps == 1 or goal.apart:
+                        raise
+                    pending += reversed(masks.halves())
+                    continue
+                made += found
+        arrays = arrays_of(session, made, queue, on_device=on_device)
+    kind = DevicePolygons if on_device else CoveragePolygons
+    exact = sum(one.exact_corners for one in made)
+    polygons = kind(arrays, exact, grid, job.levels.given, "<=" if job.levels.below else ">=", tuple(phases))
     polygons.apart = goal.apart
     return polygons
+
+
+def _emitted(masks, goal, before):
+    """The polygons of some masks, that follow others, in a list; an empty one if nothing is covered."""
+    rings = rings_of(masks)
+    if rings is None:
+        return []
+    taken = simplified(rings, goal, below=masks.job.levels.below, caller=CALLER) if goal.is_set else None
+    return [emitted(rings, before, taken)]
 
 
 def _least_cells(holes, cell_area):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -15,8 +15,7 @@ from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
-from clgeom.region.rings.outward import subset
-from clgeom.region.rings.trace import Rings, twice_areas
+from clgeom.region.rings.trace import twice_areas
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import FloatLike, NDArray
@@ -125,6 +124,9 @@ class CoveragePolygon(Filed):
 class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
 
+    For a raster on a device the arrays from `corners` to `cells` are ``pyopencl.array.Array`` there, of the same types
+    and shapes. All else comes from a copy of them on the host, which the first use makes.
+
     Attributes
     ----------
     corners : ndarray of int32, shape (n, 2)
@@ -176,18 +178,17 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
 
     def __init__(
         self,
-        rings: Rings,
-        cells: NDArray[np.int64],
+        arrays: Mapping[str, Any],
         exact_vertices: int,
         grid: Grid,
         given: tuple[float, ...],
         direction: str,
         phases: tuple[Phase, ...],
     ) -> None:
-        self._rings, self.cells, self.exact_vertices = rings, cells, exact_vertices
-        self.corners, self.ring_offsets, self.polygon_offsets = rings.corners, rings.rings, rings.polygons
-        self.maps, self.levels = np.divmod(rings.masks, len(given))
-        self.parts = np.arange(len(rings.masks)) - np.searchsorted(rings.masks, rings.masks)
+        self.corners, self.ring_offsets = arrays["corners"], arrays["ring_offsets"]
+        self.polygon_offsets, self.cells = arrays["polygon_offsets"], arrays["cells"]
+        self.maps, self.levels, self.parts = arrays["maps"], arrays["levels"], arrays["parts"]
+        self.exact_vertices = exact_vertices
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
     def __len__(self) -> int:
@@ -299,16 +300,12 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         ([0, 2], 0)
         """
         own = self._chosen(chosen)
-        made = CoveragePolygons(
-            subset(self._rings, own),
-            self.cells[own],
-            self.exact_vertices,
-            self.grid,
-            self.given,
-            self.direction,
-            self.phases,
-        )
-        made.parts, made.apart = self.parts[own], self.apart
+        rings, polygon_offsets = _ranges(self.polygon_offsets, own)
+        corners, ring_offsets = _ranges(self.ring_offsets, rings)
+        arrays = {name: getattr(self, name)[own] for name in ("maps", "levels", "parts", "cells")}
+        arrays |= {"corners": self.corners[corners], "ring_offsets": ring_offsets, "polygon_offsets": polygon_offsets}
+        made = CoveragePolygons(arrays, self.exact_vertices, self.grid, self.given, self.direction, self.phases)
+        made.apart = self.apart
         return made
 
     def _chosen(self, chosen):
@@ -409,3 +406,10 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
             "cells_area": self.cells * self.grid.cell_area,
             "area": self.areas,
         }
+
+
+def _ranges(offsets, chosen):
+    """The members of chosen ranges, one range after the other, and their offsets."""
+    sizes = np.diff(offsets)[chosen]
+    made = np.append(0, np.cumsum(sizes))
+    return np.arange(made[-1]) + np.repeat(offsets[:-1][chosen] - made[:-1], sizes), made

@@ -4,7 +4,9 @@ raster -> runs of covered cells in rows (rings_runs)
 runs   -> connected parts, of cells that share sides (coverage_unite)
 runs   -> for each end of a run the one that follows on the boundary (rings_link)
 ends   -> their ring and their place in it (rings_trace on CPUs, rings_jump and rings_rank elsewhere)
-rings  -> sorted by part; corners written in order (rings_corners)
+rings  -> sorted by part (rings_leaders, a radix sort, rings_sizes, rings_place); corners in order (rings_corners)
+
+The host reads the number of runs, those of rings and corners, and a few numbers of each map and level.
 """
 
 from __future__ import annotations
@@ -22,18 +24,23 @@ from clgeom.runtime.launch import read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
+from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.passes import radix_plan
 
-RUNS, LINK, TRACE = "region/rings/rings_runs", "region/rings/rings_link", "region/rings/rings_trace"
-JUMP, RANK, CORNERS = "region/rings/rings_jump", "region/rings/rings_rank", "region/rings/rings_corners"
+RUNS, LINK, TRACE, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
+    f"region/rings/rings_{name}" for name in "runs link trace jump rank leaders sizes place corners facts".split()
+)
 UNITE, SHARES, ROOTS = (f"region/coverage/coverage_{name}" for name in ("unite", "unite_shares", "roots"))
-UINT = np.dtype(np.uint32)
-#: Most runs of one batch: kernels number their ends with 32 bits.
-MOST_RUNS = (1 << 31) - (1 << 20)
+UINT, ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
+#: Most corners of one batch, for kernels that count them with 31 bits, and most runs, which have four ends of corners.
+MOST_CORNERS, MOST_RUNS = (1 << 31) - (1 << 20), (1 << 30) - (1 << 20)
+#: Memory that the rings of a run may take: of the run and its ends, of the ends' rings and of their corners.
+RUN_BYTES = 400
 
 
 @dataclass(frozen=True, eq=False)
 class Rings:
-    """Rings of polygons, one after the other.
+    """Rings of polygons on the host, one after the other.
 
     Parameters
     ----------
@@ -62,30 +69,45 @@ class Rings:
         return np.repeat(np.arange(len(self.masks)), np.diff(self.polygons))
 
 
-NOTHING = Rings(
-    np.empty((0, 2), np.int32), np.empty(0, bool), np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64)
-)
+@dataclass(frozen=True, eq=False)
+class DeviceRings:
+    """The rings of some masks in the memory of a device, in the order of `Rings`.
 
+    Parameters
+    ----------
+    masks : Masks
+    corners, rings, polygons : int
+        Their numbers.
+    facts : ndarray of int64, shape (number of masks + 1, 2)
+        Numbers of corners, and of cells, before each mask, and in all.
+    memory : dict
+        Buffers by name: `corners` (int32) and `saddles` (uint8) of each corner, with its `ring_of` and its `mask_of`;
+        `begins`, the first corner of each ring, and `firsts`, the first ring of each polygon, both with an end;
+        `owners`, the mask of each polygon; `areas` (int64), the cells of all rings before every second corner;
+        `facts` (uint64), the number of polygons and the facts. Others are of uint32.
+    """
 
-def joined(parts: list[Rings], masks_before: list[int]) -> Rings:
-    """The rings of batches of masks, one after the other; the masks of each follow `masks_before` others."""
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return NOTHING
+    masks: Masks
+    corners: int
+    rings: int
+    polygons: int
+    facts: np.ndarray
+    memory: dict
 
-    def offsets(name):
-        found = [getattr(part, name) for part in parts]
-        before = np.cumsum([0, *(int(each[-1]) for each in found[:-1])])
-        return np.concatenate([found[0][:1], *(each[1:] + first for each, first in zip(found, before))])
+    def fetched(self) -> Rings:
+        """A copy on the host."""
+        session, n = self.masks.job.session, self.corners
 
-    return Rings(
-        np.concatenate([part.corners for part in parts]),
-        np.concatenate([part.saddles for part in parts]),
-        offsets("rings"),
-        offsets("polygons"),
-        np.concatenate([part.masks + first for part, first in zip(parts, masks_before)]),
-    )
+        def values(name, dtype, count):
+            return read(session, self.memory[name], dtype, count)
+
+        return Rings(
+            values("corners", np.int32, 2 * n).reshape(-1, 2),
+            values("saddles", np.uint8, n).astype(bool),
+            values("begins", UINT, self.rings + 1).astype(np.int64),
+            values("firsts", UINT, self.polygons + 1).astype(np.int64),
+            values("owners", UINT, self.polygons).astype(np.int64),
+        )
 
 
 def twice_areas(corners, rings) -> np.ndarray:
@@ -98,44 +120,117 @@ def twice_areas(corners, rings) -> np.ndarray:
     return np.add.reduceat(x * y[after] - x[after] * y, rings[:-1])
 
 
-def rings_of(masks: Masks) -> Rings:
-    """The rings around the covered cells of all masks, sorted by mask and by the first row and column of a polygon."""
+def rings_of(masks: Masks) -> DeviceRings | None:
+    """The rings around the covered cells of all masks, sorted by mask and by the first row and column of a polygon.
+
+    None if there are none. After `DeviceLimit` fewer maps at a time may do.
+    """
     session, rows = masks.job.session, masks.stack.rows
     count, runs, buffers = _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
     if count == 0:
-        return NOTHING
+        return None
     plan, names = _linked(masks, count, runs)
-    made = run(session, plan, **buffers)
-    sizes, roots = made.read(names["sizes"]), made.read(names["roots"])
-    leaders = np.flatnonzero(sizes)
-    # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
-    part = roots[leaders >> 1]
-    order = np.argsort(part, kind="stable")
-    leaders, part = leaders[order], part[order]
-    rings = np.append(0, np.cumsum(sizes[leaders], dtype=np.int64))
-    fresh = np.flatnonzero(np.r_[True, part[1:] != part[:-1]])
-    begins = np.zeros(2 * count, np.uint32)
-    begins[leaders] = rings[:-1]
-    total = int(rings[-1])
-    corners, saddles = Scratch("rings_corners", np.int32, 2 * total), Scratch("rings_saddles", np.uint8, total)
-    args = (*(names[name] for name in ("lefts", "rights", "row_of", "following", "turns", "leaders", "places")),)
-    step = Step.over(
-        session.profile,
-        CORNERS,
-        (*args, "begins", np.uint32(2 * count), np.uint32(rows), corners, saddles),
-        2 * count,
-        bytes_moved=50 * count,
-    )
-    bound = {memory.name: made[memory] for memory in args}
-    written = run(session, Plan(step), begins=masks.job.written(begins), **bound)
-    first_rows = made.read(names["row_of"])[part[fresh]]
-    return Rings(
-        written.read(corners).reshape(-1, 2),
-        written.read(saddles).astype(bool),
+    edges = 2 * count
+    heads = names["heads"]
+    plan += exclusive_sums(session.profile, heads, "heads")
+    traced = run(session, plan, **buffers)
+    total = int(traced.read(heads, 1, edges)[0])
+    rings, corners = total >> 32, total & 0xFFFFFFFF
+    if corners > MOST_CORNERS:
+        raise DeviceLimit(
+            f"The polygons of {len(masks):,} maps and levels have {corners:,} corners, more than {MOST_CORNERS:,}."
+        )
+    plan, memory = _placed(session, names, edges, rings, corners, rows, len(masks))
+    known = {scratch.name: traced[scratch] for scratch in names.values()}
+    made = run(session, plan, **known, coverage_starts=buffers["coverage_starts"])
+    facts = made.read(memory["facts"]).astype(np.int64)
+    return DeviceRings(
+        masks,
+        corners,
         rings,
-        np.append(fresh, len(leaders)).astype(np.int64),
-        first_rows.astype(np.int64) // rows,
+        int(facts[0]),
+        facts[1:].reshape(-1, 2),
+        {name: made[scratch] for name, scratch in memory.items()},
     )
+
+
+def exclusive_sums(profile, values, prefix):
+    """The plan that replaces values by the sums of those before, in the same memory."""
+    pieces = [Piece(values, 0, values.count)]
+    return scan_plan(profile, pieces, values.dtype, [values], OPERATORS["sum"], exclusive=True, prefix=prefix)
+
+
+def _placed(session, names, edges, rings, corners, rows, masks):
+    """(the plan from leading edges to rings in order and their corners, its memory by name)."""
+    profile, n = session.profile, np.uint32(edges)
+    leaders, parts = Scratch("rings_ring_leaders", UINT, rings), Scratch("rings_ring_parts", UINT, rings)
+    heads, edge_args = names["heads"], tuple(names[name] for name in ("lefts", "rights", "row_of"))
+    listed = Step.over(profile, LEADERS, (heads, names["roots"], n, leaders, parts), edges, bytes_moved=8 * edges)
+    # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
+    by_part, _, order = radix_plan(
+        profile,
+        parts,
+        rings,
+        UINT,
+        payload=leaders,
+        keep_keys=False,
+        windows=digit_windows((1 << (edges // 2 - 1).bit_length()) - 1),
+        means=means_of(session),
+        prefix="rings_parts",
+    )
+    sizes = Scratch("rings_ring_sizes", ULONG, rings + 1)
+    sized = Step.over(profile, SIZES, (order, heads, np.uint32(rings), sizes), rings + 1, bytes_moved=28 * rings)
+    memory = {
+        name: Scratch(f"rings_{name}", np.dtype(dtype), count)
+        for name, dtype, count in (
+            ("corners", np.int32, 2 * corners),
+            ("saddles", np.uint8, corners),
+            ("ring_of", UINT, corners),
+            ("mask_of", UINT, corners),
+            ("begins", UINT, rings + 1),
+            ("firsts", UINT, rings + 1),
+            ("owners", UINT, rings),
+            ("areas", ULONG, corners // 2 + 1),
+            ("facts", ULONG, 2 * masks + 3),
+        )
+    }
+    numbers = Scratch("rings_numbers", UINT, edges)
+    placed = Step.over(
+        profile,
+        PLACE,
+        (
+            order,
+            sizes,
+            names["row_of"],
+            np.uint32(rings),
+            np.uint32(rows),
+            *(memory[name] for name in ("begins", "firsts", "owners")),
+            numbers,
+            memory["facts"],
+        ),
+        rings + 1,
+        bytes_moved=28 * rings,
+    )
+    written = Step.over(
+        profile,
+        CORNERS,
+        (
+            *edge_args,
+            *(names[name] for name in ("following", "turns", "leaders", "places")),
+            numbers,
+            memory["begins"],
+            n,
+            np.uint32(rows),
+            np.uint32(corners),
+            *(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas")),
+        ),
+        edges,
+        bytes_moved=40 * edges,
+    )
+    facts = (heads, memory["areas"], np.uint32(masks), np.uint32(rows), memory["facts"])
+    found = Step.over(profile, FACTS, ("coverage_starts", *facts), masks + 1, bytes_moved=36 * masks)
+    plan = Plan(listed) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(placed, written)
+    return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
 
 
 def _runs(masks):
@@ -149,8 +244,11 @@ def _runs(masks):
 
 
 def _checked(count, masks):
-    if count > MOST_RUNS:
-        raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {MOST_RUNS:,} runs of cells.")
+    most = MOST_RUNS
+    if masks.maps > 1:  # a single map is tried in any case
+        most = min(most, max(masks.job.session.profile.global_mem_bytes // RUN_BYTES, 1))
+    if count > most:
+        raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {most:,} runs of cells.")
     return count
 
 
@@ -249,7 +347,7 @@ def _linked(masks, count, runs):
         ("turns", np.dtype(np.uint8), edges),
         ("leaders", UINT, edges),
         ("places", UINT, edges),
-        ("sizes", UINT, edges),
+        ("heads", ULONG, edges + 1),
     ):
         names[name] = Scratch(f"rings_{name}", dtype, length)
     policy = select(profile, UNITE, UINT, count)
@@ -283,14 +381,14 @@ def _linked(masks, count, runs):
 
 def _ordered(profile, masks, rows, edges, names):
     """The plan that finds the ring of each edge and its place in it."""
-    links, found = (names["following"], names["turns"]), tuple(names[name] for name in ("leaders", "places", "sizes"))
+    links, found = (names["following"], names["turns"]), tuple(names[name] for name in ("leaders", "places", "heads"))
     policy = select(profile, JUMP, UINT, edges)
     if policy.variant == "serial":
         own = select(profile, TRACE, UINT, edges)
         args = (*links, "coverage_starts", np.uint32(masks), np.uint32(rows), *found)
         return Plan(Step(TRACE, own, args, own.groups(masks, profile.compute_units), bytes_moved=20 * edges))
-    # after round r each edge knows 2^r others; the last round finds nothing new
-    rounds = edges.bit_length() + 2
+    # after round r each edge knows 2^(r + 3) edges; the last round finds nothing new
+    rounds = max(edges.bit_length() - 1, 2)
     states = [Scratch(f"rings_states_{i}", np.dtype(np.uint32), 4 * edges) for i in (0, 1)]
     changed = Scratch("rings_changed", UINT, rounds)
     groups = policy.groups(ceil_div(edges, policy.tile), profile.compute_units)

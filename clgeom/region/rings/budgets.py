@@ -1,0 +1,159 @@
+"""The first removals of vertices that meet a budget, on the device.
+
+removals -> sorted by owner (a map, or a polygon), round, area and number (outward_keys, radix sorts)
+         -> sums of areas, or of vertices, in this order (outward_amounts, a scan)
+         -> those whose sum since the first one of their owner meets the budget (outward_bounds, outward_take)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.region.rings.trace import UINT, ULONG, DeviceRings, exclusive_sums
+from clgeom.runtime.launch import allocate, fill, read, run
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.sorting.radix.moves import digit_windows, means_of
+from clgeom.sorting.radix.passes import radix_plan
+
+GONE, LIST, KEYS, AMOUNTS, BOUNDS, LEAST, TAKE, SETTLE = (
+    f"region/rings/outward_{name}" for name in "gone list keys amounts bounds least take settle".split()
+)
+#: The word of a state with the result of outward_least, and the words before those of maps, as in cl_src/rings/state.h.
+LEAST_WORD, WORDS = 13, 16
+#: The first bit of owners that are sorted by apart, as in outward_keys.
+OWNERS = 64
+#: Flags of removals, as in cl_src/rings/cut.h.
+WITHIN, NEEDED = 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The removals of a level: their number, that of rounds, the largest limit, and buffers by name."""
+
+    rings: DeviceRings
+    goal: object
+    number: int
+    removed: int
+    rounds: int
+    limit: int
+    bound: dict
+
+    @property
+    def numbers(self) -> tuple:
+        """The arguments that tell the corners of the level: how many there are in all, levels, and its own number."""
+        levels = len(self.rings.masks.job.levels.given)
+        return np.uint32(self.rings.corners), np.uint32(levels), np.uint32(self.number)
+
+
+def cut(level: Level) -> tuple[str, int] | None:
+    """Mark the removals that the goal asks for in `taken`, and the holes that vanish by them in `vanished`.
+
+    If a budget of vertices is too small, return its name and the least that is enough.
+    """
+    goal, work = level.goal, _Cut(level)
+    if goal.iou is not None and level.removed:
+        work.take(False, "area")
+    flag = WITHIN if goal.iou is not None else 0
+    # of each polygon a budget takes the first removals: both together take the longer one of two such starts
+    for name, budget in (("vertices", goal.vertices), ("part_vertices", goal.part_vertices)):
+        if budget is None:
+            continue
+        least = work.take(name == "part_vertices", "vertices", budget)
+        if least > budget:
+            return name, least
+        flag = NEEDED
+    n = level.rings.corners
+    args = ("mask_of", "ring_of", *level.numbers, "rounds", "added", "taken", "vanished")
+    plan = Plan(Step.over(work.profile, SETTLE, args, n, params={"flag": flag}, bytes_moved=14 * n))
+    run(work.session, plan, **level.bound)
+    return None
+
+
+class _Cut:
+    """The removals of a level in the orders of their owners, maps or polygons."""
+
+    def __init__(self, level):
+        self.level, self.rings = level, level.rings
+        self.session = level.rings.masks.job.session
+        self.profile, self.removed, self.orders = self.session.profile, level.removed, {}
+
+    def owners(self, by_polygon):
+        """The number of owners, and the arguments by which kernels find them."""
+        levels = self.level.numbers[1]
+        count = self.rings.polygons if by_polygon else self.rings.masks.maps
+        return count, ("mask_of", levels, "ring_of", "firsts", np.uint32(self.rings.polygons))
+
+    def order(self, by_polygon):
+        """A buffer with the removed corners by owner, round, area and number."""
+        if by_polygon not in self.orders:
+            self.orders[by_polygon] = self._sorted(by_polygon)
+        return self.orders[by_polygon]
+
+    def _sorted(self, by_polygon):
+        profile, m, n = self.profile, self.removed, self.rings.corners
+        removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
+        numbers = self.level.numbers
+        plan = Plan(Step.over(profile, GONE, ("mask_of", *numbers, "rounds", gone), n + 1, bytes_moved=12 * n))
+        plan += exclusive_sums(profile, gone, "cut_gone")
+        plan += Plan(Step.over(profile, LIST, (gone, numbers[0], removed), n, bytes_moved=4 * (n + m)))
+        count, owners = self.owners(by_polygon)
+        area_bits, round_bits = self.level.limit.bit_length(), self.level.rounds.bit_length()
+        order, owner_bits = removed, (count - 1).bit_length()
+        for shift, some in _words(area_bits + round_bits, owner_bits):
+            keys = Scratch(f"cut_keys_{shift}", UINT, m)
+            args = (*owners, order, np.uint32(m), "rounds", "added", np.uint32(round_bits), np.uint32(area_bits))
+            args += (np.uint32(shift), keys)
+            plan += Plan(Step.over(profile, KEYS, args, m, params={"by_polygon": by_polygon}, bytes_moved=24 * m))
+            by_key, _, order = radix_plan(
+                profile,
+                keys,
+                m,
+                UINT,
+                payload=order,
+                keep_keys=False,
+                windows=digit_windows((1 << some) - 1),
+                means=means_of(self.session),
+                prefix=f"cut_{shift}",
+            )
+            plan += by_key
+        return run(self.session, plan, **self.level.bound)[order]
+
+    def take(self, by_polygon, what, budget=0):
+        """Mark the first removals: within the limits of the "area", or those that a budget of "vertices" needs.
+
+        Returns the most vertices that an owner has after all of its removals, for a budget of vertices.
+        """
+        profile, session, level, m = self.profile, self.session, self.level, self.removed
+        count, owners = self.owners(by_polygon)
+        by_area, limited = what == "area", what == "vertices" and level.goal.iou is not None
+        bounds = allocate(session, 16 * count)
+        fill(session, bounds, np.uint64(0), 2 * count)
+        bound, plan, params = {**level.bound, "bounds": bounds}, Plan(), {"by_polygon": by_polygon}
+        if m:
+            bound["order"] = self.order(by_polygon)
+            sums, own = Scratch("cut_sums", ULONG, m + 1), {"by_area": by_area, "limited": limited}
+            amounts = ("order", np.uint32(m), "added", "taken", sums)
+            plan += Plan(Step.over(profile, AMOUNTS, amounts, m + 1, params=own, bytes_moved=16 * m))
+            plan += exclusive_sums(profile, sums, "cut_sums")
+            args = (*owners, "order", np.uint32(m), sums, "bounds")
+            plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
+            args = (*args, "rooms", "begins", "facts", level.numbers[2], np.uint64(budget), "taken")
+            plan += Plan(Step.over(profile, TAKE, args, m, params={**own, **params}, bytes_moved=32 * m))
+        if by_area:
+            run(session, plan, **bound)
+            return 0
+        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *level.numbers[1:], "bounds", "state")
+        plan += Plan(Step.over(profile, LEAST, args, count, params=params, bytes_moved=24 * count))
+        bound["state"] = allocate(session, 4 * WORDS)
+        fill(session, bound["state"], np.uint32(0), WORDS)
+        run(session, plan, **bound)
+        return int(read(session, bound["state"], UINT, 1, LEAST_WORD)[0])
+
+
+def _words(low, high):
+    """(first bit, bits) of the words to sort by, lowest first: of low and high bits together, or apart."""
+    total = low + high if low + high <= OWNERS else low
+    words = [(shift, min(total - shift, 32)) for shift in range(0, total, 32)]
+    return words if total > low or not high else [*words, (OWNERS, high)]

@@ -1,0 +1,34 @@
+"""Policies of the kernels of rings along the cells of rasters: a part of the table of `clgeom.runtime.tuning`."""
+
+from __future__ import annotations
+
+from clgeom.runtime.policies import Policy
+
+#: A work-item for each element; on CPUs a share of them.
+EACH = {
+    "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+    "any": Policy("group", wg_size=256),
+}
+#: Groups that take one tile after the other, and add to lists.
+LISTS = {**EACH, "any": Policy("group", wg_size=256, groups_per_unit=8)}
+
+RINGS: dict[str, dict[str, Policy]] = {
+    **{
+        f"region/rings/rings_{name}": EACH
+        for name in "link jump rank leaders sizes place corners facts offsets polygons".split()
+    },
+    **{
+        f"region/rings/outward_{name}": EACH
+        for name in "mark others gone list keys amounts bounds least take settle kept sizes emit".split()
+    },
+    **{f"region/rings/outward_{name}": LISTS for name in ("begin", "choose", "remove")},
+    "region/rings/rings_runs": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=64),
+    },
+    "region/rings/rings_trace": {  # instead of rings_jump and rings_rank where those are serial
+        "any": Policy("serial", wg_size=1, groups_per_unit=4),
+    },
+    "region/rings/outward_measure": {**EACH, "any": Policy("group", wg_size=128, groups_per_unit=16)},
+    "region/rings/outward_advance": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
+}

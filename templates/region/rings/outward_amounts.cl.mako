@@ -1,0 +1,29 @@
+<%page args="by_area=True, limited=False, variant='group', wg_size=256, items_per_thread=1"/>\
+// outward_amounts: what removals, in order, add (twice the area) or take away (vertices; none if the removal is not within
+// the limit of the area), and 0 at the end.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+#define SERIAL ${int(variant == "serial")}
+#define BY_POLYGON 0
+#include "rings/each.h"
+#include "rings/cut.h"
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void outward_amounts(global const uint *order, const uint n, global const uint *areas, global const uchar *taken,
+                     global ulong *amounts)
+{
+    EACH(i, n + 1) {
+        ulong amount = 0;
+        if (i < n) {
+            const uint area = areas[order[i]];
+% if by_area:
+            amount = area & ~LAST;
+% elif limited:
+            amount = taken[order[i]] & WITHIN ? (area & LAST ? 3 : 1) : 0;
+% else:
+            amount = area & LAST ? 3 : 1;
+% endif
+        }
+        amounts[i] = amount;
+    }
+}

@@ -1,0 +1,32 @@
+<%page args="by_area=True, limited=False, by_polygon=False, variant='group', wg_size=256, items_per_thread=1"/>\
+// outward_take: marks the removals that come before a budget is met, in taken[vertex]: WITHIN for that of the area,
+// NEEDED for those of vertices. `limited`: only among those WITHIN.
+#include "portable.h"
+#define WG_SIZE ${wg_size}
+#define SERIAL ${int(variant == "serial")}
+#define BY_POLYGON ${int(by_polygon)}
+#include "rings/each.h"
+#include "rings/cut.h"
+
+kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
+void outward_take(global const uint *mask_of, const uint levels, global const uint *ring_of, global const uint *firsts,
+                  const uint polygons, global const uint *order, const uint n, global const ulong *sums,
+                  global const ulong *bounds, global const ulong *rooms, global const uint *begins,
+                  global const ulong *facts, const uint level, const ulong budget, global uchar *taken)
+{
+    EACH(i, n) {
+        const uint vertex = order[i], owner = OWNER(vertex);
+% if by_area:
+        if (sums[i + 1] - bounds[2 * owner] <= rooms[owner * levels + level])
+            taken[vertex] |= WITHIN;
+% else:
+%   if by_polygon:
+        const uint count = begins[firsts[owner + 1]] - begins[firsts[owner]];
+%   else:
+        const uint mask = owner * levels + level, count = (uint)(facts[3 + 2 * mask] - facts[1 + 2 * mask]);
+%   endif
+        if (sums[i] - bounds[2 * owner] + budget < count${" && (taken[vertex] & WITHIN)" if limited else ""})
+            taken[vertex] |= NEEDED;
+% endif
+    }
+}
