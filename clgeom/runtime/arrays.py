@@ -272,8 +272,9 @@ def as_given_with_sizes(points, *, caller: str, name: str = "points"):
     return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
 
 
-def leave_out(points, *, nonfinite: str, caller: str):
-    """Points without those that are masked or, with nonfinite="drop", not finite.
+def leave_out(points, *, nonfinite: str, caller: str, first: int = 0):
+    """Points without those that are masked or, with nonfinite="drop", not finite. `first` is the number of the first
+    point, for messages.
 
     Returns
     -------
@@ -295,7 +296,7 @@ def leave_out(points, *, nonfinite: str, caller: str):
     finite = np.isfinite(array).all(axis=1)
     if not finite.all() and nonfinite == "raise":
         row = int(np.argmin(finite))
-        raise _not_finite(array[row], row if kept is None else kept[row], caller=caller)
+        raise _not_finite(array[row], first + (row if kept is None else kept[row]), caller=caller)
     if not finite.all():
         kept = np.flatnonzero(finite) if kept is None else kept[finite]
         array = array[finite]
