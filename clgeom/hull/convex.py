@@ -13,9 +13,9 @@ from clgeom.errors import DeviceLimit
 from clgeom.exchange import crs_of
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
+from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import sieved_hull
-from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.stream import OnDevice, is_mapped, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
@@ -281,7 +281,7 @@ def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress
     meter.see(session)
     vertices, corners = found.read()
     return Hull(
-        vertices, corners, found.dimension, stream.n, tuple(phases), session, crs=stream.crs, peak=meter.peak()
+        vertices, corners, found.dimension, stream.n, tuple(phases), session, crs=stream.crs_found, peak=meter.peak()
     )
 
 

@@ -97,9 +97,14 @@ class PointStream:
     n: int = 0
     crs: Any = None
 
+    @property
+    def crs_found(self) -> Any:
+        """The coordinate reference system of the chunks read, or of their source."""
+        return self.chunks.crs if self.crs is None else self.crs
+
     def pieces(self) -> Generator[Piece, None, None]:
         """Read the chunks; `n` and `crs` are right when all pieces are out."""
-        self.n, self.crs = 0, self.chunks.crs
+        self.n, self.crs = 0, None
         return read_ahead(
             self._made(),
             max_bytes=self.chunks.max_bytes // 2,
@@ -143,10 +148,10 @@ class PointStream:
         """The points of a chunk as an array, of the same reference system as those before."""
         crs = crs_of(chunk)
         if crs is not None:
-            if self.crs is not None and not same_crs(crs, self.crs):
+            if self.crs_found is not None and not same_crs(crs, self.crs_found):
                 raise InvalidInput(
                     f"The chunks of {self.caller} must be in one coordinate reference system. Got "
-                    f"{_words(self.crs)} and, in chunk {number}, {_words(crs)} instead."
+                    f"{_words(self.crs_found)} and, in chunk {number}, {_words(crs)} instead."
                 )
             self.crs = crs
         try:

@@ -13,7 +13,6 @@ A device that has too little memory for a piece gets it in halves, and smaller p
 from __future__ import annotations
 
 import collections
-import contextlib
 import mmap
 
 import numpy as np
@@ -22,6 +21,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.pieces import Piece
 from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
 from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
+from clgeom.runtime.mapped import forget
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
@@ -208,13 +208,5 @@ class _Mapped:
             )
 
     def done(self, piece):
-        """Take the pages of a piece out of the process's memory; they stay in the system's cache of the file."""
-        advice = getattr(mmap, "MADV_DONTNEED", None)
-        if advice is None or self.points.mode == "c":  # whose changes would be lost
-            return
-        # numpy maps from a multiple of the granularity on
-        begin = self.points.offset % mmap.ALLOCATIONGRANULARITY + piece.first * self.row
-        first, last = -(-begin // mmap.PAGESIZE), (begin + len(piece.rows) * self.row) // mmap.PAGESIZE
-        if last > first:
-            with contextlib.suppress(OSError, ValueError):
-                self.points.base.madvise(advice, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
+        """Take the pages of a piece out of the process's memory."""
+        forget(self.points, piece.first * self.row, (piece.first + len(piece.rows)) * self.row)
