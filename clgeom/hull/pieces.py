@@ -138,7 +138,7 @@ class PointStream:
                 try:
                     rows = canonical_points(left, caller=self.caller)
                 except InvalidInput as error:
-                    raise _in_chunk(error, number) from error
+                    raise in_chunk(error, number) from error
                 if self.chunks.copy and rows.base is not None:  # the source may use its memory again
                     rows = rows.copy()
                 yield Piece(rows, self.n, None if kept is None else self.n + kept)
@@ -162,10 +162,11 @@ class PointStream:
                 canonical_points(given, caller=self.caller)  # which raises
             return fetched(given) if is_device_array(given) else given
         except InvalidInput as error:
-            raise _in_chunk(error, number) from error
+            raise in_chunk(error, number) from error
 
 
-def _in_chunk(error, number) -> InvalidInput:
+def in_chunk(error, number) -> InvalidInput:
+    """An error about a chunk that says which it is."""
     found = InvalidInput(f"{error} That is chunk {number}.")
     found.__dict__.update(error.__dict__)
     return found

@@ -328,6 +328,16 @@ def _not_finite(point, row, *, caller, name="points", drop=True):
     return error
 
 
+def error_from(error: InvalidInput, first: int) -> InvalidInput:
+    """An error about a point of a part that begins at point `first`, with the number among all points."""
+    row = getattr(error, "row", None)
+    if row is None or not first:
+        return error
+    moved = InvalidInput(str(error).replace(f"at index [{row}, ", f"at index [{first + row}, "))
+    moved.__dict__.update(error.__dict__, row=first + row)
+    return moved
+
+
 def _fetch(array, chunk):
     return read(array.session, chunk.buffer, array.dtype, chunk.count * array.width).reshape(-1, array.width)
 
