@@ -83,6 +83,11 @@ def read_chunks(
     return source.chunks
 
 
+def rows_of(max_bytes: int | None) -> int:
+    """Points of a part of a file."""
+    return max((max_bytes or MAX_BYTES) // BYTES_PER_POINT, LEAST_POINTS)
+
+
 class _Files:
     """The source of `read_chunks`: called for each reading of all files."""
 
@@ -90,7 +95,7 @@ class _Files:
         self.paths, self.what, self.crs = paths, what, crs
         self.states: dict = {}
         self.chunks: Chunks[Any] = Chunks(self, max_bytes=max_bytes, copy=False, crs=crs)
-        self.rows = max((max_bytes or MAX_BYTES) // BYTES_PER_POINT, LEAST_POINTS)
+        self.rows = rows_of(max_bytes)
 
     def __call__(self) -> Iterator[Any]:
         first = None
