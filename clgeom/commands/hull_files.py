@@ -185,8 +185,9 @@ def hull_of_large_files(files, what, first, crs, counts, session, options, progr
         done[0] = 0
         for file in files:
             counts.append(0)
+            size = _size(file)
 
-            def watch(part, whole, size=_size(file), before=done[0]):
+            def watch(part, whole, size=size, before=done[0]):
                 progress(before + size * part // max(whole, 1), total)
 
             for cloud in cloud_parts(file, rows=rows_of(None), **what, progress=progress and watch):
@@ -196,7 +197,7 @@ def hull_of_large_files(files, what, first, crs, counts, session, options, progr
                 if not scaled and (cloud.scale, cloud.offset) != (first.scale, first.offset):
                     raise Differ
                 yield cloud.coordinates if scaled else cloud.points
-            done[0] += _size(file)
+            done[0] += size
 
     try:
         return convex_hull(Chunks(lambda: points(False), copy=False), device=session, **options), first

@@ -5,8 +5,8 @@
     last pass   hulls by segment, of which only the vertices are kept -> outline
 
 The outline needs only the vertices of the segments' hulls. So the result is that of all points at once, bit for bit.
-The cuts of equal numbers are order statistics of x. Each pass divides the ranges of keys that hold them into up to 2**20
-parts and counts; when few keys are left in these ranges, a pass collects them.
+The cuts of equal numbers are order statistics of x. Each pass divides the ranges of keys that hold them into up to
+2**20 parts and counts; when few keys are left in these ranges, a pass collects them.
 """
 
 from __future__ import annotations
