@@ -76,7 +76,8 @@ def align(
         One sequence or several each. Several and one: each of the several with the one; several and several: first with
         first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters; each
         row of two dimensions is a sequence. Arrays of uint8 and offsets may be arrays of pyopencl. An iterator or
-        `clgeom.scale.Chunks` as `a`, without `b`, gives chunks: pairs (a, b) of batches. The case of letters is ignored. U is T among nucleotides: with "NUC.4.4", no matrix, or an own matrix of nucleotides that has one of
+        `clgeom.scale.Chunks` as `a`, without `b`, gives chunks: pairs (a, b) of batches. The case of letters
+        is ignored. U is T among nucleotides: with "NUC.4.4", no matrix, or an own matrix of nucleotides that has one of
         both.
     mode : {"global", "local", "semiglobal"}
         "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as

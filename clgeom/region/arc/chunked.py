@@ -31,6 +31,7 @@ from clgeom.sorting.keys import KeyOrder
 PART_BITS = 20
 #: Bytes of `Chunks.max_bytes` for each key that is collected.
 BYTES_PER_KEY = 64
+LEAST_KEYS = 1 << 10
 BOUNDS = "(xmin, ymin, xmax, ymax), finite, with xmin <= xmax and ymin <= ymax"
 
 
@@ -252,7 +253,7 @@ def order_statistics(passes, column, low, high, ranks) -> np.ndarray:
     order = KeyOrder(passes.dtype)
     first, last = (int(order.digits(np.array([x], passes.dtype))[0]) for x in (low, high))
     ranks = np.array(ranks, np.int64)
-    most_keys = max(passes.chunks.max_bytes // BYTES_PER_KEY, 1 << 10)
+    most_keys = max(passes.chunks.max_bytes // BYTES_PER_KEY, LEAST_KEYS)
 
     def keys():
         for piece in passes.pieces():
