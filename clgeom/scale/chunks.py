@@ -37,8 +37,8 @@ def read_chunks(
     Parameters
     ----------
     files : path-like, or several
-        Files of points of any kind that ``clgeom hull`` reads, or patterns such as ``"survey/*.laz"``. Their points follow
-        each other; files of a pattern are in the order of their names.
+        Files of points of any kind that ``clgeom hull`` reads, or patterns such as ``"survey/*.laz"``. Their points
+        follow each other; files of a pattern are in the order of their names.
     columns : pair of str, optional
         Columns of x and y, by name or by number from 1.
     by : str, optional
