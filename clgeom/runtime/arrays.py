@@ -272,8 +272,9 @@ def as_given_with_sizes(points, *, caller: str, name: str = "points"):
     return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
 
 
-def leave_out(points, *, nonfinite: str, caller: str):
-    """Points without those that are masked or, with nonfinite="drop", not finite.
+def leave_out(points, *, nonfinite: str, caller: str, first: int = 0):
+    """Points without those that are masked or, with nonfinite="drop", not finite. `first` is the number of the first
+    point, for messages.
 
     Returns
     -------
@@ -292,14 +293,22 @@ def leave_out(points, *, nonfinite: str, caller: str):
         kept = np.flatnonzero(~np.ma.getmaskarray(points).any(axis=1))
         array = np.ma.getdata(points)[kept]
     array = canonical_points(array, caller=caller)
+    if nonfinite == "raise":
+        require_finite_rows(array, caller=caller, first=first, kept=kept)
+        return array, kept
     finite = np.isfinite(array).all(axis=1)
-    if not finite.all() and nonfinite == "raise":
-        row = int(np.argmin(finite))
-        raise _not_finite(array[row], row if kept is None else kept[row], caller=caller)
     if not finite.all():
         kept = np.flatnonzero(finite) if kept is None else kept[finite]
         array = array[finite]
     return array, kept
+
+
+def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept=None) -> None:
+    """Raise `InvalidInput` for points of the host that are not finite; `kept` are their numbers from `first` on."""
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise _not_finite(points[row], first + (row if kept is None else kept[row]), caller=caller)
 
 
 def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True):
@@ -325,6 +334,16 @@ def _not_finite(point, row, *, caller, name="points", drop=True):
     # for commands, which know the file
     error.row, error.column, error.value = int(row), column, point[column]
     return error
+
+
+def error_from(error: InvalidInput, first: int) -> InvalidInput:
+    """An error about a point of a part that begins at point `first`, with the number among all points."""
+    row = getattr(error, "row", None)
+    if row is None or not first:
+        return error
+    moved = InvalidInput(str(error).replace(f"at index [{row}, ", f"at index [{first + row}, "))
+    moved.__dict__.update(error.__dict__, row=first + row)
+    return moved
 
 
 def _fetch(array, chunk):
