@@ -36,8 +36,8 @@ class Pipeline:
             Each is requested when it is to be read.
         read : callable (piece, columns) -> int
             Fills the columns and returns the number of rows; 0 ends the run.
-        work : callable (piece, columns, out)
-            Fills `out` from `columns`; in the thread of the caller.
+        work : callable (piece, columns, out) -> columns or out
+            Sorts the columns in place, or into `out`, and returns which; in the thread of the caller.
         write : callable (piece, columns)
         """
         pieces, threads = iter(pieces), ThreadPoolExecutor(2)
@@ -53,16 +53,17 @@ class Pipeline:
         try:
             coming = start()
             while coming is not None:
-                piece, columns, arrived = coming
-                rows = arrived.result()
+                piece, columns, filled = coming
+                rows = filled.result()
                 if not rows:
                     break
                 coming = start()
                 out = self._free.pop()
-                work(piece, [column[:rows] for column in columns], [column[:rows] for column in out])
-                self._free.append(columns)
+                arrived, into = ([column[:rows] for column in column_set] for column_set in (columns, out))
+                done = work(piece, arrived, into)
+                self._free.append(out if done is arrived else columns)
                 self._finish(going)
-                going = out, threads.submit(write, piece, [column[:rows] for column in out])
+                going = columns if done is arrived else out, threads.submit(write, piece, done)
             self._finish(going)
             if coming is not None:
                 self._free.append(coming[1])

@@ -1,14 +1,14 @@
 """Runs in files, and where to cut them: blocks of keys that lie between the same keys in every run.
 
-Runs are in the order of a prefix of their keys, `digits`. A block has all keys between two prefixes, so the blocks one
-after another, each one sorted, are all keys in order. Keys of one prefix stay in the order of the runs.
+Runs are in the order of a prefix of their keys. A block has all keys between two prefixes, so the blocks one after
+another, each one sorted, are all keys in order. Keys of one prefix stay in the order of the runs.
 
-    samples of each run, every g keys    the g: capacity / (4 (runs + 1))
-    candidates                           every so many samples that eight of them are expected in a block
-    cuts                                 the first key of each run that does not precede a candidate, by bisection
+    samples      the last of every `apart` keys of each run
+    splitters    prefixes of samples, or one more: as few as keep blocks small enough, however keys lie between samples
+    cuts         the first key of each run that does not precede a splitter; it is sought between two samples
 
-Between two candidates are at most three eighths of a block, but for keys of one prefix. So blocks are nearly full, and
-one that is too large has keys of one prefix only.
+With R runs a block of s samples has less than (s + R) apart keys. The samples are so close that R apart is a sixteenth
+of a block. A block that is too large has keys of one prefix only.
 """
 
 from __future__ import annotations
@@ -46,9 +46,21 @@ class Run:
                 os.lseek(file.fileno(), self.start * column.itemsize, os.SEEK_SET)
                 pipeline.read(file, column)
 
-    def mapped(self) -> np.ndarray:
-        """Its keys, mapped to memory."""
-        return np.memmap(self.paths[0], self.dtype, "r", shape=(self.stop,))[self.start :]
+    def keys_at(self, start: int, count: int, step: int = 1) -> np.ndarray:
+        """Some of its keys, counted from its own start. They are not mapped: pages around them would be, too."""
+        width = self.dtype.itemsize
+        with open(self.paths[0], "rb", buffering=0) as file:
+            at = os.SEEK_SET
+
+            def bytes_at(index, nbytes):
+                file.seek((self.start + index) * width, at)
+                return file.read(nbytes)
+
+            if step == 1:
+                found = bytes_at(start, count * width)
+            else:
+                found = b"".join(bytes_at(start + k * step, width) for k in range(count))
+        return np.frombuffer(found, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -84,41 +96,41 @@ def blocks_of(runs, digits, capacity: int) -> list[Block]:
         The prefixes of an array of keys, as unsigned integers. They do not descend in a run.
     capacity : int
     """
-    keys = [run.mapped() for run in runs]
-    candidates = _candidates(keys, digits, capacity)
-    cuts = np.stack([_first_not_before(own, digits, candidates) for own in keys])
-    cuts = np.concatenate([np.zeros((len(runs), 1), np.int64), cuts, [[len(own)] for own in keys]], axis=1)
-    ends = cuts.sum(axis=0)
-    blocks, first = [], 0
-    while ends[first] < ends[-1]:
-        last = int(np.searchsorted(ends, ends[first] + capacity, side="right")) - 1
-        if ends[last] == ends[first]:
-            last = int(np.searchsorted(ends, ends[first], side="right"))
-        parts = tuple(
-            run.part(run.start + start, run.start + stop)
-            for run, start, stop in zip(runs, cuts[:, first].tolist(), cuts[:, last].tolist())
-            if start < stop
-        )
-        blocks.append(Block(parts, int(ends[last] - ends[first])))
-        first = last
+    apart = max(capacity // (16 * (len(runs) + 1)), 1)
+    samples = [digits(run.keys_at(apart - 1, len(run) // apart, apart)) for run in runs]
+    splitters = _splitters(np.sort(np.concatenate(samples)), (capacity - len(runs) * (apart - 1)) // apart)
+    cuts = np.zeros((len(runs), len(splitters) + 2), np.int64)
+    for row, run, own in zip(cuts, runs, samples):
+        row[1:-1] = [_first_not_before(run, digits, splitter, own, apart) for splitter in splitters]
+        row[-1] = len(run)
+    blocks = []
+    for starts, stops in zip(cuts.T.tolist(), cuts.T[1:].tolist()):
+        ends = [(run, run.start + start, run.start + stop) for run, start, stop in zip(runs, starts, stops)]
+        parts = tuple(run.part(start, stop) for run, start, stop in ends if start < stop)
+        if parts:
+            blocks.append(Block(parts, sum(map(len, parts))))
     return blocks
 
 
-def _candidates(keys, digits, capacity):
-    """Prefixes to cut at, ascending: some of those that samples have, and the next ones after these."""
-    apart = max(capacity // (4 * (len(keys) + 1)), 1)
-    samples = np.sort(np.concatenate([digits(own[apart // 2 :: apart]) for own in keys]))
-    found = np.unique(samples[:: max(capacity // (8 * apart), 1)])
-    last = np.iinfo(found.dtype).max
-    return np.unique(np.concatenate([found, found[found < last] + found.dtype.type(1)]))
+def _splitters(samples, most):
+    """Prefixes between which are at most so many of the sorted samples, or samples of one prefix."""
+    distinct = np.unique(samples)
+    after = distinct[distinct < np.iinfo(distinct.dtype).max] + distinct.dtype.type(1)
+    wanted = np.unique(np.concatenate([distinct, after]))
+    before = np.searchsorted(samples, wanted)
+    found, first = [], -1
+    while first + 1 < len(wanted):
+        begun = before[first] if first >= 0 else 0
+        last = max(int(np.searchsorted(before, begun + most, side="right")) - 1, first + 1)
+        if last == len(wanted) - 1 and len(samples) - begun <= most:
+            break
+        found.append(wanted[last])
+        first = last
+    return found
 
 
-def _first_not_before(keys, digits, wanted):
-    """For each of these prefixes the index of the first key that does not precede it."""
-    low, high = np.zeros(len(wanted), np.int64), np.full(len(wanted), len(keys))
-    while (low < high).any():
-        middle = (low + high) // 2
-        before = (digits(keys[np.minimum(middle, len(keys) - 1)]) < wanted) & (low < high)
-        low = np.where(before, middle + 1, low)
-        high = np.where(before, high, np.minimum(middle, high))
-    return low
+def _first_not_before(run, digits, prefix, samples, apart):
+    """The index of the first key of a run that does not precede a prefix."""
+    start = int(np.searchsorted(samples, prefix)) * apart
+    keys = run.keys_at(start, min(apart - 1, len(run) - start))
+    return start + int(np.searchsorted(digits(keys), prefix))

@@ -12,10 +12,14 @@ of these keys are made by all bits. If these are still too many for a block, the
 from __future__ import annotations
 
 import functools
+import io
 import itertools
+import math
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import boolean, size_in_bytes
+from clgeom.runtime.call import unrecorded
 from clgeom.runtime.device import as_session
 from clgeom.runtime.messages import printable
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
@@ -40,9 +45,11 @@ OUTPUTS = (".npy",)
 #: Least memory that is accepted.
 LEAST_BYTES = 1 << 16
 #: Keys that are looked at to find how many leading bits tell them apart, and bits of a pass.
-SAMPLE, PASS_BITS = 1 << 16, 8
+SAMPLE, PASS_BITS = 1 << 13, 8
+#: Keys of a trial that finds out what sorts sooner.
+TRIAL = 1 << 18
 #: Blocks to which the keys of one prefix may not be larger than a part of: 1 / PARTS.
-PARTS = 8
+PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -159,9 +166,8 @@ def sort_file(
     try:
         return job.run()
     except OSError as error:
-        kept = f" {job.kept()}" if named else ""
         raise InvalidInput(
-            f"The output '{printable(os.fspath(out))}' cannot be written: {error.strerror or error}.{kept}"
+            f"The output '{printable(os.fspath(out))}' cannot be written: {error.strerror or error}.{job.kept()}"
         ) from error
 
 
@@ -178,7 +184,7 @@ class _Job:
         self.most = max(min(most, most_keys(session.profile, source.dtype.itemsize, payload)), 1)
         if source.n is not None:
             self.most = max(min(self.most, source.n), 1)
-        self.read_keys = 0
+        self.read_keys, self.state, self.keep = 0, None, False
 
     def run(self) -> SortedFile:
         self.folder = self.outs[0].parent
@@ -187,9 +193,7 @@ class _Job:
         self.keep = self.source.identity is not None
         try:
             self._check_room()
-            self.pipeline = Pipeline(
-                [tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)]
-            )
+            self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
             low = 0
             if self.source.n is not None and self.source.n <= self.most:
                 pieces, runs = [_Whole(self.source)] if self.source.n else [], ()
@@ -215,11 +219,11 @@ class _Job:
         )
 
     def kept(self) -> str:
-        """A sentence that says where the state is."""
-        return (
-            f"What is sorted is kept in '{printable(str(self.state.folder))}': the same call goes on from there. Remove "
-            "this folder to begin anew."
-        )
+        """A sentence that says where the state is, if it is kept."""
+        if self.state is None or not self.state.folder.exists():
+            return ""
+        folder = printable(str(self.state.folder))
+        return f" What is sorted is kept in '{folder}': the same call goes on from there. Remove it to begin anew."
 
     def _check_room(self):
         """Refuse a disk that has too little room, before the work starts."""
@@ -295,35 +299,61 @@ class _Job:
         return numbered[1].read(self.pipeline, columns)
 
     def _sort(self, low, numbered, columns, out):
-        """Sort rows by their bits from `low` on, into `out`."""
-        if not numbered[1].is_sorted:
-            options = {"descending": self.order.descending, "device": self.session}
-            if low:
-                options["key_bits"] = low, self.order.bits
-            if len(columns) == 1:
-                sort(columns[0], out=out[0], **options)
-            else:
-                sort_by_key(*columns, out=tuple(out), **options)
-        else:
-            for column, into in zip(columns, out):
-                into[...] = column
+        """Sort rows by their bits from `low` on, in place or into `out`."""
+        piece = numbered[1]
         self._advance(len(out[0]))
+        if piece.is_sorted:
+            return columns
+        if piece.bounds:
+            list(self.threads.map(self._sort_here, [columns[0][a:b] for a, b in itertools.pairwise(piece.bounds)]))
+            return columns
+        options = {"descending": self.order.descending, "device": self.session}
+        if low:
+            options["key_bits"] = low, self.order.bits
+        if len(columns) == 1:
+            sort(columns[0], out=out[0], **options)
+        else:
+            sort_by_key(*columns, out=tuple(out), **options)
+        return out
+
+    def _sort_here(self, keys):
+        """Sort integers in place by NumPy's quicker sort: equal ones have equal bits."""
+        if self.order.descending:
+            np.invert(keys, out=keys)
+        keys.sort()
+        if self.order.descending:
+            np.invert(keys, out=keys)
 
     # Blocks -------------------------------------------------------------------------------------------------------
 
     def _pieces(self, group, runs, low):
-        """What to read, sort and write one after the other: blocks, and what too large blocks are divided into."""
-        shift = self.order.storage.type(low)
-        pieces = []
-        for k, block in enumerate(blocks_of(runs, lambda keys: self.order.digits(keys) >> shift, self.most)):
-            if block.n <= self.most:
-                pieces.append(_Part(block, is_sorted=False))
-            elif low == 0:
-                pieces += [_Part(part, is_sorted=True) for part in block.split(self.most)]
+        """What to read, sort and write one after the other: blocks, and what too large blocks are divided into.
+
+        Where the threads of the host sort, a piece has a smaller block for each of them.
+        """
+        shift, pieces, small = self.order.storage.type(low), [], []
+        at_once = self.session.profile.compute_units if _host_is_quicker(self.session, self.types) else 1
+        most = max(self.most // at_once, 1)
+
+        def flush():
+            if small:
+                pieces.append(_Part(tuple(small), in_threads=at_once > 1))
+                small.clear()
+
+        for k, block in enumerate(blocks_of(runs, lambda keys: self.order.digits(keys) >> shift, most)):
+            if block.n <= most:
+                small.append(block)
+                if len(small) == at_once:
+                    flush()
+                continue
+            flush()
+            parts = block.split(self.most)
+            if low == 0:
+                pieces += [_Part((part,), is_sorted=True) for part in parts]
             else:
                 inner = f"{group}-{k}"
-                parts = [_Part(part, is_sorted=False) for part in block.split(self.most)]
-                pieces += self._pieces(inner, self._runs(inner, parts, 0), 0)
+                pieces += self._pieces(inner, self._runs(inner, [_Part((part,)) for part in parts], 0), 0)
+        flush()
         return pieces
 
     def _merge(self, pieces, n):
@@ -333,6 +363,7 @@ class _Job:
         if not all(part.exists() for part in self._parts()):  # stopped while outputs got their names
             self.state.written = 0
         written = self.state.written
+        self.threads = ThreadPoolExecutor(self.session.profile.compute_units)
         try:
             for path, dtype, header in zip(self._parts(), self.types, headers):
                 files.append(open(path, "r+b" if written else "wb", buffering=0))  # noqa: SIM115
@@ -351,6 +382,7 @@ class _Job:
 
             self.pipeline.run(((None, piece) for piece in left), self._read, functools.partial(self._sort, 0), write)
         finally:
+            self.threads.shutdown()
             for file in files:
                 file.close()
 
@@ -365,10 +397,28 @@ class _Job:
             take_name(part, out)
 
 
+def _host_is_quicker(session, types) -> bool:
+    """Whether NumPy sorts such columns sooner in threads than the device: integers alone on some CPUs, by a trial."""
+    units = session.profile.compute_units
+    if not session.profile.is_cpu or units < 2 or len(types) > 1 or types[0].kind not in "iu":
+        return False
+
+    def trial():
+        info = np.iinfo(types[0])
+        keys = np.random.default_rng(0).integers(info.min, info.max, TRIAL, dtype=types[0], endpoint=True)
+        times: dict = {}
+        for name, once in (("device", lambda: sort(keys, device=session)), ("host", lambda: np.sort(keys))) * 3:
+            begin = time.perf_counter()
+            once()
+            times[name] = min(times.get(name, math.inf), time.perf_counter() - begin)
+        return times["host"] / units < times["device"]
+
+    with unrecorded():
+        return session.cached(("sorts of the host", types[0]), trial)
+
+
 def _header(dtype, n) -> bytes:
     """The first bytes of a .npy file."""
-    import io
-
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)}
@@ -385,7 +435,7 @@ class _Chunk:
 
     source: FileKeys | ChunkKeys
     start: int
-    is_sorted = False
+    is_sorted, bounds = False, ()
 
     def read(self, pipeline, columns) -> int:
         count = self.source.read(pipeline, self.start, columns[0])
@@ -407,18 +457,24 @@ class _Whole(_Chunk):
 
 @dataclass(frozen=True)
 class _Part:
-    """A block, sorted or not."""
+    """Blocks one after another: sorted, to be sorted together, or each by itself in a thread."""
 
-    block: Block
-    is_sorted: bool
+    blocks: tuple[Block, ...]
+    is_sorted: bool = False
+    in_threads: bool = False
 
     @property
     def n(self) -> int:
-        return self.block.n
+        return sum(block.n for block in self.blocks)
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """Where the blocks begin and end, if each is sorted by itself."""
+        return tuple(itertools.accumulate((block.n for block in self.blocks), initial=0)) if self.in_threads else ()
 
     def read(self, pipeline, columns) -> int:
         first = 0
-        for part in self.block.parts:
+        for part in itertools.chain.from_iterable(block.parts for block in self.blocks):
             part.read(pipeline, [column[first : first + len(part)] for column in columns])
             first += len(part)
         return first
