@@ -17,6 +17,12 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.messages import printable
 
 
+def state_folder(out) -> Path:
+    """The folder beside an output that holds the state of its sort."""
+    target = Path(os.path.realpath(out))
+    return target.with_name(f".{target.name}.clgeom-sort")
+
+
 class State:
     """What is done of a job, in a folder of its own.
 
@@ -29,7 +35,7 @@ class State:
     """
 
     def __init__(self, out: Path, job: dict):
-        self.folder = out.with_name(f".{out.name}.clgeom-sort")
+        self.folder = state_folder(out)
         self.job, self.runs, self.written, self.resumed = job, {}, 0, False
         self.folder.mkdir(exist_ok=True)
         self._lock = _locked(self.folder / "lock", out)
