@@ -38,6 +38,7 @@ _HOMES = {
     "runtime.device": "Session default_session devices",
     "runtime.plan": "Phase",
     "runtime.profile": "DeviceProfile",
+    "scale": "scale",
     "sorting.bins": "bincount histogram",
     "sorting.external.sort": "SortedFile sort_file",
     "sorting.lexsort": "lexsort",
@@ -51,7 +52,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from clgeom import conformance as conformance, dp as dp, errors as errors, radio as radio
+    from clgeom import conformance as conformance, dp as dp, errors as errors, radio as radio, scale as scale
     from clgeom.alignment.align import align as align
     from clgeom.alignment.result import Alignment as Alignment, AlignmentBatch as AlignmentBatch
     from clgeom.alignment.scoring import SubstitutionMatrix as SubstitutionMatrix

@@ -19,6 +19,7 @@ LAYERS = (
     ("exchange",),
     ("alignment", "hull", "sorting", "region", "radio", "dp"),
     ("conformance", "data", "io", "pandas", "plotting"),
+    ("scale",),
     ("selftest",),
     ("commands",),
     ("__main__",),

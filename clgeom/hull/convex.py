@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -12,9 +13,10 @@ from clgeom.errors import DeviceLimit
 from clgeom.exchange import crs_of
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
+from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import sieved_hull
-from clgeom.hull.stream import chunks_on_device, is_mapped, streams
+from clgeom.hull.stream import OnDevice, is_mapped, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arguments import one_of
@@ -30,14 +32,16 @@ from clgeom.runtime.arrays import (
     to_device,
 )
 from clgeom.runtime.call import recording
+from clgeom.runtime.chunks import as_chunks
+from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import remembered
-from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, Nonfinite
+from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DeviceLike, Nonfinite
 
 
 def convex_hull(
-    points: AnyArray,
+    points: AnyArray | ChunksLike,
     *,
     collinear: Collinear = "drop",
     nonfinite: Nonfinite = "raise",
@@ -53,7 +57,9 @@ def convex_hull(
     points : array_like or pyopencl.array.Array, shape (n, 2)
         float32, float64, int32, or what fits one of them (float16, integers within 2**53). Points of a masked array
         with a masked coordinate are left out. Also frames and tables with columns x and y, Arrow's points, geometries
-        of Shapely and GeoPandas, and arrays of other devices, as docs/reference/inputs.rst lists them.
+        of Shapely and GeoPandas, and arrays of other devices, as docs/reference/inputs.rst lists them. An iterator or
+        `clgeom.scale.Chunks` gives points in chunks, which need not fit in memory together; the vertices are indices
+        into all of them, one after another.
     collinear : {"drop", "keep"}
         "keep" makes every distinct point on the boundary a vertex, not only the corners.
     nonfinite : {"raise", "drop"}
@@ -66,19 +72,21 @@ def convex_hull(
     profile : bool
         Measure each phase with the device's clock.
     progress : callable, optional
-        Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks.
+        Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks; bytes_in_all is None
+        where it is not known.
 
     Returns
     -------
     Hull
         With `vertices` counter-clockwise from the lexicographically smallest point; of equal points the lowest index.
         Points all equal, or all on a line, give a Hull of dimension 0 or 1 (both ends; with collinear="keep" all
-        distinct points along the line).
+        distinct points along the line). `peak` is the memory that chunks took.
 
     Raises
     ------
     InvalidInput
-        For another shape, an unsupported type, or (nonfinite="raise") a NaN or infinity.
+        For another shape, an unsupported type, or (nonfinite="raise") a NaN or infinity; for chunks of different
+        coordinate reference systems, or an iterator that was read before.
     DeviceLimit
         For float64 points on a device without float64.
 
@@ -103,9 +111,12 @@ def convex_hull(
     caller = "convex_hull"
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
     one_of(filter, ("auto", "octagon", "none"), "filter", caller=caller)
+    options = {"keep_collinear": collinear == "keep", "filter": filter}
+    chunks = as_chunks(points)
+    if chunks is not None:
+        return _hull_of_given_chunks(chunks, as_session(device), nonfinite, options, profile, progress)
     crs, session, points = crs_of(points), session_of(points, device), as_given(points, caller=caller)
     left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
-    options = {"keep_collinear": collinear == "keep", "filter": filter}
     if not is_device_array(left) and not is_mapped(left):
         left = canonical_points(left, caller=caller)
     array = found = None
@@ -191,16 +202,87 @@ def _merged_hull(points, ids, n, *, keep_collinear):
 
 
 def _hull_of_stream(session, points, options, progress):
-    """The hull of points on the host, chunk by chunk; None when the hulls of chunks are not smaller than the chunks."""
-    ids, corners = [], []
-    for chunk in chunks_on_device(session, points, progress):
-        part = hull_of(chunk, **options)
-        if 2 * len(part.vertices) > chunk.n and not is_mapped(points):
-            return None
-        vertices, of_chunk = part.read()
-        ids.append(chunk.first + vertices)
-        corners.append(of_chunk)
-    return _hull_of_hulls(session, ids, corners, options)
+    """The hull of points on the host, piece by piece; None when the hulls of pieces are not smaller than the pieces."""
+    stream, nbytes = pieces_of(session, points), 2 * points.itemsize
+    with contextlib.closing(_hulls_of_pieces(stream, options)) as parts:
+        union, found = Union(session, options, stream.most), 0
+        for piece, vertices, corners in parts:
+            found += len(vertices)
+            if 2 * found > piece.end and not is_mapped(points):
+                return None
+            union.add(piece.numbers(vertices), corners)
+            if progress is not None:
+                progress(piece.end * nbytes, points.nbytes)
+    return union.hull()
+
+
+def _hulls_of_pieces(stream, options):
+    """Yield each piece with the vertices of its hull and their coordinates."""
+    for piece, array in stream:
+        try:
+            vertices, corners = hull_of(array, **options).read()
+        except DeviceLimit:
+            del array
+            if not stream.smaller(piece):
+                raise
+            continue
+        yield piece, vertices, corners
+
+
+class Union:
+    """The vertices of hulls of parts of all points. Where these need more memory, their own hull replaces them.
+
+    Parts must come in the order of the points, so that of equal points the lowest number stays.
+    """
+
+    def __init__(self, session, options, most_bytes, meter=None):
+        self.session, self.options, self.meter = session, options, meter
+        self.ids, self.corners, self.nbytes, self.most = [], [], 0, most_bytes
+
+    def add(self, ids, corners):
+        if len(ids) == 0:
+            return
+        self.ids.append(ids)
+        self.corners.append(corners)
+        self._count(ids.nbytes + corners.nbytes)
+        if self.nbytes > self.most:
+            found = self.hull()
+            ids, corners = found.vertices, found.corners
+            self._count(ids.nbytes + corners.nbytes - self.nbytes)
+            self.ids, self.corners = [ids], [corners]
+            self.most = max(self.most, 2 * self.nbytes)
+
+    def _count(self, nbytes):
+        self.nbytes += nbytes
+        if self.meter is not None:
+            self.meter.add(nbytes)
+
+    def hull(self) -> Found:
+        if not self.ids:
+            return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2)))
+        return _hull_of_hulls(self.session, self.ids, self.corners, self.options)
+
+
+def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress) -> Hull:
+    """The result of `convex_hull` for chunks."""
+    stream = PointStream(chunks, "convex_hull", nonfinite)
+    meter, most = stream.meter, piece_bytes(chunks)
+    session.pool.free_held()
+    union = Union(session, options, most, meter)
+    with recording(profile) as phases:
+        pieces = OnDevice(session, stream.pieces(), most)
+        with contextlib.closing(_hulls_of_pieces(pieces, options)) as parts:
+            for piece, vertices, corners in parts:
+                union.add(piece.numbers(vertices), corners)
+                meter.see(session)
+                if progress is not None:
+                    progress(piece.end * 2 * piece.rows.itemsize, chunks.nbytes)
+        found = union.hull()
+    meter.see(session)
+    vertices, corners = found.read()
+    return Hull(
+        vertices, corners, found.dimension, stream.n, tuple(phases), session, crs=stream.crs_found, peak=meter.peak()
+    )
 
 
 def _hull_of_chunks(points, **options):

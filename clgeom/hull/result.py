@@ -16,6 +16,7 @@ from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import canonical_queries, fetched_points
+from clgeom.runtime.chunks import Peak
 from clgeom.runtime.cl_arrays import new_array, to_array
 from clgeom.runtime.device import Session, as_session
 from clgeom.runtime.launch import copy, finish, read, run
@@ -48,6 +49,8 @@ class Hull(Exchange):
         What each launch on the device was and took.
     crs : object or None
         Coordinate reference system, where the points came with one.
+    peak : Peak or None
+        The most memory that was taken at a time, where the points came in chunks.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Hull(Exchange):
     phases: tuple[Phase, ...] = field(default=(), repr=False)
     session: Session | None = field(default=None, repr=False)
     crs: Any = field(default=None, repr=False)
+    peak: Peak | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]

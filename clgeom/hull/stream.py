@@ -1,11 +1,13 @@
-"""Hulls of points that come in pieces: from the host to a device with memory of its own, or from a file.
+"""Hulls of points that come in pieces: from the host to a device with memory of its own, from a file, or from chunks.
 
-    copy to the device    | chunk 0 | chunk 1 | chunk 2 | ..
-    hull on the device              | chunk 0 | chunk 1 | chunk 2 |
+    copy to the device    | piece 0 | piece 1 | piece 2 | ..
+    hull on the device              | piece 0 | piece 1 | piece 2 |
 
-Chunk k + 1 is copied while the hull of chunk k is computed. The hull of all points is the hull of the chunks' hulls.
-Only two chunks are in memory at a time, so the device need not hold all points, nor the host those of a file. Chunks of
+Piece k + 1 is copied while the hull of piece k is computed. The hull of all points is the hull of the pieces' hulls.
+Only two pieces are in memory at a time, so the device need not hold all points, nor the host those of a file. Pieces of
 an array are larger than those of a file, which also take memory of the host: each one's hull delays the copies.
+
+A device that has too little memory for a piece gets it in halves, and smaller pieces from there on.
 """
 
 from __future__ import annotations
@@ -15,19 +17,23 @@ import mmap
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
-from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, pinned_empty, to_device
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull.pieces import Piece
+from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
 from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
+from clgeom.runtime.mapped import forget
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
-#: Chunks of an array are so many times as large, where they are a small part of the device's memory.
+#: Pieces of an array are so many times as large, where they are a small part of the device's memory.
 LARGER = 4
 SMALL_PART = 16
+#: Pieces of fewer points are not halved where a device has too little memory.
+LEAST_POINTS = 1 << 12
 
 
 def streams(session, points) -> bool:
-    """Whether to copy points of the host to the device in chunks."""
+    """Whether to copy points of the host to the device in pieces."""
     if points.nbytes < 2 * chunk_bytes(session.profile, points):
         return False
     return is_mapped(points) or not session.profile.is_cpu
@@ -53,90 +59,154 @@ def is_mapped(points) -> bool:
     )
 
 
-def chunks_on_device(session, points, progress=None):
-    """Yield the points as one DeviceArray after the other. Each is valid until the next but one is requested.
+def pieces_of(session, points) -> OnDevice:
+    """The points of an array or a mapped file on the device, piece after piece."""
+    most = chunk_bytes(session.profile, points)
+    source = _Mapped(points) if is_mapped(points) else None
+    rows = max(most // (2 * points.itemsize), 1)
+    pieces = (Piece(points[start : start + rows], start) for start in range(0, len(points), rows))
+    return OnDevice(session, pieces, most, source)
+
+
+class OnDevice:
+    """Pieces of points as DeviceArrays. Each is valid until the next but one is requested.
 
     Parameters
     ----------
     session : Session
-    points : ndarray or memmap of a point type, shape (n, 2)
-    progress : callable, optional
-        Called as progress(bytes_done, bytes_in_all) when the work on a chunk is done.
+    pieces : iterator of Piece
+        Closed at the end if it is a generator.
+    most_bytes : int
+        Most bytes of a piece on the device; larger ones are cut.
+    source : optional
+        Has ``check(piece)``, called before and after a piece is read, and ``done(piece)``, called when it is not read
+        any more.
     """
-    profile = session.profile
-    item_bytes = 2 * points.itemsize
-    rows = chunk_bytes(profile, points) // item_bytes
-    bounds = [(start, min(rows, len(points) - start)) for start in range(0, len(points), rows)]
-    source = _MappedChunks(session, points, rows) if is_mapped(points) else _ArrayChunks(points)
-    bring = _in_place if profile.is_cpu else _Copies(session, rows * item_bytes)
-    coming = collections.deque([bring(session, source, 0, *bounds[0])])
-    try:
-        for k, (start, count) in enumerate(bounds):
-            if k + 1 < len(bounds):
-                coming.append(bring(session, source, k + 1, *bounds[k + 1]))
-            array, arrived = coming[0]
-            if arrived is not None:
-                wait_for(session, arrived)
-            coming.popleft()
-            refuse_flushed(array, caller="convex_hull", name="points")
-            yield array
-            if progress is not None:
-                progress((start + count) * item_bytes, points.nbytes)
-    finally:  # after an error, or when no more chunks are wanted
-        for _, arrived in coming:
+
+    def __init__(self, session, pieces, most_bytes, source=None):
+        self.session, self.pieces, self.source = session, iter(pieces), source
+        self.most = min(most_bytes, session.profile.max_alloc_bytes)
+        self.again: collections.deque = collections.deque()
+        self.coming: collections.deque = collections.deque()
+        self.bring = _in_place if session.profile.is_cpu else _Copies()
+
+    def __iter__(self):
+        """Yield pairs of a piece and its DeviceArray."""
+        ahead = 1 if self.session.profile.is_cpu else 2
+        try:
+            while True:
+                while len(self.coming) < ahead and (piece := self._next()) is not None:
+                    self._begin(piece)
+                if not self.coming:
+                    return
+                piece, array, arrived = self.coming[0]
+                if arrived is not None:
+                    wait_for(self.session, arrived)
+                    self._check(piece)
+                self.coming.popleft()
+                refuse_flushed(array, caller="convex_hull", name="points")
+                yield piece, array
+                if arrived is None:
+                    self._check(piece)
+                if self.source is not None:
+                    self.source.done(piece)
+                del piece, array
+        finally:  # after an error, or when no more pieces are wanted
+            self._give_up()
+            if hasattr(self.pieces, "close"):
+                self.pieces.close()
+
+    def smaller(self, piece) -> bool:
+        """Put a piece back that the device had too little memory for; False if it is too small to be halved."""
+        self.most = min(self.most, piece.rows.nbytes) // 2
+        if len(piece.rows) < LEAST_POINTS:
+            return False
+        self.again.extendleft([one for one, *_ in reversed(self.coming)])
+        self.again.appendleft(piece)
+        self._give_up()
+        self.session.pool.free_held()
+        return True
+
+    def _next(self):
+        """The next piece, at most as large as the device takes."""
+        piece = self.again.popleft() if self.again else next(self.pieces, None)
+        while piece is not None and piece.rows.nbytes > self.most and len(piece.rows) > 1:
+            piece, rest = piece.halves()
+            self.again.appendleft(rest)
+        return piece
+
+    def _begin(self, piece):
+        """Begin to bring a piece to the device."""
+        self._check(piece)
+        while True:
+            try:
+                self.coming.append((piece, *self.bring(self.session, piece)))
+                return
+            except DeviceLimit:
+                if self.session.profile.is_cpu or (piece.rows.dtype == np.float64 and not self.session.profile.fp64):
+                    raise
+                if self.coming:  # less is needed once that is done
+                    self.again.appendleft(piece)
+                    return
+                if not self.smaller(piece):
+                    raise
+                piece = self._next()
+
+    def _check(self, piece):
+        if self.source is not None:
+            self.source.check(piece)
+
+    def _give_up(self):
+        for _, _, arrived in self.coming:
             if arrived is not None:
                 give_up(arrived)
+        self.coming.clear()
+        if not self.session.profile.is_cpu:
+            self.bring = _Copies()
 
 
-def _in_place(session, source, k, start, count):
-    return to_device(session, source.rows(k, start, count), caller="convex_hull", first=start), None
+def _in_place(session, piece):
+    return to_device(session, piece.rows, caller="convex_hull", first=piece.first), None
 
 
 class _Copies:
     """Two buffers on the device, filled in turn on a separate queue."""
 
-    def __init__(self, session, nbytes):
-        self.buffers = [allocate(session, nbytes) for _ in range(2)]
+    def __init__(self):
+        self.buffers, self.number = [None, None], 0
 
-    def __call__(self, session, source, k, start, count):
-        rows = source.rows(k, start, count)
-        buffer = self.buffers[k % 2]
-        arrived = copy_in(session, buffer, rows)
-        return DeviceArray(session, rows.dtype, count, 2, (Chunk(buffer, 0, count),), rows, start), arrived
-
-
-class _ArrayChunks:
-    """Rows of an array, without a copy on the host."""
-
-    def __init__(self, points):
-        self.points = points
-
-    def rows(self, k, start, count):
-        return self.points[start : start + count]
+    def __call__(self, session, piece):
+        rows, which = piece.rows, self.number % 2
+        if rows.dtype == np.float64:
+            session.profile.require_fp64("convex_hull")
+        if self.buffers[which] is None or self.buffers[which].size < rows.nbytes:
+            self.buffers[which] = None
+            self.buffers[which] = allocate(session, rows.nbytes)
+        arrived = copy_in(session, self.buffers[which], rows)
+        self.number += 1
+        chunks = (Chunk(self.buffers[which], 0, len(rows)),)
+        return DeviceArray(session, rows.dtype, len(rows), 2, chunks, rows, piece.first), arrived
 
 
-class _MappedChunks:
-    """Rows of a mapped file, copied from the mapped array to page-locked memory at the speed of reading the file.
+class _Mapped:
+    """A mapped file, which may be cut while it is read, and whose pages need not stay in the process's memory.
 
-    The rows come from the array, not from the file of that name: mode "c" keeps changes in memory, and the file may
-    have been replaced or deleted. Reading past the end of a truncated file kills the process, so the size is checked
-    before each copy. It is checked after the copy too, since a page truncated in its middle reads as zeros.
+    The points come from the mapped array, not from the file of that name: mode "c" keeps changes in memory, and the
+    file may have been replaced or deleted. Reading past the end of a truncated file kills the process, so the size is
+    checked before each piece. It is checked afterwards too, since a page truncated in its middle reads as zeros.
     """
 
-    def __init__(self, session, points, rows):
-        self.points = points
-        self.staging = [pinned_empty((rows, 2), points.dtype, device=session) for _ in range(2)]
+    def __init__(self, points):
+        self.points, self.row = points, 2 * points.itemsize
 
-    def rows(self, k, start, count):
-        into, end = self.staging[k % 2][:count], start + count
-        self._require(end)
-        into[...] = self.points[start:end]
-        self._require(end)
-        return into
-
-    def _require(self, n):
-        if self.points.base.size() < self.points.offset + n * 2 * self.points.itemsize:
+    def check(self, piece):
+        n = piece.first + len(piece.rows)
+        if self.points.base.size() < self.points.offset + n * self.row:
             raise InvalidInput(
                 f"The file '{self.points.filename}' must hold {n:,} points and more. "
                 f"It ended within them: it was cut after it was mapped."
             )
+
+    def done(self, piece):
+        """Take the pages of a piece out of the process's memory."""
+        forget(self.points, piece.first * self.row, (piece.first + len(piece.rows)) * self.row)

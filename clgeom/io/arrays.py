@@ -17,6 +17,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import reading
 from clgeom.runtime.interop.columns import KNOWN_PAIRS
+from clgeom.runtime.mapped import forget
 from clgeom.runtime.messages import listed, printable, shown
 
 #: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text, parsed to a
@@ -135,6 +136,21 @@ def read_grouped_npy(path, by, *, columns=None):
         The name of the field; "group" without one.
     """
     return _points(path, load_array(path), columns, by)
+
+
+def npy_parts(path, *, rows, columns=None, by=None):
+    """Yield what `read_grouped_npy` returns, in parts of at most `rows` points; the groups are None without `by`."""
+    values = load_array(path)
+    for first in range(0, max(len(values), 1) if values.ndim else 1, rows):
+        part = values[first : first + rows] if values.ndim else values
+        points, *others = _points(path, part, columns, by)
+        if isinstance(values, np.memmap):
+            points = np.array(points)
+            others[1] = None if others[1] is None else np.array(others[1])
+        yield points, *others
+        if isinstance(values, np.memmap) and values.flags.c_contiguous:
+            row = values.strides[0]
+            forget(values, first * row, (first + len(part)) * row)
 
 
 def read_npz(path, *, columns=None, array=None):

@@ -41,6 +41,17 @@ def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
     InvalidInput
         The file cannot be read, has no such columns, or a coordinate is missing (null).
     """
+    (cloud,) = _clouds(path, None, columns, by, value, None)
+    return cloud
+
+
+def columnar_clouds(path, *, rows, columns=None, by=None, progress=None):
+    """Yield the points of a Parquet or Arrow file in parts of at most `rows` rows; parameters as in `read_columnar`."""
+    return _clouds(path, rows, columns, by, None, progress)
+
+
+def _clouds(path, rows, columns, by, value, progress):
+    """Yield the clouds of parts of a file; one of all points if `rows` is None."""
     with _opened(path) as file:
         schema, read = _reader(path, file)
         names = schema.names
@@ -51,14 +62,16 @@ def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
         else:
             wanted = (geometry,)
         used = list(dict.fromkeys(names[i] for i in (*wanted, by, value) if i is not None))
-        table = read(used, [] if by is None or not _is_text(schema[by].type) else [names[by]])
+        texts = [] if by is None or not _is_text(schema[by].type) else [names[by]]
         by, value = (None if i is None else names[i] for i in (by, value))
-        if geometry is not None:
-            return cloud_of_geometries(path, table, names[geometry], by=by, value=value, crs=crs)
         pair = tuple(names[i] for i in wanted)
-        points = _points(path, table, pair)
-        groups = None if by is None else groups_of(path, table[by], by)
-        return Cloud(points, pair, groups, None if value is None else numbers_of(path, table[value], value))
+        for table in read(used, texts, rows, progress):
+            if geometry is not None:
+                yield cloud_of_geometries(path, table, names[geometry], by=by, value=value, crs=crs)
+                continue
+            points = _points(path, table, pair)
+            groups = None if by is None else groups_of(path, table[by], by)
+            yield Cloud(points, pair, groups, None if value is None else numbers_of(path, table[value], value))
 
 
 def read_arrow_column(path, column=None) -> np.ndarray:
@@ -69,7 +82,7 @@ def read_arrow_column(path, column=None) -> np.ndarray:
         if column is None and len(names) != 1:
             raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
         name = names[position_of(path, names, len(names), "1" if column is None else column)]
-        return numbers_of(path, read([name], [])[name], name)
+        return numbers_of(path, next(read([name], []))[name], name)
 
 
 def read_rows(path, choose):
@@ -92,7 +105,7 @@ def read_rows(path, choose):
     with _opened(path) as file:
         schema, read = _reader(path, file)
         names = tuple(schema.names)
-        positions, table = choose(names, len(names)), read(list(names), [])
+        positions, table = choose(names, len(names)), next(read(list(names), []))
         numbers = [numbers_of(path, table[names[position]], names[position]).tolist() for position in positions]
         texts = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
         return names, [list(row) for row in zip(*texts)], numbers
@@ -124,7 +137,11 @@ def _in_one_line(error) -> str:
 
 
 def _reader(path, file):
-    """Return the schema of an open file, and a callable (names, names of texts) that reads columns."""
+    """Return the schema of an open file, and a callable that yields tables of columns.
+
+    Its parameters are the names of the columns, the names of those of texts, the most rows of a table (None: one table
+    of all rows) and a callable for progress.
+    """
     import pyarrow as pa
 
     start = file.read(6)
@@ -132,10 +149,21 @@ def _reader(path, file):
     if start[:4] == b"PAR1" or suffix_of(path) in (".parquet", ".geoparquet"):
         from pyarrow import parquet
 
-        def read_parquet(names, texts):
+        def read_parquet(names, texts, rows=None, progress=None):
             check_names(path, schema, names)
             file.seek(0)
-            return parquet.ParquetFile(file, read_dictionary=texts).read(columns=names)
+            whole = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=rows is None)
+            if rows is None:
+                yield whole.read(columns=names)
+                return
+            count, done = whole.metadata.num_rows, 0
+            for batch in whole.iter_batches(batch_size=rows, columns=names):
+                yield pa.Table.from_batches([batch])
+                done += len(batch)
+                if progress is not None:
+                    progress(done, count)
+            if not count:
+                yield whole.read(columns=names)
 
         schema = parquet.read_schema(file)
         return schema, read_parquet
@@ -143,15 +171,27 @@ def _reader(path, file):
         raise InvalidInput(f"The file '{path}' is of the first version of Feather: write it again by a newer PyArrow.")
     ipc = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
 
-    def read_arrow(names, texts):
+    def read_arrow(names, texts, rows=None, progress=None):
         del texts
         check_names(path, schema, names)
         file.seek(0)
-        positions = [schema.names.index(name) for name in names]
+        positions, size = [schema.names.index(name) for name in names], file.size()
         with ipc(file, options=pa.ipc.IpcReadOptions(included_fields=positions)) as reader:
-            table = reader.read_all()
-        table.validate(full=True)  # else a damaged file has indices and texts beyond its buffers
-        return table
+            if rows is None:
+                table = reader.read_all()
+                table.validate(full=True)  # else a damaged file has indices and texts beyond its buffers
+                yield table
+                return
+            number, is_file = 0, hasattr(reader, "num_record_batches")
+            for batch in map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader:
+                batch.validate(full=True)
+                for first in range(0, len(batch), rows):
+                    yield pa.Table.from_batches([batch.slice(first, rows)])
+                number += 1
+                if progress is not None:
+                    progress(*((number, reader.num_record_batches) if is_file else (file.tell(), size)))
+            if not number:
+                yield reader.schema.empty_table()
 
     with ipc(file) as reader:
         schema = reader.schema

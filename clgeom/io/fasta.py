@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
+import itertools
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +47,7 @@ def read_fasta(path) -> list[Record]:
     InvalidInput
         The file cannot be read or is no FASTA file; names the line.
     """
-    return _fasta(path, _unpacked(path))
+    return list(_fasta(path, _lines(path)))
 
 
 def read_sequences(path) -> list[Record]:
@@ -57,65 +61,80 @@ def read_sequences(path) -> list[Record]:
     InvalidInput
         The file cannot be read or is neither; names the line.
     """
-    data = _unpacked(path)
-    return _fastq(path, data) if data.lstrip()[:1] == b"@" else _fasta(path, data)
+    return list(iterate_sequences(path))
 
 
-def _fastq(path, data):
-    lines, at, records = data.splitlines(), 0, []
+def iterate_sequences(path) -> Iterator[Record]:
+    """Yield the sequences of a FASTA or FASTQ file one by one, as `read_sequences` reads them."""
+    lines, blank = _lines(path), []
+    for first in lines:
+        if first.strip():
+            rest = itertools.chain(blank, [first], lines)
+            yield from (_fastq if first.lstrip()[:1] == b"@" else _fasta)(path, rest)
+            return
+        blank.append(first)
+    yield from _fasta(path, ())
+
+
+def _fastq(path, lines):
+    lines = enumerate(lines, 1)
 
     def wrong(number, what):
         return InvalidInput(f"The file '{path}' is malformed in line {number}: {what}.")
 
-    while at < len(lines):
-        head = lines[at].strip()
-        at += 1
+    for begin, line in lines:
+        head = line.strip()
         if not head:
             continue
         if not head.startswith(b"@"):
-            raise wrong(at, "a record of FASTQ must begin with '@'")
-        begin, parts = at, []
-        while at < len(lines) and not lines[at].startswith(b"+"):
-            parts.append(_letters(path, lines[at], at + 1))
-            at += 1
-        if at == len(lines):
+            raise wrong(begin, "a record of FASTQ must begin with '@'")
+        parts, number = [], begin
+        for number, line in lines:
+            if line.startswith(b"+"):
+                break
+            parts.append(_letters(path, line, number))
+        else:
             raise wrong(begin, "the file ends before the '+' of this record")
         record = _record(head[1:].decode("utf-8", "replace").strip(), parts)
-        letters, qualities, at = sum(map(len, parts)), 0, at + 1
-        while at < len(lines) and qualities < letters:
-            qualities += len(lines[at].strip())
-            at += 1
+        letters, qualities = sum(map(len, parts)), 0
+        while qualities < letters:
+            number, line = next(lines, (number, None))
+            if line is None:
+                break
+            qualities += len(line.strip())
         if qualities != letters:
-            raise wrong(
-                min(at, len(lines)), f"{qualities} qualities for the {letters} letters of '{shown(record.name)}'"
-            )
-        if not letters and at < len(lines) and not lines[at].strip():
-            at += 1  # the empty line of no qualities
-        records.append(record)
-    return records
+            raise wrong(number, f"{qualities} qualities for the {letters} letters of '{shown(record.name)}'")
+        yield record
 
 
-def _unpacked(path) -> bytes:
-    """The bytes of a file of text."""
-    with reading(path):
-        data = standard_input() if is_stdin(path) else Path(path).read_bytes()
-        if data.startswith(GZIP) or Path(path).suffix.lower() == ".gz":
+def _lines(path) -> Iterator[bytes]:
+    """Yield the lines of a file of text, which may be compressed by gzip."""
+    with reading(path), contextlib.ExitStack() as stack:
+        file = io.BytesIO(standard_input()) if is_stdin(path) else stack.enter_context(open(path, "rb"))
+        start = file.read(len(GZIP))
+        file.seek(0)
+        if start == GZIP or (not is_stdin(path) and Path(path).suffix.lower() == ".gz"):
+            file = stack.enter_context(gzip.GzipFile(fileobj=file))
+        number, part = 0, file.readline()
+        part = part.removeprefix(b"\xef\xbb\xbf")
+        while part:
+            for line in part.splitlines():
+                number += 1
+                if b"\0" in line:
+                    raise InvalidInput(f"The file '{path}' is not text: line {number} holds a null character.")
+                yield line
             try:
-                data = gzip.decompress(data)
+                part = file.readline()
             except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
                 raise InvalidInput(f"The file '{path}' cannot be read: {error}.") from error
-    for number, line in enumerate(data.splitlines(), 1) if b"\0" in data else ():
-        if b"\0" in line:
-            raise InvalidInput(f"The file '{path}' is not text: line {number} holds a null character.")
-    return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _fasta(path, data):
-    records, description, parts = [], None, []
-    for number, line in enumerate(data.splitlines(), 1):
+def _fasta(path, lines):
+    description, parts = None, []
+    for number, line in enumerate(lines, 1):
         if line.startswith(b">"):
             if description is not None:
-                records.append(_record(description, parts))
+                yield _record(description, parts)
             description, parts = line[1:].decode("utf-8", "replace").strip(), []
         elif line.startswith(b";") or not line.strip():
             continue
@@ -124,11 +143,9 @@ def _fasta(path, data):
             raise InvalidInput(f"The file '{path}' is no FASTA file: line {number} must begin with '>'.{fastq}")
         else:
             parts.append(_letters(path, line, number))
-    if description is not None:
-        records.append(_record(description, parts))
-    if not records:
+    if description is None:
         raise InvalidInput(f"The file '{path}' has no sequence.")
-    return records
+    yield _record(description, parts)
 
 
 def _letters(path, line, number) -> bytes:

@@ -56,6 +56,17 @@ def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Clo
     InvalidInput
         The file cannot be read, is cut short, or has no such dimension.
     """
+    (cloud,) = _clouds(path, None, columns, by, value, progress)
+    return cloud
+
+
+def lidar_clouds(path, *, rows, columns=None, by=None, progress=None):
+    """Yield the points of a LAS or LAZ file in parts of at most `rows` points; parameters as in `read_lidar`."""
+    return _clouds(path, rows, columns, by, None, progress)
+
+
+def _clouds(path, rows, columns, by, value, progress):
+    """Yield the clouds of parts of a file; one of all points if `rows` is None."""
     with _opened(path, columns or AXES[:2], by, value) as file:
         header, names = file.header, list(file.header.point_format.dimension_names)
         pair = [names[position_of(path, names, len(names), column)] for column in columns or AXES[:2]]
@@ -64,22 +75,23 @@ def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Clo
         by, value = (
             None if name is None else names[position_of(path, names, len(names), name)] for name in (by, value)
         )
-        read = _read(path, file, (*pair, *(name for name in (by, value) if name)), progress)
-        points, others = read[0], read[1:]
         crs = crs_of_header(header)
         (x_scale, x_offset), (y_scale, y_offset) = (_scale_of(path, header, name) for name in pair)
-    scale, offset, notes = (x_scale, y_scale), (x_offset, y_offset), ()
-    if by:
-        others[0] = groups_of_values(path, others[0], by)
-    if value:
-        others[-1] = _scaled(path, header, value, others[-1])
-    if scale == (1, 1) and offset == (0, 0):
-        scale = offset = None
-    elif not min(scale) > 0:
-        points, scale, offset, notes = points * scale + offset, None, None, (NEGATIVE,)
-    return Cloud(
-        points, tuple(pair), others[0] if by else None, others[-1] if value else None, crs, scale, offset, notes
-    )
+        scale, offset = (x_scale, y_scale), (x_offset, y_offset)
+        others = tuple(name for name in (by, value) if name)
+        read = _read_parts if rows else _read
+        for points, *found in read(path, file, (*pair, *others), progress, rows):
+            if by:
+                found[0] = groups_of_values(path, found[0], by)
+            if value:
+                found[-1] = _scaled(path, header, value, found[-1])
+            groups, values = found[0] if by else None, found[-1] if value else None
+            if scale == (1, 1) and offset == (0, 0):
+                yield Cloud(points, tuple(pair), groups, values, crs)
+            elif not min(scale) > 0:
+                yield Cloud(points * scale + offset, tuple(pair), groups, values, crs, notes=(NEGATIVE,))
+            else:
+                yield Cloud(points, tuple(pair), groups, values, crs, scale, offset)
 
 
 def read_dimension(path, name=None) -> np.ndarray:
@@ -89,7 +101,7 @@ def read_dimension(path, name=None) -> np.ndarray:
         if name is None:
             raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
         name = names[position_of(path, names, len(names), name)]
-        return _scaled(path, header, name, _read(path, file, (name, name), None)[0][:, 0])
+        return _scaled(path, header, name, next(_read(path, file, (name, name), None))[0][:, 0])
 
 
 @contextlib.contextmanager
@@ -182,21 +194,18 @@ def _cut_short(path, has, count) -> InvalidInput:
     return InvalidInput(f"The file '{path}' is cut short: it has {has:,} points, and its header says {count:,}.")
 
 
-def _read(path, file, names, progress):
-    """Return the first two dimensions as an array of shape (n, 2), and each other one."""
+def _read(path, file, names, progress, rows=None):
+    """Yield once the first two dimensions as an array of shape (n, 2), and each other one, of all points."""
+    del rows
     count, start, arrays = (
         file.header.point_count,
         0,
         [np.empty((0, 2), np.int32), *(np.empty(0, int) for _ in names[2:])],
     )
-    for chunk in file.chunk_iterator(AT_ONCE) if count else ():
-        x, y, *others = (np.asarray(chunk[name]) for name in names)
-        for name, values in zip(names, (x, y, *others)):
-            if values.ndim > 1:
-                raise InvalidInput(f"The dimension '{shown(name)}' of '{path}' has several numbers for each point.")
+    for x, y, *others in _dimensions(path, file, names, AT_ONCE):
         if start == 0:
             arrays = [np.empty((count, 2), np.result_type(x, y)), *(np.empty(count, other.dtype) for other in others)]
-        stop = start + len(chunk)
+        stop = start + len(x)
         arrays[0][start:stop, 0] = x
         arrays[0][start:stop, 1] = y
         for array, other in zip(arrays[1:], others):
@@ -204,9 +213,33 @@ def _read(path, file, names, progress):
         start = stop
         if progress is not None:
             progress(start, count)
-    if start < count:
-        raise _cut_short(path, start, count)
-    return arrays
+    yield arrays
+
+
+def _read_parts(path, file, names, progress, rows):
+    """Yield what `_read` does, of at most `rows` points at a time."""
+    done, count = 0, file.header.point_count
+    for x, y, *others in _dimensions(path, file, names, min(rows, AT_ONCE)):
+        yield np.column_stack([x, y]), *others
+        done += len(x)
+        if progress is not None:
+            progress(done, count)
+    if not count:
+        yield np.empty((0, 2), np.int32), *(np.empty(0, int) for _ in names[2:])
+
+
+def _dimensions(path, file, names, rows):
+    """Yield the dimensions of these names, of at most `rows` points at a time."""
+    done, count = 0, file.header.point_count
+    for chunk in file.chunk_iterator(rows) if count else ():
+        found = [np.asarray(chunk[name]) for name in names]
+        for name, values in zip(names, found):
+            if values.ndim > 1:
+                raise InvalidInput(f"The dimension '{shown(name)}' of '{path}' has several numbers for each point.")
+        done += len(chunk)
+        yield found
+    if done < count:
+        raise _cut_short(path, done, count)
 
 
 def _scale_of(path, header, name):

@@ -205,10 +205,42 @@ def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Clo
     return Cloud(np.ascontiguousarray(values[:, :2]), names, values=np.ascontiguousarray(values[:, 2]))
 
 
-def _groups_of_lines(path, texts, title) -> Groups:
-    """Return the groups that the lines of a table name; `InvalidInput` names the first line without one."""
+def table_clouds(path, *, columns=None, by=None, progress=None):
+    """Yield the points of a table of text, block by block; parameters as in `read_cloud`. Groups are texts."""
+    text_column, row = None, 0
+
+    def choose(names, width):
+        nonlocal text_column
+        text_column = None if by is None else position_of(path, names, width, by)
+        return choose_columns(path, names, width, columns, by=text_column)
+
+    for block in read_blocks(path, choose, missing="a coordinate", progress=progress):
+        names, texts, quickly = None, Texts(), block.quickly(text_column)
+        if quickly is None:
+            values = block.floats_by_rules()
+            if by is not None:
+                texts.add(block.texts(text_column))
+        else:
+            values = quick.stacked([quickly[0]], 2)
+            if by is not None:
+                texts.add_coded(quickly[1], [decoded(text.decode("latin-1").strip(" \t")) for text in quickly[2]])
+        layout, title = block.layout, "group"
+        if layout.names is not None:
+            names = tuple(layout.names[column] for column in layout.columns)
+            title = title if text_column is None else layout.names[text_column] or title
+        yield Cloud(values, names, None if by is None else _groups_of_lines(path, texts, title, row, integers=False))
+        row += len(values)
+    if row == 0:
+        yield read_table(path, columns=columns, by=by)
+
+
+def _groups_of_lines(path, texts, title, first=0, *, integers=True) -> Groups:
+    """Return the groups that the lines of a table name; `InvalidInput` names the first line without one.
+
+    `first` is the number of the first row.
+    """
     row = texts.row_of_missing()
     if row is not None:
-        line, column = line_of_row(path, row), shown(title)
+        line, column = line_of_row(path, first + row), shown(title)
         raise InvalidInput(f"The file '{path}' is malformed in line {line}: the group in '{column}' is missing.")
-    return texts.groups(title, integers=True)
+    return texts.groups(title, integers=integers)

@@ -272,8 +272,9 @@ def as_given_with_sizes(points, *, caller: str, name: str = "points"):
     return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
 
 
-def leave_out(points, *, nonfinite: str, caller: str):
-    """Points without those that are masked or, with nonfinite="drop", not finite.
+def leave_out(points, *, nonfinite: str, caller: str, first: int = 0):
+    """Points without those that are masked or, with nonfinite="drop", not finite. `first` is the number of the first
+    point, for messages.
 
     Returns
     -------
@@ -295,7 +296,7 @@ def leave_out(points, *, nonfinite: str, caller: str):
     finite = np.isfinite(array).all(axis=1)
     if not finite.all() and nonfinite == "raise":
         row = int(np.argmin(finite))
-        raise _not_finite(array[row], row if kept is None else kept[row], caller=caller)
+        raise _not_finite(array[row], first + (row if kept is None else kept[row]), caller=caller)
     if not finite.all():
         kept = np.flatnonzero(finite) if kept is None else kept[finite]
         array = array[finite]
@@ -325,6 +326,16 @@ def _not_finite(point, row, *, caller, name="points", drop=True):
     # for commands, which know the file
     error.row, error.column, error.value = int(row), column, point[column]
     return error
+
+
+def error_from(error: InvalidInput, first: int) -> InvalidInput:
+    """An error about a point of a part that begins at point `first`, with the number among all points."""
+    row = getattr(error, "row", None)
+    if row is None or not first:
+        return error
+    moved = InvalidInput(str(error).replace(f"at index [{row}, ", f"at index [{first + row}, "))
+    moved.__dict__.update(error.__dict__, row=first + row)
+    return moved
 
 
 def _fetch(array, chunk):

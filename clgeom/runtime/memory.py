@@ -67,6 +67,8 @@ class Pool:
         self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
         self._made = 0
+        #: Bytes of all buffers that the driver gave and has not got back.
+        self.nbytes = 0
 
     def allocate(self, nbytes: int, limit: int | None = None):
         """A buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no memory."""
@@ -95,6 +97,7 @@ class Pool:
             memory = self._new(size)
         with self._lock:
             self._made += 1
+            self.nbytes += size
         return memory
 
     def hold(self, buffer, *until) -> None:
@@ -131,18 +134,21 @@ class Pool:
                     self._held.append((size, memory, events))
                 else:  # after a failure: release it to the driver, which keeps memory that is in use
                     self._made -= 1
+                    self.nbytes -= size
 
     def free_held(self) -> None:
         """Release unused memory to the driver, which keeps memory that commands still use until they end."""
         with self._lock:
             self._take_back()
             self._made -= len(self._held)
+            self.nbytes -= sum(size for size, _, _ in self._held)
             self._held.clear()
-            for free in self._free.values():
+            for size, free in self._free.items():
                 with contextlib.suppress(IndexError):
                     while True:
                         free.pop()
                         self._made -= 1
+                        self.nbytes -= size
 
     @property
     def active_blocks(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from pyopencl import Device
     from pyopencl.array import Array as CLArray
 
+    from clgeom.runtime.chunks import Chunks
     from clgeom.runtime.device import Session
 else:  # pyopencl is imported when a device is first used
     CLArray = Device = Session = Any
+    Chunks = list
 
 __all__ = [
     "AnyArray",
     "ArrayLike",
     "ArrayT",
     "CLArray",
+    "ChunksLike",
     "Collinear",
     "DTypeLike",
     "DeviceLike",
@@ -74,6 +77,8 @@ ArrayLike: TypeAlias = (
 )
 #: Arrays on the host or on a device.
 AnyArray: TypeAlias = ArrayLike | CLArray
+#: Data in chunks.
+ChunksLike: TypeAlias = Chunks[Any] | Iterator[Any]
 #: Labels: arrays, and other columns of values.
 LabelsLike: TypeAlias = AnyArray | Sequence[Any]
 #: Arrays of a result, on the host or on the device as the given ones.

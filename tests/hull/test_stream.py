@@ -64,14 +64,17 @@ def test_hull_of_chunks_keeps_ties(gpu, session, chunks, name, collinear):
     np.testing.assert_array_equal(found.vertices, expected.vertices)
 
 
-def test_chunks_come_whole_and_in_order(gpu, chunks):
+def test_pieces_come_whole_and_in_order(gpu, chunks):
     points = cloud("normal", 1001, np.float32)
     chunks(800)
-    seen = []
-    for chunk in stream.chunks_on_device(gpu, points, lambda *bytes_: seen.append(bytes_)):
-        np.testing.assert_array_equal(chunk.to_host(), points[chunk.first : chunk.first + chunk.n])
-    assert [done for done, _ in seen] == [*range(800, 8001, 800), 8008]
-    assert {total for _, total in seen} == {points.nbytes}
+    firsts = []
+    for piece, array in stream.pieces_of(gpu, points):
+        np.testing.assert_array_equal(array.to_host(), points[array.first : array.first + array.n])
+        firsts.append(piece.first)
+    assert firsts == [*range(0, 1001, 100)]
+    done = []
+    convex_hull(points, device=gpu, progress=lambda *bytes_: done.append(bytes_))
+    assert done == [(min(first + 100, 1001) * 8, points.nbytes) for first in firsts]
 
 
 @pytest.mark.parametrize("kind", ("cpu", "gpu"))

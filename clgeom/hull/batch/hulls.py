@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.exchange import crs_of
 from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
+from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
 from clgeom.labels import as_array, as_labels
 from clgeom.primitives.compact import compact
-from clgeom.runtime.arguments import is_masked_array, one_of
+from clgeom.runtime.arguments import is_masked_array, one_of, wrong
 from clgeom.runtime.arrays import (
     as_device_points,
     as_device_values,
@@ -39,15 +40,27 @@ from clgeom.runtime.arrays import (
     session_of,
 )
 from clgeom.runtime.call import recording
+from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.cl_arrays import as_array as as_array_on_device
 from clgeom.runtime.cl_arrays import to_array
+from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, Collinear, DeviceLike, LabelsLike, NDArray, Nonfinite
+from clgeom.runtime.typing import (
+    AnyArray,
+    ArrayLike,
+    ChunksLike,
+    CLArray,
+    Collinear,
+    DeviceLike,
+    LabelsLike,
+    NDArray,
+    Nonfinite,
+)
 from clgeom.sorting.radix.sort import argsort
 
 if TYPE_CHECKING:
@@ -143,9 +156,13 @@ def convex_hulls_by_label(
 def convex_hulls_by_label(
     points: CLArray, labels: LabelsLike, *, noise: object = None, **options: Unpack[Options]
 ) -> HullBatch[CLArray]: ...
+@overload
 def convex_hulls_by_label(
-    points: AnyArray,
-    labels: LabelsLike,
+    points: ChunksLike, labels: None = None, *, noise: object = None, **options: Unpack[Options]
+) -> HullBatch[NDArray[Any]]: ...
+def convex_hulls_by_label(
+    points: AnyArray | ChunksLike,
+    labels: LabelsLike | None = None,
     *,
     noise: object = None,
     collinear: Collinear = "drop",
@@ -158,9 +175,12 @@ def convex_hulls_by_label(
     Parameters
     ----------
     points : array_like or pyopencl.array.Array, shape (n, 2)
+        An iterator or `clgeom.scale.Chunks` gives pairs of points and labels, which need not fit in memory together:
+        labels may be spread over all of them, and vertices are indices into all points, one chunk after another.
     labels : array_like, pandas Series or Index, pyarrow Array, Polars Series or pyopencl.array.Array, shape (n,)
         Integers of any sign, floats, bools, text, dates, categories, or other values of one kind that sort; in any
         order. A point whose label is null (None, NaN, NaT, pandas.NA, masked) is in no group.
+        Left out for chunks.
     noise : optional
         A label whose points are in no group either, such as the -1 of scikit-learn's DBSCAN.
     collinear, nonfinite, device, profile
@@ -170,7 +190,8 @@ def convex_hulls_by_label(
     -------
     HullBatch
         Its groups are the distinct labels in ascending order, `labels`; categories are in the order of their type.
-        Vertices are indices into `points` as given. `left_out` is the number of points that are in no group.
+        Vertices are indices into `points` as given. `left_out` is the number of points that are in no group. Labels of
+        chunks are NumPy's, and categories are in the order of their values; `peak` is the memory that chunks took.
 
     Raises
     ------
@@ -193,6 +214,13 @@ def convex_hulls_by_label(
     >>> clgeom.convex_hulls_by_label(points, [0, 1, 0, 0, -1], noise=-1)
     HullBatch(2 hulls, 4 vertices, labelled, 1 point left out)
     """
+    chunks = as_chunks(points)
+    if chunks is not None:
+        if labels is not None:
+            raise wrong("labels", "convex_hulls_by_label", "left out for chunks, which have labels", short(labels))
+        one_of(collinear, ("drop", "keep"), "collinear", caller="convex_hulls_by_label")
+        options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile, "device": as_session(device)}
+        return hulls_of_chunks(chunks, noise, options["device"], options, convex_hulls_by_label, convex_hulls)
     crs = crs_of(points)
     points, sizes = as_given_with_sizes(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile, crs)

@@ -19,6 +19,7 @@ from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arrays import as_device_points, as_device_values, fetched_points, is_device_array
+from clgeom.runtime.chunks import Peak
 from clgeom.runtime.cl_arrays import as_array, new_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
@@ -54,6 +55,8 @@ class HullBatch(Exchange, Generic[ArrayT]):
         What each launch on the device was and took.
     crs : object or None
         Coordinate reference system, where the points came with one.
+    peak : Peak or None
+        The most memory that was taken at a time, where the points came in chunks.
 
     Notes
     -----
@@ -89,6 +92,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
     label_column: Any = field(default=None, repr=False)
     label_name: str | None = field(default=None, repr=False)
     crs: Any = field(default=None, repr=False)
+    peak: Peak | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"

@@ -1,0 +1,286 @@
+"""Hulls by label of points in chunks, whose labels may be spread over all of them.
+
+    chunks   | points, labels | points, labels | ..
+    piece    -> hulls by label -> (labels, sizes, vertices) ─┐
+    union    <── hulls of the vertices of each label ────────┘   whenever they need more memory, and at the end
+
+The hull of a label's points is the hull of its pieces' hulls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.exchange import crs_of
+from clgeom.geodesy import same_crs
+from clgeom.hull.batch.result import HullBatch
+from clgeom.hull.pieces import in_chunk, piece_bytes
+from clgeom.hull.stream import LEAST_POINTS
+from clgeom.labels import as_array, as_labels
+from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, error_from
+from clgeom.runtime.chunks import Chunks, Meter, read_ahead
+from clgeom.runtime.device_arrays import fetched, is_device_array
+
+CALLER = "convex_hulls_by_label"
+#: Kinds of NumPy types whose values compare with each other.
+KINDS = ("iufb", "mM", "OUSV")
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Points from number `first` on, and their labels. `n` is the number of points, where labels are of geometries."""
+
+    points: Any
+    labels: Any
+    first: int
+    n: int
+
+    @property
+    def nbytes(self) -> int:
+        return sum(int(getattr(one, "nbytes", 8 * self.n)) for one in (self.points, self.labels))
+
+    def is_like(self, other) -> bool:
+        """Whether both are of arrays of the same types."""
+        alike = (isinstance(one, np.ndarray) for one in (self.labels, other.labels))
+        types = [(one.points.dtype, getattr(one.labels, "dtype", None)) for one in (self, other)]
+        return self.n == len(self.labels) and all(alike) and types[0] == types[1]
+
+    def halves(self) -> list[Piece]:
+        at = self.n // 2
+        return [
+            Piece(self.points[part], _sliced(self.labels, part), self.first + (part.start or 0), n)
+            for part, n in ((slice(None, at), at), (slice(at, None), self.n - at))
+        ]
+
+
+def _sliced(labels, part):
+    return labels.iloc[part] if hasattr(labels, "iloc") else labels[part]
+
+
+@dataclass(eq=False)
+class LabelledStream:
+    """Pieces of chunks of (points, labels), and what is known of them once they are read."""
+
+    chunks: Chunks
+    meter: Meter = field(default_factory=Meter)
+    crs: Any = None
+    name: str | None = None
+
+    def pieces(self):
+        return read_ahead(
+            self._made(),
+            max_bytes=self.chunks.max_bytes // 2,
+            size=lambda piece: piece.nbytes,
+            meter=self.meter,
+            thread=self.chunks.read_ahead,
+        )
+
+    def _made(self) -> Iterator[Piece]:
+        """Pieces of nearly one size."""
+        most, waiting = piece_bytes(self.chunks), []
+        for piece in self._cut(most):
+            if waiting and (sum(one.nbytes for one in waiting) + piece.nbytes > most or not waiting[0].is_like(piece)):
+                yield _joined(waiting)
+                waiting = []
+            waiting.append(piece)
+        if waiting:
+            yield _joined(waiting)
+
+    def _cut(self, most):
+        first = 0
+        for number, chunk in enumerate(self.chunks):
+            points, labels = self._given(chunk, number)
+            given, sizes = as_given_with_sizes(points, caller=CALLER)
+            given = fetched(given) if is_device_array(given) else given
+            labels = fetched(labels) if is_device_array(labels) else labels
+            if given.ndim != 2 and given.size:
+                try:
+                    canonical_points(given, caller=CALLER)
+                except InvalidInput as error:
+                    raise in_chunk(error, number) from error
+            rows, n = len(given) if sizes is None else len(sizes), len(given)
+            if not hasattr(labels, "__len__"):
+                labels = np.asarray(labels)
+            if len(labels) != rows:
+                raise InvalidInput(
+                    f"The chunks of {CALLER} must have one label for each point. Got {len(labels):,} labels for "
+                    f"{rows:,} {'points' if sizes is None else 'geometries'} in chunk {number}."
+                )
+            if sizes is not None:  # a label of each geometry
+                yield Piece(points, labels, first, n)
+            else:
+                step = max(most // (2 * given.dtype.itemsize + 8), 1)
+                for begin in range(0, n, step):
+                    part = slice(begin, begin + step)
+                    yield self._own(given[part], _sliced(labels, part), first + begin)
+            first += n
+
+    def _own(self, points, labels, first):
+        """A piece in memory that the source does not use again."""
+        if self.chunks.copy:
+            points = points.copy()
+            labels = labels.copy() if isinstance(labels, np.ndarray) else labels
+        return Piece(points, labels, first, len(points))
+
+    def _given(self, chunk, number):
+        """Points and labels of a chunk; notes the reference system and the name of the labels."""
+        try:
+            points, labels = chunk
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"The chunks of {CALLER} must be pairs of points and labels. Got {type(chunk).__name__} as chunk "
+                f"{number}."
+            ) from None
+        crs, known = crs_of(points), self.crs_found
+        if crs is not None and known is not None and not same_crs(crs, known):
+            raise InvalidInput(
+                f"The chunks of {CALLER} must be in one coordinate reference system. Got {str(known)[:60]} and, in "
+                f"chunk {number}, {str(crs)[:60]} instead."
+            )
+        self.crs = self.crs if crs is None else crs
+        title = getattr(labels, "name", None)
+        self.name = self.name or (title if isinstance(title, str) else None)
+        return points, labels
+
+    @property
+    def crs_found(self):
+        return self.chunks.crs if self.crs is None else self.crs
+
+
+def _joined(pieces) -> Piece:
+    if len(pieces) == 1:
+        return pieces[0]
+    join = np.ma.concatenate if any(isinstance(one.points, np.ma.MaskedArray) for one in pieces) else np.concatenate
+    labels = [one.labels for one in pieces]
+    n = sum(one.n for one in pieces)
+    return Piece(join([one.points for one in pieces]), _joined_arrays(labels), pieces[0].first, n)
+
+
+def _joined_arrays(arrays):
+    masked = any(isinstance(one, np.ma.MaskedArray) for one in arrays)
+    return np.ma.concatenate(arrays) if masked else np.concatenate(arrays)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Vertices of the hulls of some points by label: distinct labels, their points, numbers and places of vertices."""
+
+    labels: np.ndarray
+    sizes: np.ndarray
+    counts: np.ndarray
+    numbers: np.ndarray
+    corners: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        return sum(one.nbytes for one in vars(self).values())
+
+
+def hulls_of_chunks(
+    chunks: Chunks, noise: Any, session: Any, options: dict, by_label: Callable, by_offsets: Callable
+) -> HullBatch:
+    """The result of `convex_hulls_by_label` for chunks.
+
+    Parameters
+    ----------
+    chunks : Chunks of (points, labels)
+    noise, options
+        Of the call, the options checked.
+    session : Session
+    by_label, by_offsets : callable
+        `convex_hulls_by_label` and `convex_hulls`.
+    """
+    stream = LabelledStream(chunks)
+    meter, most = stream.meter, piece_bytes(chunks)
+    parts, held, left_out, phases = [], 0, 0, []
+    session.pool.free_held()
+    common = {name: options[name] for name in ("collinear", "profile")} | {"device": session}
+
+    def united():
+        part, batch = _united(parts, by_offsets, common)
+        phases.extend(batch.phases)
+        return part, batch
+
+    with contextlib.closing(stream.pieces()) as pieces:
+        waiting: list[Piece] = []
+        for read in pieces:
+            waiting = [read]
+            while waiting:
+                piece = waiting.pop()
+                try:
+                    batch = by_label(piece.points, piece.labels, noise=noise, **options)
+                except DeviceLimit:
+                    if piece.n < LEAST_POINTS or len(piece.labels) != piece.n:
+                        raise
+                    session.pool.free_held()
+                    waiting += reversed(piece.halves())
+                    continue
+                except InvalidInput as error:
+                    raise error_from(error, piece.first) from error
+                part = Part(
+                    batch.labels, batch.sizes, np.diff(batch.offsets), piece.first + batch.vertices, batch.points
+                )
+                left_out += batch.left_out
+                phases.extend(batch.phases)
+                parts.append(part)
+                held += part.nbytes
+                meter.add(part.nbytes)
+                if held > most:
+                    parts = [united()[0]]
+                    meter.add(parts[0].nbytes - held)
+                    held, most = parts[0].nbytes, max(most, 2 * parts[0].nbytes)
+                meter.see(session)
+            del read, piece, batch
+    if not parts:
+        empty = by_label(np.empty((0, 2)), np.empty(0, np.int64), **options)
+        return replace(empty, crs=stream.crs_found, peak=meter.peak())
+    part, batch = united()
+    meter.see(session)
+    return replace(
+        batch,
+        vertices=part.numbers,
+        labels=part.labels,
+        label_column=part.labels,
+        label_name=stream.name,
+        left_out=left_out,
+        group_offsets=np.append(0, np.cumsum(part.sizes)),
+        phases=tuple(phases),
+        crs=stream.crs_found,
+        peak=meter.peak(),
+    )
+
+
+def _united(parts, by_offsets, options):
+    """The hulls of the labels of all parts: as one part, and as a batch whose vertices are rows of the parts."""
+    labels = as_labels(_one_kind([part.labels for part in parts]), None, caller=CALLER)
+    distinct, owners = np.unique(labels.keys, return_inverse=True)
+    owners = owners.reshape(-1)
+    sizes = np.zeros(len(distinct), np.int64)
+    np.add.at(sizes, owners, np.concatenate([part.sizes for part in parts]))
+    owner_of_row = np.repeat(owners, np.concatenate([part.counts for part in parts]))
+    order = np.argsort(owner_of_row, kind="stable")  # of equal points the lowest number stays first
+    offsets = np.searchsorted(owner_of_row[order], np.arange(len(distinct) + 1))
+    corners = np.concatenate([part.corners for part in parts])[order]
+    batch = by_offsets(corners, offsets, **options)
+    numbers = np.concatenate([part.numbers for part in parts])[order][batch.vertices]
+    names = as_array(labels.column_of(distinct))
+    return Part(names, sizes, np.diff(batch.offsets), numbers, batch.points), batch
+
+
+def _one_kind(labels) -> np.ndarray:
+    """Distinct labels of all parts as one array; as Python's objects where NumPy would change some of them."""
+    kinds = {next(k for k, kind in enumerate(KINDS) if one.dtype.kind in kind) for one in labels}
+    try:
+        whole = np.concatenate(labels) if len(kinds) == 1 else None
+    except TypeError:
+        whole = None
+    rounds = whole is not None and whole.dtype.kind == "f" and any(one.dtype.kind in "iu" for one in labels)
+    if whole is None or (rounds and all(one.dtype.kind in "iu" for one in labels)):
+        whole = np.concatenate([one.astype(object) for one in labels])
+    return whole

@@ -1,0 +1,186 @@
+"""Chunks of points as pieces of about one size: canonical arrays that a device takes one after the other.
+
+    chunks   | 0     | 1 | 2 || 4                           |   of any sizes; chunk 3 is empty
+    pieces   | 0         | 1         | 2         | 3 |          of one size but for the last
+
+Small chunks are joined and large ones cut, so that neither many launches nor large buffers are needed. Rows keep their
+numbers in the concatenation of all chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.exchange import crs_of
+from clgeom.geodesy import same_crs
+from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, leave_out
+from clgeom.runtime.chunks import Chunks, Meter, read_ahead
+from clgeom.runtime.device_arrays import fetched, is_device_array
+
+#: Most bytes of a piece, and the part of `Chunks.max_bytes` that it is: H200, 2e8 float32 points from memory.
+PIECE_BYTES = 1 << 26
+PARTS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some of the points.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (k, 2)
+        Canonical points.
+    first : int
+        Number of the first of them among all points.
+    kept : ndarray of int64, shape (k,), or None
+        Numbers of the points where some between them are left out.
+    labels : ndarray, shape (k,), or None
+    """
+
+    rows: np.ndarray
+    first: int
+    kept: np.ndarray | None = None
+    labels: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in (self.rows, self.kept) if part is not None)
+
+    @property
+    def end(self) -> int:
+        """The number of the last of them, and one."""
+        return self.first + len(self.rows) if self.kept is None else int(self.kept[-1]) + 1
+
+    def numbers(self, rows: np.ndarray) -> np.ndarray:
+        """The numbers among all points of rows of this piece."""
+        return self.first + rows if self.kept is None else self.kept[rows]
+
+    def halves(self) -> list[Piece]:
+        """The piece in two parts."""
+        at = len(self.rows) // 2
+        return [self._part(slice(None, at), self.first), self._part(slice(at, None), self.first + at)]
+
+    def _part(self, part, first):
+        kept, labels = (None if one is None else one[part] for one in (self.kept, self.labels))
+        return Piece(self.rows[part], first, kept, labels)
+
+
+def piece_bytes(chunks: Chunks) -> int:
+    """Most bytes of a piece of chunks."""
+    return max(min(PIECE_BYTES, chunks.max_bytes // PARTS), 1 << 12)
+
+
+@dataclass(eq=False)
+class PointStream:
+    """Pieces of the points in chunks, and what is known of them once they are read.
+
+    Iterate it in a `with` block, which ends the thread that reads ahead.
+
+    Parameters
+    ----------
+    chunks : Chunks of points
+    caller : str
+        The public function, for messages.
+    nonfinite : {"raise", "drop"}
+    meter : Meter
+    """
+
+    chunks: Chunks
+    caller: str
+    nonfinite: str
+    meter: Meter = field(default_factory=Meter)
+    n: int = 0
+    crs: Any = None
+
+    @property
+    def crs_found(self) -> Any:
+        """The coordinate reference system of the chunks read, or of their source."""
+        return self.chunks.crs if self.crs is None else self.crs
+
+    def pieces(self) -> Generator[Piece, None, None]:
+        """Read the chunks; `n` and `crs` are right when all pieces are out."""
+        self.n, self.crs = 0, None
+        return read_ahead(
+            self._made(),
+            max_bytes=self.chunks.max_bytes // 2,
+            size=lambda piece: piece.nbytes,
+            meter=self.meter,
+            thread=self.chunks.read_ahead,
+        )
+
+    def _made(self) -> Iterator[Piece]:
+        """Pieces of nearly equal size, in memory of their own unless the source allows otherwise."""
+        waiting: list[Piece] = []
+        most, held = piece_bytes(self.chunks), 0
+        for piece in self._cut(most):
+            if waiting and (held + piece.rows.nbytes > most or waiting[-1].rows.dtype != piece.rows.dtype):
+                yield _joined(waiting)
+                waiting, held = [], 0
+            if len(piece.rows):
+                waiting.append(piece)
+                held += piece.rows.nbytes
+        if waiting:
+            yield _joined(waiting)
+
+    def _cut(self, most):
+        """Each chunk in parts of at most so many bytes."""
+        for number, chunk in enumerate(self.chunks):
+            given = self._given(chunk, number)
+            step = max(most // (2 * max(given.dtype.itemsize, 1)), 1) if given.ndim == 2 else max(len(given), 1)
+            for begin in range(0, max(len(given), 1), step):
+                part = given[begin : begin + step]
+                left, kept = leave_out(part, nonfinite=self.nonfinite, caller=self.caller, first=self.n)
+                try:
+                    rows = canonical_points(left, caller=self.caller)
+                except InvalidInput as error:
+                    raise in_chunk(error, number) from error
+                if self.chunks.copy and rows.base is not None:  # the source may use its memory again
+                    rows = rows.copy()
+                yield Piece(rows, self.n, None if kept is None else self.n + kept)
+                self.n += len(part)
+
+    def _given(self, chunk, number):
+        """The points of a chunk as an array, of the same reference system as those before."""
+        crs = crs_of(chunk)
+        if crs is not None:
+            if self.crs_found is not None and not same_crs(crs, self.crs_found):
+                raise InvalidInput(
+                    f"The chunks of {self.caller} must be in one coordinate reference system. Got "
+                    f"{_words(self.crs_found)} and, in chunk {number}, {_words(crs)} instead."
+                )
+            self.crs = crs
+        try:
+            given = as_given_with_sizes(chunk, caller=self.caller)[0]
+            if given.ndim == 1 and given.size == 0:
+                return np.empty((0, 2), given.dtype if given.dtype.kind in "iuf" else np.float64)
+            if given.ndim != 2:
+                canonical_points(given, caller=self.caller)  # which raises
+            return fetched(given) if is_device_array(given) else given
+        except InvalidInput as error:
+            raise in_chunk(error, number) from error
+
+
+def in_chunk(error, number) -> InvalidInput:
+    """An error about a chunk that says which it is."""
+    found = InvalidInput(f"{error} That is chunk {number}.")
+    found.__dict__.update(error.__dict__)
+    return found
+
+
+def _words(crs) -> str:
+    return str(getattr(crs, "name", None) or crs)[:60]
+
+
+def _joined(pieces) -> Piece:
+    """One piece of several that follow each other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    numbers = None
+    if any(piece.kept is not None for piece in pieces):
+        numbers = np.concatenate([piece.numbers(np.arange(len(piece.rows))) for piece in pieces])
+    return Piece(np.concatenate([piece.rows for piece in pieces]), pieces[0].first, numbers)

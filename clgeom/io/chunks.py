@@ -1,0 +1,123 @@
+"""Read points and sequences of files in parts, so that files may be larger than memory."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, short
+from clgeom.io.arrays import npy_parts
+from clgeom.io.cloud import Cloud
+from clgeom.io.files import is_stdin, kind_of, reading, suffix_of
+from clgeom.io.labels import groups_of_values
+from clgeom.io.points import read_cloud, table_clouds
+
+WILD = "*?["
+
+
+def files_of(files, *, caller) -> list[str]:
+    """The names of files that names and patterns stand for; those of a pattern in the order of their names.
+
+    Raises
+    ------
+    InvalidInput
+        A pattern matches no file, or there is none at all.
+    """
+    given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
+    found = []
+    for one in given:
+        if not isinstance(one, (str, os.PathLike)):
+            raise InvalidInput(f"The 'files' parameter of {caller} must be names of files. Got {short(one)} instead.")
+        name = os.fspath(one)
+        if is_stdin(name) or os.path.exists(name) or not any(sign in name for sign in WILD):
+            found.append(name)
+            continue
+        matches = sorted(glob.glob(name, recursive=True))
+        if not matches:
+            raise InvalidInput(f"There is no file '{name}'.")
+        found += matches
+    if not found:
+        raise InvalidInput(f"The 'files' parameter of {caller} must name a file or more. Got none.")
+    return found
+
+
+def cloud_parts(path, *, rows, columns=None, by=None, array=None, layer=None, progress=None) -> Iterator[Cloud]:
+    """Yield the points of a file in parts of at most `rows` points, as `read_cloud` returns them whole.
+
+    LAS, LAZ, .npy, Parquet, Arrow and tables of text are read in parts. An archive (.npz) and a map are read whole.
+    Groups of tables are texts: whether all of them are integers is known at the end only. A file without points gives
+    an empty part.
+
+    Parameters
+    ----------
+    path, columns, by, array, layer
+        As in `read_cloud`.
+    rows : int
+    progress : callable, optional
+        Called as progress(done, total) after each part, in points or in bytes.
+    """
+    kind = kind_of(path)
+    what = {"columns": columns, "by": by}
+    if array is None and layer is None:
+        if kind == "lidar":
+            from clgeom.io.lidar import lidar_clouds
+
+            return lidar_clouds(path, rows=rows, **what, progress=progress)
+        if kind == "table":
+            return _cut(table_clouds(path, **what, progress=progress), rows)
+        if kind == "arrow":
+            from clgeom.io.columnar import columnar_clouds
+
+            return columnar_clouds(path, rows=rows, **what, progress=progress)
+        if suffix_of(path) == ".npy":
+            return _npy_clouds(path, rows, progress, **what)
+    return _cut(_whole(path, progress, **what, array=array, layer=layer), rows)
+
+
+def _npy_clouds(path, rows, progress, *, columns, by):
+    done, total = 0, os.path.getsize(path) if os.path.exists(path) else 0
+    for points, names, groups, title in npy_parts(path, rows=rows, columns=columns, by=by):
+        yield Cloud(points, names, None if by is None else groups_of_values(path, groups, title))
+        done += points.nbytes
+        if progress is not None:
+            progress(done, total)
+
+
+def _whole(path, progress, **what):
+    """Yield the cloud of a file that is read whole."""
+    cloud = read_cloud(path, **what)
+    yield cloud
+    if progress is not None:
+        progress(1, 1)
+
+
+def _cut(clouds, rows):
+    for cloud in clouds:
+        for begin in range(0, max(len(cloud.points), 1), rows):
+            part, groups = slice(begin, begin + rows), cloud.groups
+            if groups is not None:
+                groups = replace(groups, numbers=groups.numbers[part])
+            yield replace(cloud, points=cloud.points[part], groups=groups)
+
+
+def state_of(path):
+    """What tells whether a file has changed: its size, and the time of its last change."""
+    if is_stdin(path):
+        return None
+    with reading(path):
+        found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def labels_of(groups) -> np.ndarray:
+    """The groups of points as labels: integers or texts, None for points in none."""
+    names = groups.names
+    if all(type(name) is int for name in names) and (groups.numbers >= 0).all():
+        return np.array(names, np.int64)[groups.numbers]
+    table = np.empty(len(names) + 1, object)  # the last one is that of NO_GROUP
+    table[:-1] = names
+    return table[groups.numbers]

@@ -1,0 +1,22 @@
+"""Data larger than memory: chunks of it, which functions take where they take arrays.
+
+The names are loaded when they are first used.
+"""
+
+from clgeom.lazy import lazy_names
+
+TYPE_CHECKING = False  # as in typing, whose import takes longer than that of this module
+#: Public names by module; a module's own name stands for the module.
+_HOMES = {
+    "chunks": "Chunks Peak read_chunks read_sequences",
+}
+
+if TYPE_CHECKING:
+    from clgeom.scale.chunks import (
+        Chunks as Chunks,
+        Peak as Peak,
+        read_chunks as read_chunks,
+        read_sequences as read_sequences,
+    )
+else:
+    __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)
