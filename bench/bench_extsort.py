@@ -85,11 +85,15 @@ def clgeom_sort_file(options, path, out):
 
     clgeom.sort(np.arange(1 << 20, dtype=np.uint64)[::-1] % 1000003)  # kernels are built
     begin = time.perf_counter()
-    found = clgeom.sort_file(path, out, max_bytes=options.max_bytes)
-    return {"seconds": time.perf_counter() - begin, "runs": found.runs, "buffer_bytes": found.buffer_bytes}
+    found = clgeom.scale.sort_file(path, out, max_bytes=options.max_bytes)
+    return {"seconds": time.perf_counter() - begin, "runs": found.runs, "host MB": found.peak.host_bytes / 1e6}
 
 
-ROWS = {"np.sort in memory": numpy_in_memory, "write and read": write_and_read, "clgeom.sort_file": clgeom_sort_file}
+ROWS = {
+    "np.sort in memory": numpy_in_memory,
+    "write and read": write_and_read,
+    "clgeom.scale.sort_file": clgeom_sort_file,
+}
 
 
 def in_child(name, options, path, out):
@@ -119,7 +123,7 @@ def measure(options, folder, distribution):
             taken[name].append(in_child(name, options, path, files[name]))
             if name == "write and read":
                 files[name].unlink()
-        assert same_bytes(files["np.sort in memory"], files["clgeom.sort_file"]), "the result is wrong"
+        assert same_bytes(files["np.sort in memory"], files["clgeom.scale.sort_file"]), "the result is wrong"
         files["np.sort in memory"].unlink()
     rows = []
     for name, found in taken.items():

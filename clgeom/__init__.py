@@ -40,7 +40,6 @@ _HOMES = {
     "runtime.profile": "DeviceProfile",
     "scale": "scale",
     "sorting.bins": "bincount histogram",
-    "sorting.external.sort": "SortedFile sort_file",
     "sorting.lexsort": "lexsort",
     "sorting.radix.sort": "argsort sort sort_by_key",
     "sorting.search": "searchsorted",
@@ -82,7 +81,6 @@ if TYPE_CHECKING:
     from clgeom.runtime.plan import Phase as Phase
     from clgeom.runtime.profile import DeviceProfile as DeviceProfile
     from clgeom.sorting.bins import bincount as bincount, histogram as histogram
-    from clgeom.sorting.external.sort import SortedFile as SortedFile, sort_file as sort_file
     from clgeom.sorting.lexsort import lexsort as lexsort
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key
     from clgeom.sorting.search import searchsorted as searchsorted

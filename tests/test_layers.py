@@ -37,8 +37,6 @@ LAZY_REACH = {
     ("region.arc.result", "plotting"),
     ("region.coverage.drawn", "plotting"),
     ("region.rings.polygons", "io"),
-    ("sorting.external.sort", "io"),
-    ("sorting.external.sources", "io"),
 }
 #: Folders that pip installs beside the code.
 NOT_CODE = {"cl_src", "templates"}

@@ -112,8 +112,8 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
     """Sort a file that need not fit in memory."""
     from clgeom.io.files import is_stdin
     from clgeom.runtime.device import as_session
-    from clgeom.sorting.external.sort import sort_file
-    from clgeom.sorting.external.state import state_folder
+    from clgeom.scale.sorting.file import sort_file
+    from clgeom.scale.sorting.state import state_folder
 
     refused = [name for name, value in others.items() if value is not None]
     if method != "radix" or refused:
@@ -134,13 +134,13 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
             raise
     if as_json:
         facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "is_sorted": True, "runs": found.runs}
-        facts |= {"resumed": found.resumed, "buffer_bytes": found.buffer_bytes}
+        facts |= {"resumed": found.resumed, "host_bytes": found.peak.host_bytes}
         terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
         return
     terminal.print_facts(
         ("keys", f"{found.n:,} ({found.dtype})"),
         ("device", terminal.device_words(session)),
-        ("method", f"{method}, by pieces in {found.buffer_bytes:,} bytes of memory"),
+        ("method", f"{method}, by pieces in {found.peak.host_bytes:,} bytes of memory"),
         ("runs", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),
         *((("range", f"{found.keys[0]} .. {found.keys[-1]}"),) if found.n else ()),
         ("time", work.words()),

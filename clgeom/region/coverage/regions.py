@@ -10,6 +10,7 @@ All decisions are made in columns and rows, which are integers; the transform is
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -34,7 +35,8 @@ from clgeom.region.rings.trace import joined, rings_of, twice_areas
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.call import each, recording
 from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
+from clgeom.runtime.several import are_parts, as_sessions, on_own, spread
+from clgeom.runtime.typing import AnyArray, DevicesLike, FloatLike, IntLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
         transform: Any
         crs: Any
         nodata: FloatLike | None
-        device: DeviceLike
+        device: DevicesLike
         profile: bool
 
     class SegmentOptions(Options, total=False):
@@ -118,7 +120,7 @@ def coverage_regions(
     tolerance: FloatLike | None = None,
     iou: FloatLike | None = None,
     apart: bool = False,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> CoverageRegions | CoveragePolygons | CoverageResolutions:
     """Polygons around the cells of a raster that reach a level. They are valid, cover every cell and have few vertices.
@@ -127,7 +129,8 @@ def coverage_regions(
     ----------
     raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
         Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level. Datasets of rasterio,
-        DataArrays of xarray and radio maps bring their transform, reference system and nodata value.
+        DataArrays of xarray and radio maps bring their transform, reference system and nodata value. Several arrays of
+        pyopencl, in a list, are maps one after another, which may be on different devices, where they stay.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}
@@ -173,7 +176,7 @@ def coverage_regions(
         Simplified polygons of different maps do not overlap either: for maps that share no cells, such as the areas of
         best servers, ``best == numpy.arange(n)[:, None, None]``.
     device : optional
-        As everywhere in clgeom.
+        As everywhere in clgeom. "all", or a list of devices, shares maps of the host out among them.
     profile : bool
         Measure each phase with the device's clock.
 
@@ -219,28 +222,31 @@ def coverage_regions(
     _check_outline(outline, axis, parts, holes, (vertices, part_vertices, tolerance, iou, apart or None))
     whole = apart or not single  # these compare cells on the host
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
-    stack = as_stack(placed.values, device, caller=CALLER)
+    stacks = _stacks(placed.values, device)
+    stack = stacks[0]
     chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
     if outline == "cells":
         goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
         if apart:
             _check_apart(stack, chosen)
-        return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile)
+        return _polygons(_jobs(stacks, chosen, False, 1, cuts), grid, goal, profile)
     least = _least_cells(holes, grid.cell_area)
-    job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
+    jobs = _jobs(stacks, chosen, axis == "both", max(resolutions), cuts)
     groups: list[list] = [[] for _ in resolutions]
     with recording(profile) as phases:
         if parts or least is not None or stack.strips is not None:
-            for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-                for own, made in zip(groups, regions_of_runs(masks, resolutions, parts=parts, least=least)):
+            runs = functools.partial(regions_of_runs, resolutions=resolutions, parts=parts, least=least)
+            for several in _made(jobs, runs, cells_at_once=CELLS_AT_ONCE):
+                for own, made in zip(groups, several):
                     # as `whole_regions` returns them, which do not count cells
                     own += made if parts or least is not None else [replace(one, cells=None) for one in made]
         else:
-            for masks in _batches(job):
-                for own, one in zip(groups, whole_regions(masks, resolutions)):
+            for several in _made(jobs, functools.partial(whole_regions, resolutions=resolutions)):
+                for own, one in zip(groups, several):
                     own.append(one)
-    found = [CoverageRegions.of(own, grid, chosen.given, direction, stack.maps, tuple(phases)) for own in groups]
+    maps = _count(jobs)
+    found = [CoverageRegions.of(own, grid, chosen.given, direction, maps, tuple(phases)) for own in groups]
     return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
 
 
@@ -309,23 +315,31 @@ def _check_apart(stack, levels):
             seen |= mask
 
 
-def _polygons(job, grid, goal, profile):
+def _polygons(jobs, grid, goal, profile):
     """The polygons of all cells, in batches of maps."""
+    job, maps = jobs[0], _count(jobs)
     levels, made, cells, exact = len(job.levels.given), [], [], 0
+
+    def polygons(masks):
+        if goal.apart and masks.maps < maps:
+            raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
+        rings = rings_of(masks)
+        areas = twice_areas(rings.corners, rings.rings)
+        areas = np.add.reduceat(areas, rings.polygons[:-1]) // 2 if len(rings.masks) else areas
+        count = len(rings.corners)
+        if goal.is_set:
+            rings = simplified(masks, rings, goal, below=job.levels.below, caller=CALLER)
+        return rings, areas, count, (masks.job.before + masks.first_map) * levels
+
     with recording(profile) as phases:
         firsts = []
-        for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-            if goal.apart and masks.maps < job.stack.maps:
-                raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
-            rings = rings_of(masks)
-            areas = twice_areas(rings.corners, rings.rings)
-            cells.append(np.add.reduceat(areas, rings.polygons[:-1]) // 2 if len(rings.masks) else areas)
-            exact += len(rings.corners)
-            if goal.is_set:
-                below = job.levels.below
-                rings = simplified(masks, rings, goal, below=below, caller=CALLER)
+        for rings, areas, count, first in _made(
+            jobs[:1] if goal.apart else jobs, polygons, cells_at_once=CELLS_AT_ONCE
+        ):
             made.append(rings)
-            firsts.append(masks.first_map * levels)
+            cells.append(areas)
+            exact += count
+            firsts.append(first)
     found, counts = joined(made, firsts), np.concatenate(cells) if cells else np.zeros(0, np.int64)
     direction = "<=" if job.levels.below else ">="
     return CoveragePolygons(found, counts, exact, grid, job.levels.given, direction, tuple(phases))
@@ -346,14 +360,75 @@ def _least_cells(holes, cell_area):
     return area / cell_area
 
 
+def _stacks(raster, device):
+    """The maps as a stack for each device that is to work on them; one after another if they are on devices."""
+    if are_parts(raster):
+        if device is not None:
+            raise InvalidInput(f"The 'device' parameter of {CALLER} must be left out for arrays that are on devices.")
+        stacks = [as_stack(part, None, caller=CALLER) for part in raster]
+        if len({(stack.dtype, stack.rows, stack.columns) for stack in stacks}) > 1:
+            raise InvalidInput(f"The 'raster' parameter of {CALLER} must have maps of one type and size.")
+        return stacks
+    sessions = as_sessions(raster, device, caller=CALLER)
+    stack = as_stack(raster, sessions[0], caller=CALLER)
+    if stack.array is None or stack.maps < 2:
+        return [stack]
+    able = [one for one in sessions if one.profile.fp64 or stack.dtype != np.float64]
+    return [replace(stack, session=session) for session in able]
+
+
+def _jobs(stacks, levels, both, segments, cuts):
+    """A job for each stack."""
+    apart = stacks[0].array is None  # else they are one stack, for several devices
+    before = np.append(0, np.cumsum([stack.maps for stack in stacks])).tolist() if apart else [0] * len(stacks)
+    turned = [stack.turned() for stack in (stacks if apart else stacks[:1])] if both else [None] * len(stacks)
+    if both and not apart:
+        turned = [replace(turned[0], session=stack.session) for stack in stacks]
+    return [Job(one, levels, other, segments, cuts, first) for one, other, first in zip(stacks, turned, before)]
+
+
+def _count(jobs):
+    """The number of all maps."""
+    return jobs[-1].before + jobs[-1].stack.maps
+
+
+def _made(jobs, make, *, cells_at_once=None):
+    """Yield what `make` makes of the masks of a few maps at a time, in their order, by all devices."""
+    if len(jobs) == 1:
+        for masks in _batches(jobs[0], cells_at_once=cells_at_once):
+            yield make(masks)
+        return
+
+    def of_job(job, first, stop):
+        step = _maps_at_once(job, cells_at_once)
+        starts = range(first, stop, step)
+        return [make(Masks(job, job.stack, start, min(step, stop - start))) for start in starts]
+
+    if jobs[0].stack.array is None:
+        tasks = [(job.session, job) for job in jobs]
+        several = on_own(tasks, lambda _, job: of_job(job, 0, job.stack.maps))
+    else:
+        by_session = {job.session: job for job in jobs}
+        several = spread(
+            list(by_session), jobs[0].stack.maps, lambda session, *piece: of_job(by_session[session], *piece)
+        )
+    for found in several:
+        yield from found
+
+
 def _batches(job, *, cells_at_once=None):
     """Yield the masks of a few maps at a time, so that no allocation is too large."""
+    stack, maps = job.stack, _maps_at_once(job, cells_at_once)
+    for first in each(job.session, range(0, stack.maps, maps)):
+        yield Masks(job, stack, first, min(maps, stack.maps - first))
+
+
+def _maps_at_once(job, cells_at_once):
+    """The most maps of a batch."""
     stack, levels = job.stack, len(job.levels.given)
     lines = levels * (max(stack.columns, stack.rows) + 1)
     room = job.session.profile.max_alloc_bytes
     maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), job.regions_at_once(job.segments) // levels)
     if cells_at_once is not None:
         maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
-    maps = max(maps, 1)
-    for first in each(job.session, range(0, stack.maps, maps)):
-        yield Masks(job, stack, first, min(maps, stack.maps - first))
+    return max(maps, 1)

@@ -15,6 +15,7 @@ from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import overridden
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into, into_any
+from clgeom.sorting.radix import several
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.counting import counting_plan, is_counted
 from clgeom.sorting.radix.host import sorted_on_host
@@ -57,6 +58,8 @@ def sorted_and_payload(call):
 
 
 def _sorted_on_device(call):
+    if len(call.sessions) > 1 and call.n >= 2 * several.LEAST:
+        return several.sorted_by_devices(call, _sorted_on_device)
     at_once = call.on_device or call.n <= most_at_once(call, call.payload_type)
     return _sorted(call) if at_once else _sorted_in_chunks(call)
 

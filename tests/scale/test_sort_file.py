@@ -14,9 +14,9 @@ from sort_keys import DISTRIBUTIONS
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.sorting.external import sort as external
-from clgeom.sorting.external.pipeline import Pipeline
-from clgeom.sorting.external.runs import Run, blocks_of
+from clgeom.scale.sorting import file as external
+from clgeom.scale.sorting.pipeline import Pipeline
+from clgeom.scale.sorting.runs import Run, blocks_of
 from clgeom.sorting.keys import KEY_TYPES
 
 LEAST = external.LEAST_BYTES
@@ -59,18 +59,18 @@ def test_file_is_sorted_as_the_array(tmp_path_factory, session, dtype, name, n, 
         source = (keys[start : start + chunk] for start in range(0, max(n, 1), chunk))
     more = {"indices": folder / "order.npy"} if with_indices else {}
     out = folder / "sorted.npy"
-    found = clgeom.sort_file(source, out, max_bytes=LEAST, descending=descending, device=session, **more)
+    found = clgeom.scale.sort_file(source, out, max_bytes=LEAST, descending=descending, device=session, **more)
     if n or not from_chunks:
         check(found, keys, descending)
     names = {"keys.npy", "sorted.npy", *(("order.npy",) if with_indices else ())}
     assert set(os.listdir(folder)) == names
-    assert found.buffer_bytes <= LEAST
+    assert 0 < found.peak.host_bytes <= LEAST
 
 
 @pytest.mark.parametrize("dtype", ("int64", "float64"))
 @pytest.mark.parametrize("quicker", (False, True))
 def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, quicker):
-    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types: quicker and dtype == "int64")
+    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types, n: quicker and dtype == "int64")
     groups = []
     runs = external._Job._runs
     monkeypatch.setattr(
@@ -81,18 +81,20 @@ def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, q
     keys[1::2] = np.random.default_rng(1).integers(5, 9, 1 << 15)
     monkeypatch.setattr(external, "SAMPLE", len(keys) // 2)
     keys = keys.view(dtype) if dtype == "float64" else keys
-    found = clgeom.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", max_bytes=1 << 18)
+    found = clgeom.scale.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", max_bytes=1 << 18)
     check(found, keys)
     assert len(groups) > 1, "all blocks could be cut between prefixes"
 
 
 @pytest.mark.parametrize("descending", (False, True))
 def test_threads_of_the_host_sort_blocks(tmp_path, monkeypatch, descending):
-    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types: True)
+    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types, n: True)
     for dtype in ("uint8", "int16", "uint64", "int64"):
         keys = DISTRIBUTIONS["special"](np.random.default_rng(3), 30_000, np.dtype(dtype))
         source = saved(tmp_path / "keys.npy", keys)
-        check(clgeom.sort_file(source, tmp_path / "s.npy", max_bytes=LEAST, descending=descending), keys, descending)
+        check(
+            clgeom.scale.sort_file(source, tmp_path / "s.npy", max_bytes=LEAST, descending=descending), keys, descending
+        )
 
 
 def test_other_types_byte_orders_and_chunks(tmp_path):
@@ -103,11 +105,11 @@ def test_other_types_byte_orders_and_chunks(tmp_path):
         rng.random(9000) < 0.3,
         rng.integers(0, 9**9, 9000).astype("M8[s]"),
     ):
-        check(clgeom.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy", max_bytes=LEAST), keys)
-        check(clgeom.sort_file(keys, tmp_path / "s.npy", max_bytes=LEAST), keys)
+        check(clgeom.scale.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy", max_bytes=LEAST), keys)
+        check(clgeom.scale.sort_file(keys, tmp_path / "s.npy", max_bytes=LEAST), keys)
     empty, lists = np.empty(0, np.float32), [[3, 1], [], [2]]
-    assert clgeom.sort_file([empty, *lists], tmp_path / "s.npy").keys.tolist() == [1, 2, 3]
-    assert clgeom.sort_file([], tmp_path / "s.npy").keys.tolist() == []
+    assert clgeom.scale.sort_file([empty, *lists], tmp_path / "s.npy").keys.tolist() == [1, 2, 3]
+    assert clgeom.scale.sort_file([], tmp_path / "s.npy").keys.tolist() == []
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=200), min_size=1, max_size=5), st.integers(1, 60))
@@ -154,10 +156,10 @@ def test_the_same_call_goes_on_after_an_interruption(tmp_path, monkeypatch, writ
     options = {"max_bytes": 1 << 18, "indices": order}
     monkeypatch.setattr(Pipeline, "write", interrupted)
     with pytest.raises(error):
-        clgeom.sort_file(source, out, **options)
+        clgeom.scale.sort_file(source, out, **options)
     assert out.read_bytes() == b"as it was" and not order.exists()
     before = len(count)
-    found = clgeom.sort_file(source, out, **options)
+    found = clgeom.scale.sort_file(source, out, **options)
     check(found, keys)
     assert found.resumed == (writes > 2) and sorted(os.listdir(tmp_path)) == ["keys.npy", "order.npy", "sorted.npy"]
     whole = 2 * (found.runs + -(-len(count[before:]) // 2))
@@ -174,9 +176,9 @@ def test_state_of_another_input_is_not_used(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(external._Job, "_publish", fail)
         with pytest.raises(Broken):
-            clgeom.sort_file(source, out, max_bytes=LEAST)
+            clgeom.scale.sort_file(source, out, max_bytes=LEAST)
     saved(source, keys[::-1] ^ 1)
-    found = clgeom.sort_file(source, out, max_bytes=LEAST)
+    found = clgeom.scale.sort_file(source, out, max_bytes=LEAST)
     assert not found.resumed
     check(found, keys[::-1] ^ 1)
 
@@ -196,17 +198,17 @@ def test_full_disk_and_killed_process_keep_the_state(tmp_path):
         """
         import resource, sys, clgeom, signal, os
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        clgeom.sort_file(sys.argv[1], sys.argv[2], max_bytes=1 << 19)  # so that all kernels are built
+        clgeom.scale.sort_file(sys.argv[1], sys.argv[2], max_bytes=1 << 19)  # so that all kernels are built
         os.unlink(sys.argv[2])
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
         try:
-            clgeom.sort_file(*sys.argv[1:], max_bytes=1 << 19)
+            clgeom.scale.sort_file(*sys.argv[1:], max_bytes=1 << 19)
         except clgeom.errors.InvalidInput as error:
             print(error)
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
-        from clgeom.sorting.external.state import State
+        from clgeom.scale.sorting.state import State
         State.note_written = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-        clgeom.sort_file(*sys.argv[1:], max_bytes=1 << 19)
+        clgeom.scale.sort_file(*sys.argv[1:], max_bytes=1 << 19)
         """,
         source,
         out,
@@ -214,7 +216,7 @@ def test_full_disk_and_killed_process_keep_the_state(tmp_path):
     assert done.returncode == -9, done.stderr
     assert "cannot be written: File too large. What is sorted is kept in" in done.stdout
     assert not out.exists()
-    found = clgeom.sort_file(source, out, max_bytes=1 << 19)
+    found = clgeom.scale.sort_file(source, out, max_bytes=1 << 19)
     assert found.resumed
     check(found, keys)
 
@@ -239,7 +241,7 @@ def test_bad_input_is_one_error_and_leaves_nothing(tmp_path):
         (([np.ones((3, 2))], out), {}, "must have shape"),
     ):
         with pytest.raises(InvalidInput, match=said):
-            clgeom.sort_file(*arguments, **options)
+            clgeom.scale.sort_file(*arguments, **options)
     assert sorted(os.listdir(tmp_path)) == ["flat.npy", "keys.npy", "text.npy"]
 
 
@@ -254,7 +256,7 @@ def test_input_that_changes_is_refused(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Pipeline, "run", changing)
     with pytest.raises(InvalidInput, match="was changed while it was sorted"):
-        clgeom.sort_file(source, out, max_bytes=LEAST)
+        clgeom.scale.sort_file(source, out, max_bytes=LEAST)
     assert os.listdir(tmp_path) == ["keys.npy"]
 
 
@@ -267,9 +269,9 @@ def test_one_process_writes_an_output_at_a_time(tmp_path):
         yield np.arange(5)
         yield np.arange(5)
         with pytest.raises(InvalidInput, match="another process is writing it"):
-            clgeom.sort_file(keys, out)
+            clgeom.scale.sort_file(keys, out)
 
-    assert clgeom.sort_file(chunks(), out).n == 10
+    assert clgeom.scale.sort_file(chunks(), out).n == 10
 
 
 def test_error_of_an_iterable_is_raised_and_nothing_is_left(tmp_path):
@@ -278,12 +280,12 @@ def test_error_of_an_iterable_is_raised_and_nothing_is_left(tmp_path):
         raise Broken
 
     with pytest.raises(Broken):
-        clgeom.sort_file(chunks(), tmp_path / "s.npy", max_bytes=LEAST)
+        clgeom.scale.sort_file(chunks(), tmp_path / "s.npy", max_bytes=LEAST)
     assert os.listdir(tmp_path) == []
 
 
 def test_progress_ends_with_all_bytes(tmp_path):
     seen = []
     source = saved(tmp_path / "keys.npy", np.arange(20_000)[::-1])
-    clgeom.sort_file(source, tmp_path / "s.npy", max_bytes=LEAST, progress=lambda *now: seen.append(now))
+    clgeom.scale.sort_file(source, tmp_path / "s.npy", max_bytes=LEAST, progress=lambda *now: seen.append(now))
     assert seen == sorted(seen) and seen[-1] == (320_000, 320_000)

@@ -7,6 +7,8 @@ import os
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.io.arrays import map_array
+from clgeom.io.files import reading
 from clgeom.runtime.arrays import host_values
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 
@@ -17,8 +19,6 @@ class FileKeys:
     """Keys of a .npy file. It can be read again after an interruption."""
 
     def __init__(self, path):
-        from clgeom.io.arrays import map_array
-
         mapped = map_array(path)
         _check_shape(mapped.shape)
         self.path, self.n, self.stored, self._offset = os.path.realpath(path), len(mapped), mapped.dtype, mapped.offset
@@ -46,8 +46,6 @@ class FileKeys:
 
     def read(self, pipeline, start: int, out: np.ndarray) -> int:
         """Fill `out` with keys from `start` on; return how many there are."""
-        from clgeom.io.files import reading
-
         out = out[: max(self.n - start, 0)]
         with reading(self.path), open(self.path, "rb", buffering=0) as file:
             os.lseek(file.fileno(), self._offset + start * out.itemsize, os.SEEK_SET)

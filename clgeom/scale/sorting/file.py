@@ -17,7 +17,6 @@ import itertools
 import math
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -27,15 +26,17 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.io.atomic import check_outputs, take_name
 from clgeom.runtime.arguments import boolean, size_in_bytes
-from clgeom.runtime.call import unrecorded
+from clgeom.runtime.chunks import Meter, Peak
 from clgeom.runtime.device import as_session
 from clgeom.runtime.messages import printable
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
-from clgeom.sorting.external.pipeline import SETS, Pipeline
-from clgeom.sorting.external.runs import Block, Run, blocks_of
-from clgeom.sorting.external.sources import CALLER, ChunkKeys, FileKeys
-from clgeom.sorting.external.state import State
+from clgeom.scale.sorting.pipeline import SETS, Pipeline
+from clgeom.scale.sorting.runs import Block, Run, blocks_of
+from clgeom.scale.sorting.sources import CALLER, ChunkKeys, FileKeys
+from clgeom.scale.sorting.state import State
+from clgeom.sorting.distinct import DEVICE_NS, numpy_ns
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.sort import sort, sort_by_key
 from clgeom.sorting.radix.way import most_keys
@@ -46,8 +47,6 @@ OUTPUTS = (".npy",)
 LEAST_BYTES = 1 << 16
 #: Keys that are looked at to find how many leading bits tell them apart, and bits of a pass.
 SAMPLE, PASS_BITS = 1 << 13, 8
-#: Keys of a trial that finds out what sorts sooner.
-TRIAL = 1 << 18
 #: Blocks to which the keys of one prefix may not be larger than a part of: 1 / PARTS.
 PARTS = 4
 
@@ -66,8 +65,8 @@ class SortedFile:
         The file with the indices.
     runs : int
         Number of sorted runs that were on disk; 0 where the keys fit in memory.
-    buffer_bytes : int
-        Bytes of the host's memory that buffers had. The device has up to half as much again.
+    peak : Peak
+        The memory that was used: of the host for buffers, and of the device.
     resumed : bool
         Whether work of an interrupted call was used.
 
@@ -75,7 +74,7 @@ class SortedFile:
     --------
     >>> import clgeom, numpy as np, os, tempfile
     >>> folder = tempfile.TemporaryDirectory()
-    >>> found = clgeom.sort_file(np.array([3, 1, 2]), os.path.join(folder.name, "sorted.npy"))
+    >>> found = clgeom.scale.sort_file(np.array([3, 1, 2]), os.path.join(folder.name, "sorted.npy"))
     >>> found.n, found.keys.tolist()
     (3, [1, 2, 3])
     """
@@ -85,7 +84,7 @@ class SortedFile:
     dtype: np.dtype[Any]
     indices_path: Path | None = None
     runs: int = 0
-    buffer_bytes: int = field(default=0, repr=False)
+    peak: Peak = field(default=Peak(0, 0), repr=False)
     resumed: bool = field(default=False, repr=False)
 
     @property
@@ -150,12 +149,10 @@ def sort_file(
     >>> import clgeom, numpy as np, os, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> np.save(os.path.join(folder.name, "keys.npy"), [0.5, np.nan, -1.0, 2.0])
-    >>> found = clgeom.sort_file(os.path.join(folder.name, "keys.npy"), os.path.join(folder.name, "sorted.npy"))
+    >>> found = clgeom.scale.sort_file(os.path.join(folder.name, "keys.npy"), os.path.join(folder.name, "sorted.npy"))
     >>> found.keys.tolist()
     [-1.0, 0.5, 2.0, nan]
     """
-    from clgeom.io.atomic import check_outputs
-
     max_bytes = size_in_bytes(max_bytes, "max_bytes", caller=CALLER, least=LEAST_BYTES)
     descending = boolean(descending, "descending", caller=CALLER)
     named = isinstance(keys, (str, os.PathLike))
@@ -184,7 +181,7 @@ class _Job:
         self.most = max(min(most, most_keys(session.profile, source.dtype.itemsize, payload)), 1)
         if source.n is not None:
             self.most = max(min(self.most, source.n), 1)
-        self.read_keys, self.state, self.keep = 0, None, False
+        self.read_keys, self.state, self.keep, self.meter = 0, None, False, Meter()
 
     def run(self) -> SortedFile:
         self.folder = self.outs[0].parent
@@ -194,6 +191,8 @@ class _Job:
         try:
             self._check_room()
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
+            self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
+            self.session.pool.free_held()  # it is to be measured
             low = 0
             if self.source.n is not None and self.source.n <= self.most:
                 pieces, runs = [_Whole(self.source)] if self.source.n else [], ()
@@ -214,7 +213,7 @@ class _Job:
             self.source.dtype,
             self.outs[1] if len(self.outs) > 1 else None,
             len(runs),
-            SETS * self.most * sum(dtype.itemsize for dtype in self.types),
+            self.meter.peak(),
             self.state.resumed,
         )
 
@@ -314,6 +313,7 @@ class _Job:
             sort(columns[0], out=out[0], **options)
         else:
             sort_by_key(*columns, out=tuple(out), **options)
+        self.meter.see(self.session)
         return out
 
     def _sort_here(self, keys):
@@ -332,7 +332,7 @@ class _Job:
         Where the threads of the host sort, a piece has a smaller block for each of them.
         """
         shift, pieces, small = self.order.storage.type(low), [], []
-        at_once = self.session.profile.compute_units if _host_is_quicker(self.session, self.types) else 1
+        at_once = self.session.profile.compute_units if _host_is_quicker(self.session, self.types, self.most) else 1
         most = max(self.most // at_once, 1)
 
         def flush():
@@ -391,30 +391,16 @@ class _Job:
 
     def _publish(self):
         """Give the outputs their names."""
-        from clgeom.io.atomic import take_name
-
         for part, out in reversed(list(zip(self._parts(), self.outs))):
             take_name(part, out)
 
 
-def _host_is_quicker(session, types) -> bool:
-    """Whether NumPy sorts such columns sooner in threads than the device: integers alone on some CPUs, by a trial."""
-    units = session.profile.compute_units
-    if not session.profile.is_cpu or units < 2 or len(types) > 1 or types[0].kind not in "iu":
+def _host_is_quicker(session, types, n) -> bool:
+    """Whether threads with NumPy's sort are expected to take less time than a CPU device: for integers alone."""
+    profile, dtype = session.profile, types[0]
+    if not profile.is_cpu or profile.compute_units < 2 or len(types) > 1 or dtype.kind not in "iu":
         return False
-
-    def trial():
-        info = np.iinfo(types[0])
-        keys = np.random.default_rng(0).integers(info.min, info.max, TRIAL, dtype=types[0], endpoint=True)
-        times: dict = {}
-        for name, once in (("device", lambda: sort(keys, device=session)), ("host", lambda: np.sort(keys))) * 3:
-            begin = time.perf_counter()
-            once()
-            times[name] = min(times.get(name, math.inf), time.perf_counter() - begin)
-        return times["host"] / units < times["device"]
-
-    with unrecorded():
-        return session.cached(("sorts of the host", types[0]), trial)
+    return numpy_ns(dtype) * math.log2(max(n, 2)) < DEVICE_NS[dtype.itemsize]
 
 
 def _header(dtype, n) -> bytes:
