@@ -32,8 +32,8 @@ from clgeom.runtime.profile import describe
 
 #: Share of all work that is a device's first piece, and of a device's part of what is left that is its next.
 FIRST, NEXT = 1 / 64, 1 / 2
-#: Seconds of work of a piece, at most, and least share of all work.
-PIECE_SECONDS, LEAST = 0.5, 1 / 1024
+#: Seconds of work of a piece, at most and at least: shorter ones would be launches more than work.
+PIECE_SECONDS, LEAST_SECONDS = 0.5, 0.02
 #: A wait of the caller's thread is as long at most, so that a KeyboardInterrupt ends it on every system.
 LISTEN_SECONDS = 0.05
 
@@ -44,7 +44,8 @@ LISTEN_SECONDS = 0.05
 def as_sessions(value, device, *, caller: str) -> tuple[Session, ...]:
     """The sessions for a call: several for ``device="all"`` or a list of devices, else the one of `session_of`.
 
-    "all" are all GPUs and accelerators, and the CPUs of one platform: two platforms show one CPU twice.
+    "all" are all GPUs and accelerators, and the CPUs of one platform: two platforms show one CPU twice. The first
+    session has float64 if any has.
     """
     if not (isinstance(device, (list, tuple)) or (isinstance(device, str) and device.lower() == "all")):
         return (session_of(value, device),)
@@ -54,10 +55,14 @@ def as_sessions(value, device, *, caller: str) -> tuple[Session, ...]:
             f"{short(device)} instead."
         )
     if isinstance(device, str):
-        return all_sessions()
+        return _float64_first(all_sessions())
     if not device:
         raise InvalidInput(f"The 'device' parameter of {caller} must name a device or several. Got an empty list.")
-    return tuple(dict.fromkeys(as_session(one) for one in device))
+    return _float64_first(dict.fromkeys(as_session(one) for one in device))
+
+
+def _float64_first(sessions):
+    return tuple(sorted(sessions, key=lambda session: not session.profile.fp64))
 
 
 def all_sessions() -> tuple[Session, ...]:
@@ -210,7 +215,7 @@ class _Queue:
         else:
             all_speeds = sum(known) * len(self.speeds) / len(known)
             wanted = min(sum(map(self._cost, self.left)) * own / all_speeds * NEXT, own * PIECE_SECONDS)
-            wanted = max(wanted, self.total * LEAST)
+            wanted = max(wanted, own * LEAST_SECONDS)
         if self.costs is None:
             stop = start + int(wanted)
         else:

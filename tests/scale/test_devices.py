@@ -107,20 +107,20 @@ def test_regions_of_maps(mixed, options):
 
 
 def test_polygons_of_maps(mixed):
-    maps = np.random.default_rng(2).normal(size=(23, 20, 30))
-    for options in ({}, {"part_vertices": 12}):
+    maps = np.random.default_rng(2).normal(size=(9, 20, 30))
+    for options in ({}, {"iou": 0.8}):
         one, other = (
             clgeom.coverage_regions(maps, [0, 1.5], outline="cells", device=device, **options)
             for device in (None, mixed)
         )
-        assert one.to_geojson() == other.to_geojson() if hasattr(one, "to_geojson") else repr(one) == repr(other)
+        assert repr(one) == repr(other)
         assert [p.rings[0].tolist() for p in one] == [p.rings[0].tolist() for p in other]
 
 
 def test_pairs_of_sequences(mixed):
     rng = np.random.default_rng(3)
-    texts = ["".join(rng.choice(list("ACGT"), size)) for size in rng.integers(1, 150, 1200)]
-    a, b = texts[:600], texts[600:]
+    texts = ["".join(rng.choice(list("ACGT"), size)) for size in rng.integers(1, 90, 600)]
+    a, b = texts[:300], texts[300:]
     for function in (problems.edit_distance, problems.lcs):
         for options in ({}, {"score_cutoff": 20}):
             one, other = (function(a, b, device=device, **options) for device in (None, mixed))

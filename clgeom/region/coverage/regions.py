@@ -176,7 +176,8 @@ def coverage_regions(
         Simplified polygons of different maps do not overlap either: for maps that share no cells, such as the areas of
         best servers, ``best == numpy.arange(n)[:, None, None]``.
     device : optional
-        As everywhere in clgeom. "all", or a list of devices, shares maps of the host out among them.
+        As everywhere in clgeom. "all", or a list of devices, shares maps of the host out among them; polygons are
+        simplified by the first one.
     profile : bool
         Measure each phase with the device's clock.
 
@@ -317,7 +318,7 @@ def _check_apart(stack, levels):
 
 def _polygons(jobs, grid, goal, profile):
     """The polygons of all cells, in batches of maps."""
-    job, maps = jobs[0], _count(jobs)
+    job, stack, maps = jobs[0], jobs[0].stack, _count(jobs)
     levels, made, cells, exact = len(job.levels.given), [], [], 0
 
     def polygons(masks):
