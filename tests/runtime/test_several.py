@@ -47,8 +47,9 @@ def test_every_item_is_worked_on_once_and_in_order(three, n, least, weights, mos
 
     pieces = spread(three, n, work, least=least, costs=costs)
     assert covered(pieces) == ((0, n) if n else None)
-    if costs is None:
-        assert all(stop - start >= min(least, n) // 2 for start, stop in pieces)
+    assert all(start < stop for start, stop in pieces)
+    if min(most) >= n:
+        assert all(stop - start >= min(least, n) for start, stop in pieces)
 
 
 def test_devices_get_work_by_their_speeds(three):

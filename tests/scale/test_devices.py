@@ -218,7 +218,7 @@ assert np.array_equal(one.vertices, other.vertices) and np.array_equal(one.areas
 texts = ["".join(rng.choice(list("ACGT"), 50)) for _ in range(400)]
 both = [problems.edit_distance(texts[:200], texts[200:], device=d) for d in (None, "all")]
 assert np.array_equal(*both)
-assert len(count) == 2 and min(count.values()) > 3, count
+assert len(count) == 2 and min(count.values()) > 1, count
 print("same")
 """
 

@@ -334,9 +334,9 @@ def _polygons(jobs, grid, goal, profile):
 
     with recording(profile) as phases:
         firsts = []
-        for rings, areas, count, first in _made(
-            jobs[:1] if goal.apart else jobs, polygons, cells_at_once=CELLS_AT_ONCE
-        ):
+        # maps of one batch are simplified together, so that other batches might give other polygons
+        shared = jobs[:1] if goal.is_set and stack.array is not None else jobs
+        for rings, areas, count, first in _made(shared, polygons, cells_at_once=CELLS_AT_ONCE):
             made.append(rings)
             cells.append(areas)
             exact += count
