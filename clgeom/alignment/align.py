@@ -12,8 +12,9 @@ Bioinformatics 12 (2011) 221.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -29,10 +30,11 @@ from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import each, recording
+from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, read
 from clgeom.runtime.several import as_sessions, spread
-from clgeom.runtime.typing import DevicesLike
+from clgeom.runtime.typing import ChunksLike, DevicesLike
 
 #: Cost of a pair besides its cells, in cells, for devices that share pairs.
 PAIR_COST = 256
@@ -48,10 +50,12 @@ MOST_SUM = 1 << 29
 @overload
 def align(a: str | bytes, b: str | bytes, *, a_offsets: None = None, **options: Any) -> Alignment: ...
 @overload
+def align(a: ChunksLike, b: None = None, **options: Any) -> Iterator[AlignmentBatch]: ...
+@overload
 def align(a: Any, b: Any, **options: Any) -> Any: ...
 def align(
     a: Any,
-    b: Any,
+    b: Any = None,
     *,
     mode: Literal["global", "local", "semiglobal"] = "global",
     match: int | None = None,
@@ -76,7 +80,8 @@ def align(
     a, b : str, bytes, array of bytes or letters, or a list or an array of str or bytes, or rows of bytes
         One sequence or several each. Several and one: each of the several with the one; several and several: first with
         first, and so on. An array of uint8 has ASCII codes, and is one sequence, as is an array of single letters; each
-        row of two dimensions is a sequence. Arrays of uint8 and offsets may be arrays of pyopencl. The case of letters
+        row of two dimensions is a sequence. Arrays of uint8 and offsets may be arrays of pyopencl. An iterator or
+        `clgeom.scale.Chunks` as `a`, without `b`, gives chunks: pairs (a, b) of batches. The case of letters
         is ignored. U is T among nucleotides: with "NUC.4.4", no matrix, or an own matrix of nucleotides that has one of
         both.
     mode : {"global", "local", "semiglobal"}
@@ -113,7 +118,9 @@ def align(
     Returns
     -------
     Alignment or AlignmentBatch
-        An `Alignment` of two single sequences, otherwise an `AlignmentBatch`. Of ends with the best score it has the
+        An `Alignment` of two single sequences, otherwise an `AlignmentBatch`. For chunks an iterator of one
+        `AlignmentBatch` for each chunk, which is computed when it is asked for, so that neither sequences nor results
+        need fit in memory together; close it to end early. Of ends with the best score it has the
         one that is least in a, then in b. From that end the path goes back from cell to cell: by a pair of letters
         if that gives the score, else by a letter of a against a gap, else by a letter of b. A gap ends as soon as that
         gives the score. The path of a local alignment ends at the first cell with score 0.
@@ -153,7 +160,18 @@ def align(
     if band is not None and not (isinstance(band, str) and band == "auto"):
         band = integer(band, "band", caller="align", least=0, most=1 << 29)
     is_adaptive = isinstance(band, str)
+    if isinstance(free_ends, Iterator):  # read here, and again for each chunk
+        free_ends = tuple(free_ends)
     rules = Rules(scoring, mode == "local", _free(free_ends, mode), None if is_adaptive else band)
+    chunks = as_chunks(a)
+    if chunks is not None:
+        for name, value in (("b", b), ("a_offsets", a_offsets), ("b_offsets", b_offsets)):
+            if value is not None:
+                raise wrong(name, "align", "left out for chunks, which are pairs of batches", short(value))
+        options = {"mode": mode, "match": match, "mismatch": mismatch, "matrix": matrix, "gap_open": gap_open}
+        options |= {"gap_extend": gap_extend, "strand": strand, "band": band, "path": path, "ends": ends}
+        options |= {"free_ends": free_ends, "device": device, "profile": profile}
+        return _aligned_chunks(chunks, options)
     first, second = as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b")
     count = len(second) if first.single else len(first)
     if not first.single and not second.single and len(first) != len(second):
@@ -202,6 +220,19 @@ def align(
         **fields, offsets=offsets, a=first, b=second, scoring=scoring, mode=mode, phases=tuple(phases)
     )
     return batch[0] if first.single and second.single else batch
+
+
+def _aligned_chunks(chunks, options) -> Iterator[AlignmentBatch]:
+    """Yield the alignments of each chunk."""
+    with contextlib.closing(pairs_ahead(chunks, caller="align")) as pairs:
+        for number, (first, second) in enumerate(pairs):
+            found = align(first, second, **options)
+            if isinstance(found, Alignment):
+                raise InvalidInput(
+                    f"The chunks of align must be pairs of batches, one of them many sequences. Got {short(first)} and "
+                    f"{short(second)} as chunk {number}."
+                )
+            yield found
 
 
 def _nothing():

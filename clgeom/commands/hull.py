@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from clgeom.commands import terminal
@@ -15,6 +17,9 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @terminal.columns_option("Columns of x and y, by name or by number from 1.")
 @click.option("--by", metavar="COLUMN", help="Column whose values name the groups; one hull per value.")
+@click.option("--by-file", is_flag=True, help="One hull per file, as footprints of tiles. It can be interrupted.")
+@click.option("--skip-bad", is_flag=True, help="With --by-file: name files that cannot be read, and leave them out.")
+@click.option("--max-bytes", type=click.IntRange(1), help="With --by-file: most bytes of points in memory.")
 @click.option("--noise", metavar="VALUE", help="Value of that column whose points are in no group, such as -1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @click.option("--layer", metavar="NAME", help="Layer of a map.")
@@ -39,7 +44,24 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(points="points")
-def hull(files, columns, by, noise, array, layer, crs, output, picture, trace, device, as_json, **options):
+def hull(
+    files,
+    columns,
+    by,
+    by_file,
+    skip_bad,
+    max_bytes,
+    noise,
+    array,
+    layer,
+    crs,
+    output,
+    picture,
+    trace,
+    device,
+    as_json,
+    **options,
+):
     """Convex hull of the points in FILE, or in several files together.
 
     FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
@@ -55,7 +77,13 @@ def hull(files, columns, by, noise, array, layer, crs, output, picture, trace, d
     With --by there is one hull for each value of a column, of a dimension such as classification, or of an array of a
     .npz file. -o then writes a polygon, line or point for each hull, or the vertices to .csv. Names are compared as
     they are written: 1 and 01 are two groups. --noise leaves out the points of one value.
+
+    FILE may be a pattern in quotes, such as 'survey/*.laz'. With --by-file each file has a hull of its own; files are
+    read in parts, and may be larger than memory. What is done is kept beside OUT: after an interrupt, or an error, the
+    same command goes on from there.
     """
+    from clgeom.commands.hull_files import are_large
+    from clgeom.io.chunks import files_of
     from clgeom.io.groups import HULLS_FORMATS
     from clgeom.io.hulls import HULL_FORMATS
     from clgeom.io.vector import MAPS, check_features_output, is_map
@@ -64,7 +92,9 @@ def hull(files, columns, by, noise, array, layer, crs, output, picture, trace, d
         raise click.UsageError("--trace draws a single hull, and --by makes many.")
     if noise is not None and by is None:
         raise click.UsageError("--noise names a group of --by.")
-    formats = [*(HULL_FORMATS if by is None else HULLS_FORMATS), *MAPS]
+    _check_by_file(by_file, by, picture, trace, options["profile"], skip_bad, max_bytes)
+    files = files_of(files, caller="hull")
+    formats = [*(HULL_FORMATS if by is None and not by_file else HULLS_FORMATS), *MAPS]
     _check_outputs(files, (output, formats), picture, trace)
     if output is not None and is_map(output):
         check_features_output(output)
@@ -72,6 +102,15 @@ def hull(files, columns, by, noise, array, layer, crs, output, picture, trace, d
         from clgeom.geodesy import as_crs
 
         as_crs(crs, caller="hull")
+    if by_file:
+        what = {"columns": columns, "array": array, "layer": layer}
+        _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options)
+        return
+    if by is None and picture is None and trace is None and are_large(files):
+        _hull_of_large(
+            files, {"columns": columns, "array": array, "layer": layer}, crs, output, device, as_json, options
+        )
+        return
     cloud, counts, reading = _read(files, as_json, crs, columns=columns, by=by, array=array, layer=layer)
     crs = _system(output, cloud)
     if by is None:
@@ -116,7 +155,6 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
     """Compute, write and print one hull of all points."""
     from clgeom import convex_hull
     from clgeom.commands.scaling import scaled_hull
-    from clgeom.io.atomic import replacing
     from clgeom.io.hulls import encode_hull
     from clgeom.io.points import saying_where
     from clgeom.io.vector import is_map
@@ -139,14 +177,51 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         save_hull_plot(found.points, picture, count=found.n, points=cloud.coordinates, **style)
     if trace:
         _save_trace(cloud.coordinates, trace, options["collinear"], options["nonfinite"], session)
+    _write_hull(found, output, crs, content)
+    reading = {"reading the file": reading}, {"read": reading}
+    _print_hull(found, cloud, crs, session, work, reading, (output, picture, trace), as_json, options["profile"])
+
+
+def _hull_of_large(files, what, crs, output, device, as_json, options):
+    """Compute, write and print one hull of all points of files that are read in parts."""
+    from clgeom.commands.hull_files import hull_of_large_files
+    from clgeom.commands.scaling import scaled_hull
+    from clgeom.io.chunks import cloud_parts
+    from clgeom.io.points import saying_where
+    from clgeom.runtime.device import as_session
+
+    session, counts = as_session(device), []
+    first = next(cloud_parts(files[0], rows=1, **what))
+    first = first if crs is None else replace(first, crs=crs)
+    system = _system(output, first)
+    with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
+        (found, cloud), work = terminal.worked(
+            hull_of_large_files, files, what, first, crs, counts, session, options, progress
+        )
+    found = scaled_hull(found, cloud)
+    _write_hull(found, output, system)
+    _print_hull(found, cloud, system, session, work, ({}, {}), (output,), as_json, options["profile"])
+
+
+def _write_hull(found, output, crs, content=None):
+    """Write a hull to a file, if there is an output."""
+    from clgeom.io.atomic import replacing
+    from clgeom.io.hulls import encode_hull
+    from clgeom.io.vector import is_map
+
     if output and is_map(output):
         found.to_file(output, crs=crs)
     elif output:
+        content = encode_hull(found, output, crs=crs) if content is None else content
         with replacing(output) as out:
             out.write(content)
+
+
+def _print_hull(found, cloud, crs, session, work, reading, written, as_json, profile):
+    """Print a hull; `reading` has the times of reading for people and for JSON."""
     if as_json:
-        seconds = {"read": reading, "load": work.loading, "hull": work.seconds}
-        terminal.print_json({**_hull_as_json(found, session, seconds, options["profile"]), **_file_facts(cloud, crs)})
+        seconds = {**reading[1], "load": work.loading, "hull": work.seconds}
+        terminal.print_json({**_hull_as_json(found, session, seconds, profile), **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
         ("points", f"{found.n:,} ({cloud.points.dtype})"),
@@ -155,10 +230,10 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
-        ("time", work.words(**{"reading the file": reading})),
-        *(("wrote", name) for name in (output, picture, trace) if name),
+        ("time", work.words(**reading[0])),
+        *(("wrote", name) for name in written if name),
     )
-    if options["profile"]:
+    if profile:
         terminal.print_phases(found.phases)
 
 
@@ -215,15 +290,74 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
         terminal.print_phases(batch.phases)
 
 
+def _check_by_file(by_file, by, picture, trace, profile, skip_bad, max_bytes):
+    """Refuse options that do not go together."""
+    if not by_file and (skip_bad or max_bytes is not None):
+        raise click.UsageError(f"{'--skip-bad' if skip_bad else '--max-bytes'} is for --by-file.")
+    others = {"--by": by, "--plot": picture, "--trace": trace, "--profile": profile or None}
+    given = [name for name, value in others.items() if value is not None]
+    if by_file and given:
+        raise click.UsageError(f"--by-file makes a hull for each file, and {given[0]} is for points read together.")
+
+
+def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options):
+    """Compute, write and print a hull for each file."""
+    from clgeom.commands.hull_files import batch_of, hulls_of_files
+    from clgeom.io.groups import write_hulls
+    from clgeom.io.vector import is_map
+    from clgeom.runtime.device import as_session
+
+    session, systems = as_session(device), []
+    options = {name: options[name] for name in ("collinear", "nonfinite")}
+    (hulls, bad, state), work = terminal.worked(
+        hulls_of_files,
+        files,
+        what,
+        crs=crs,
+        output=output,
+        skip_bad=skip_bad,
+        max_bytes=max_bytes,
+        session=session,
+        as_json=as_json,
+        options=options,
+        check=lambda cloud: systems.append(_system(output, cloud)),
+    )
+    batch, system = batch_of(hulls), systems[0]
+    if output and is_map(output):
+        batch.to_file(output, crs=system)
+    elif output:
+        write_hulls(batch, batch.labels.tolist(), "file", output, crs=system)
+    state.remove()
+    points, notes = int(batch.sizes.sum()), dict.fromkeys(note for one in hulls for note in one["notes"])
+    for file, why in bad:
+        click.echo(f"clgeom: note: '{file}' is left out: {why}", err=True)
+    if as_json:
+        facts = {"files": len(files), "points": points, "hulls": _hulls_as_json(batch, batch.labels.tolist(), "file")}
+        facts["left_out"] = [{"file": file, "error": why} for file, why in bad]
+        facts |= {"device": session.profile.name, "seconds": {"load": work.loading, "hulls": work.seconds}}
+        terminal.print_json({**facts, "crs": None if system is None else str(system), "notes": list(notes)})
+        return
+    terminal.print_facts(
+        ("files", f"{len(files):,}"),
+        ("points", f"{points:,}"),
+        *(("note", note) for note in notes),
+        ("device", terminal.device_words(session)),
+        *((("left out", counted(len(bad), "file", "files")),) if bad else ()),
+        ("hulls", f"{len(batch):,} by file, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
+        ("time", work.words()),
+        *((("wrote", output),) if output else ()),
+    )
+
+
 def _file_facts(cloud, crs):
     """Return reference system, scale and notes of the file, for JSON."""
     return {"crs": None if crs is None else str(crs), "notes": list(cloud.notes)}
 
 
-def _hulls_as_json(batch, names):
+def _hulls_as_json(batch, names, what="group"):
     return [
         {
-            "group": name,
+            what: name,
             "points": int(hull.n),
             "dimension": hull.dimension,
             "vertices": hull.vertices.tolist(),

@@ -272,7 +272,16 @@ class Union:
     def hull(self) -> Found:
         if not self.ids:
             return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2)))
-        return _hull_of_hulls(self.session, self.ids, self.corners, self.options)
+        try:
+            return self._hull_of(slice(None))
+        except DeviceLimit:  # once more, with less memory: in two halves
+            self.session.pool.free_held()
+            half = (len(self.ids) + 1) // 2
+            parts = [self._hull_of(part).read() for part in (slice(half), slice(half, None)) if self.ids[part]]
+            return _hull_of_hulls(self.session, *zip(*parts), self.options)
+
+    def _hull_of(self, part):
+        return _hull_of_hulls(self.session, self.ids[part], self.corners[part], self.options)
 
 
 def _hull_of_devices(sessions, points, options):

@@ -18,7 +18,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.exchange import crs_of
 from clgeom.geodesy import same_crs
-from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, leave_out
+from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, leave_out, require_finite_rows
 from clgeom.runtime.chunks import Chunks, Meter, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
 
@@ -88,12 +88,15 @@ class PointStream:
         The public function, for messages.
     nonfinite : {"raise", "drop"}
     meter : Meter
+    finite : bool
+        Refuse points that are not finite here. Otherwise kernels find them.
     """
 
     chunks: Chunks
     caller: str
     nonfinite: str
     meter: Meter = field(default_factory=Meter)
+    finite: bool = False
     n: int = 0
     crs: Any = None
 
@@ -141,6 +144,8 @@ class PointStream:
                     raise in_chunk(error, number) from error
                 if self.chunks.copy and rows.base is not None:  # the source may use its memory again
                     rows = rows.copy()
+                if self.finite:
+                    require_finite_rows(rows, caller=self.caller, first=self.n, kept=kept)
                 yield Piece(rows, self.n, None if kept is None else self.n + kept)
                 self.n += len(part)
 

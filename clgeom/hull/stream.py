@@ -143,7 +143,7 @@ class OnDevice:
                 self.coming.append((piece, *self.bring(self.session, piece)))
                 return
             except DeviceLimit:
-                if self.session.profile.is_cpu or (piece.rows.dtype == np.float64 and not self.session.profile.fp64):
+                if piece.rows.dtype == np.float64 and not self.session.profile.fp64:
                     raise
                 if self.coming:  # less is needed once that is done
                     self.again.appendleft(piece)

@@ -138,10 +138,11 @@ def read_grouped_npy(path, by, *, columns=None):
     return _points(path, load_array(path), columns, by)
 
 
-def npy_parts(path, *, rows, columns=None, by=None):
+def npy_parts(path, *, rows, columns=None, by=None, progress=None):
     """Yield what `read_grouped_npy` returns, in parts of at most `rows` points; the groups are None without `by`."""
     values = load_array(path)
-    for first in range(0, max(len(values), 1) if values.ndim else 1, rows):
+    n = len(values) if values.ndim else 0
+    for first in range(0, max(n, 1), rows):
         part = values[first : first + rows] if values.ndim else values
         points, *others = _points(path, part, columns, by)
         if isinstance(values, np.memmap):
@@ -151,6 +152,8 @@ def npy_parts(path, *, rows, columns=None, by=None):
         if isinstance(values, np.memmap) and values.flags.c_contiguous:
             row = values.strides[0]
             forget(values, first * row, (first + len(part)) * row)
+        if progress is not None:
+            progress(min(first + rows, n), n)
 
 
 def read_npz(path, *, columns=None, array=None):

@@ -79,12 +79,8 @@ def cloud_parts(path, *, rows, columns=None, by=None, array=None, layer=None, pr
 
 
 def _npy_clouds(path, rows, progress, *, columns, by):
-    done, total = 0, os.path.getsize(path) if os.path.exists(path) else 0
-    for points, names, groups, title in npy_parts(path, rows=rows, columns=columns, by=by):
+    for points, names, groups, title in npy_parts(path, rows=rows, columns=columns, by=by, progress=progress):
         yield Cloud(points, names, None if by is None else groups_of_values(path, groups, title))
-        done += points.nbytes
-        if progress is not None:
-            progress(done, total)
 
 
 def _whole(path, progress, **what):

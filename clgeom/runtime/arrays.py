@@ -293,14 +293,22 @@ def leave_out(points, *, nonfinite: str, caller: str, first: int = 0):
         kept = np.flatnonzero(~np.ma.getmaskarray(points).any(axis=1))
         array = np.ma.getdata(points)[kept]
     array = canonical_points(array, caller=caller)
+    if nonfinite == "raise":
+        require_finite_rows(array, caller=caller, first=first, kept=kept)
+        return array, kept
     finite = np.isfinite(array).all(axis=1)
-    if not finite.all() and nonfinite == "raise":
-        row = int(np.argmin(finite))
-        raise _not_finite(array[row], first + (row if kept is None else kept[row]), caller=caller)
     if not finite.all():
         kept = np.flatnonzero(finite) if kept is None else kept[finite]
         array = array[finite]
     return array, kept
+
+
+def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept=None) -> None:
+    """Raise `InvalidInput` for points of the host that are not finite; `kept` are their numbers from `first` on."""
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise _not_finite(points[row], first + (row if kept is None else kept[row]), caller=caller)
 
 
 def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True):

@@ -16,6 +16,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer
 
@@ -25,6 +27,8 @@ MAX_BYTES = 1 << 28
 LISTEN_SECONDS = 0.05
 #: Seconds for which the end of a stream waits for its thread, which may be reading.
 END_SECONDS = 1.0
+#: Bytes of a Python object besides its letters, in a list.
+OBJECT_BYTES = 48
 
 T = TypeVar("T")
 
@@ -292,3 +296,38 @@ class _Reader:
             self.changed.notify_all()
         if self.thread is not threading.current_thread():
             self.thread.join(END_SECONDS)
+
+
+# Batches of pairs -----------------------------------------------------------------------------------------------
+
+
+def pairs_ahead(chunks: Chunks[Any], *, caller: str) -> Generator[tuple[Any, Any], None, None]:
+    """Yield the chunks, each a pair of two batches of sequences, read ahead by a thread."""
+
+    def checked():
+        for number, chunk in enumerate(chunks):
+            if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
+                raise InvalidInput(
+                    f"The chunks of {caller} must be pairs (a, b) of batches. Got {short(chunk)} as chunk {number}."
+                )
+            yield tuple(_own(batch) if chunks.copy else batch for batch in chunk)
+
+    return read_ahead(
+        checked(),
+        max_bytes=chunks.max_bytes // 2,
+        size=lambda pair: sum(map(_batch_bytes, pair)),
+        thread=chunks.read_ahead,
+    )
+
+
+def _own(batch):
+    """A batch that the source may change: a copy of it."""
+    return batch.copy() if isinstance(batch, (list, np.ndarray, bytearray)) else batch
+
+
+def _batch_bytes(batch) -> int:
+    if hasattr(batch, "nbytes"):
+        return int(batch.nbytes)
+    if isinstance(batch, (list, tuple)):
+        return sum(len(one) + OBJECT_BYTES if hasattr(one, "__len__") else OBJECT_BYTES for one in batch)
+    return len(batch) if hasattr(batch, "__len__") else 0

@@ -11,7 +11,7 @@ from clgeom.geodesy import as_crs, same_crs
 from clgeom.io.chunks import cloud_parts, files_of, labels_of, state_of
 from clgeom.io.cloud import crs_words
 from clgeom.io.fasta import iterate_sequences
-from clgeom.runtime.chunks import MAX_BYTES, Chunks, Peak
+from clgeom.runtime.chunks import MAX_BYTES, OBJECT_BYTES, Chunks, Peak
 
 __all__ = ["Chunks", "Peak", "read_chunks", "read_sequences"]
 
@@ -20,8 +20,6 @@ BYTES_PER_POINT = 512
 LEAST_POINTS = 1 << 10
 #: The part of `max_bytes` that the letters of a batch of sequences are; what objects take besides is about as much.
 BATCHES = 16
-#: Bytes of an object of bytes besides its letters, in a list.
-OBJECT_BYTES = 48
 
 
 def read_chunks(
@@ -83,6 +81,11 @@ def read_chunks(
     return source.chunks
 
 
+def rows_of(max_bytes: int | None) -> int:
+    """Points of a part of a file."""
+    return max((max_bytes or MAX_BYTES) // BYTES_PER_POINT, LEAST_POINTS)
+
+
 class _Files:
     """The source of `read_chunks`: called for each reading of all files."""
 
@@ -90,7 +93,7 @@ class _Files:
         self.paths, self.what, self.crs = paths, what, crs
         self.states: dict = {}
         self.chunks: Chunks[Any] = Chunks(self, max_bytes=max_bytes, copy=False, crs=crs)
-        self.rows = max((max_bytes or MAX_BYTES) // BYTES_PER_POINT, LEAST_POINTS)
+        self.rows = rows_of(max_bytes)
 
     def __call__(self) -> Iterator[Any]:
         first = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, overload
@@ -16,14 +18,15 @@ from clgeom.dp.pairs.words import values
 from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, traceback
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import session_of
+from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.several import as_sessions, spread
-from clgeom.runtime.typing import AnyArray, DeviceLike, DevicesLike, NDArray
+from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 
 Letters = TypeVar("Letters", str, bytes)
 #: Cost of a pair besides its cells, in cells.
@@ -192,6 +195,16 @@ def lcs(
 ) -> NDArray[np.int32]: ...
 @overload
 def lcs(
+    a: ChunksLike,
+    b: None = None,
+    *,
+    subsequence: Literal[False] | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DevicesLike = None,
+) -> NDArray[np.int32]: ...
+@overload
+def lcs(
     a: Batch,
     b: Batch,
     *,
@@ -201,8 +214,8 @@ def lcs(
     device: DevicesLike = None,
 ) -> Any: ...
 def lcs(
-    a: Batch,
-    b: Batch,
+    a: Batch | ChunksLike,
+    b: Batch | None = None,
     *,
     subsequence: bool | None = None,
     method: Method = "auto",
@@ -219,7 +232,8 @@ def lcs(
         (letters, offsets), where sequence i is ``letters[offsets[i]:offsets[i + 1]]``; these may be arrays of pyopencl.
         An array of strings of one letter each is one sequence. Where one of `a` and `b` is text or bytes, both are one
         sequence, and a list is one of letters: "abc" against ["a", "b"] is "abc" against "ab". One sequence against
-        many is ``[a] * len(b)`` against b, or `dp.cdist`.
+        many is ``[a] * len(b)`` against b, or `dp.cdist`. An iterator or `clgeom.scale.Chunks` as `a`, without `b`,
+        gives chunks: pairs (a, b) of batches, which need not fit in memory together.
     subsequence : bool, optional
         Also find the subsequence, not only its length. True by default for two sequences; many pairs have lengths only.
     method : {"auto", "bits", "equation"}
@@ -234,7 +248,8 @@ def lcs(
     -------
     CommonSubsequence, or ndarray of int32, shape (pairs,)
         Of several longest ones, the one that the textbook's traceback finds from the last cell: a match where the
-        symbols are equal, else up in the table, else left. Of many pairs the lengths.
+        symbols are equal, else up in the table, else left. Of many pairs the lengths; of chunks those of all pairs, one
+        chunk after another.
 
     Raises
     ------
@@ -249,6 +264,10 @@ def lcs(
     >>> lcs(["abcbdab", "cat"], ["bdcaba", "act"]).tolist()
     [4, 2]
     """
+    chunks = as_chunks(a)
+    if chunks is not None:
+        many = functools.partial(lcs, subsequence=subsequence, method=method, score_cutoff=score_cutoff, device=device)
+        return _of_chunks(chunks, b, many, caller="lcs")
     if inputs.are_batches(a, b):
         return _many("lcs", a, b, subsequence, "subsequence", method, score_cutoff, device, caller="lcs")
     codes, session = _arguments(a, b, method, score_cutoff, device, caller="lcs")
@@ -283,6 +302,16 @@ def edit_distance(
 ) -> NDArray[np.int32]: ...
 @overload
 def edit_distance(
+    a: ChunksLike,
+    b: None = None,
+    *,
+    operations: Literal[False] | None = None,
+    method: Method = "auto",
+    score_cutoff: int | None = None,
+    device: DevicesLike = None,
+) -> NDArray[np.int32]: ...
+@overload
+def edit_distance(
     a: Batch,
     b: Batch,
     *,
@@ -292,8 +321,8 @@ def edit_distance(
     device: DevicesLike = None,
 ) -> Any: ...
 def edit_distance(
-    a: Batch,
-    b: Batch,
+    a: Batch | ChunksLike,
+    b: Batch | None = None,
     *,
     operations: bool | None = None,
     method: Method = "auto",
@@ -305,7 +334,7 @@ def edit_distance(
     Parameters
     ----------
     a, b : str, bytes, or array of integers or letters, one-dimensional; or many of them
-        See `lcs`.
+        See `lcs`; `a` may be chunks there, too.
     operations : bool, optional
         Also find the operations, not only their number. True by default for two sequences; many pairs have distances
         only.
@@ -320,7 +349,7 @@ def edit_distance(
     -------
     Edits, or ndarray of int32, shape (pairs,)
         Of several shortest ones, the one whose traceback from the end takes a match or change if it can, else a
-        deletion, else an insertion. Of many pairs the distances.
+        deletion, else an insertion. Of many pairs the distances; of chunks those of all pairs, one chunk after another.
 
     Raises
     ------
@@ -335,12 +364,33 @@ def edit_distance(
     >>> edit_distance(["kitten", "cat"], ["sitting", "cart"]).tolist()
     [3, 1]
     """
+    chunks = as_chunks(a)
+    if chunks is not None:
+        options = {"operations": operations, "method": method, "score_cutoff": score_cutoff, "device": device}
+        return _of_chunks(chunks, b, functools.partial(edit_distance, **options), caller="edit_distance")
     if inputs.are_batches(a, b):
         return _many("edit", a, b, operations, "operations", method, score_cutoff, device, caller="edit_distance")
     codes, session = _arguments(a, b, method, score_cutoff, device, caller="edit_distance")
     wanted = operations is None or boolean(operations, "operations", caller="edit_distance")
     distance, way = _way(session, "edit", EDIT_DISTANCE, *codes, wanted=wanted, method=method)
     return Edits(distance, None if way is None or not wanted else tuple(OPERATIONS[step] for step in way.tolist()))
+
+
+def _of_chunks(chunks, b, many, *, caller):
+    """The values of all pairs in chunks, one after another."""
+    if b is not None:
+        raise arguments.wrong(caller, "b", "left out for chunks, which are pairs of batches", short(b))
+    found = [np.empty(0, np.int32)]
+    with contextlib.closing(pairs_ahead(chunks, caller=caller)) as pairs:
+        for number, (first, second) in enumerate(pairs):
+            if not inputs.are_batches(first, second) and len(first) + len(second):
+                raise InvalidInput(
+                    f"The chunks of {caller} must be pairs of batches, many sequences each. Got {short(first)} and "
+                    f"{short(second)} as chunk {number}."
+                )
+            if len(first) + len(second):  # an empty list would be one sequence
+                found.append(many(first, second))
+    return np.concatenate(found)
 
 
 def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):

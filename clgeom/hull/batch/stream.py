@@ -203,7 +203,11 @@ def hulls_of_chunks(
     common = {name: options[name] for name in ("collinear", "profile")} | {"device": session}
 
     def united():
-        part, batch = _united(parts, by_offsets, common)
+        try:
+            part, batch = _united(parts, by_offsets, common)
+        except DeviceLimit:  # once more, with all memory that is not in use
+            session.pool.free_held()
+            part, batch = _united(parts, by_offsets, common)
         phases.extend(batch.phases)
         return part, batch
 

@@ -9,6 +9,7 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
@@ -20,9 +21,10 @@ from clgeom.exchange import crs_of
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import first_out_of_order, require_order
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
+from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.result import CrossRegion, Region
-from clgeom.runtime.arguments import integer, one_of
+from clgeom.runtime.arguments import integer, one_of, wrong
 from clgeom.runtime.arrays import (
     Chunk,
     as_device_points,
@@ -34,9 +36,10 @@ from clgeom.runtime.arrays import (
     to_device,
 )
 from clgeom.runtime.call import recording
+from clgeom.runtime.chunks import Chunks, as_chunks
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, Nonfinite
+from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 
 CALLER = "adaptive_region"
 AXES = ("x", "y", "both")
@@ -56,26 +59,28 @@ if TYPE_CHECKING:
         cuts: Cuts
         nonfinite: Nonfinite
         assume_sorted: bool
+        bounds: Sequence[FloatLike] | None
         device: DeviceLike
         profile: bool
 
 
 @overload
 def adaptive_region(
-    points: AnyArray, segments: IntLike, *, axis: Literal["x", "y"] = ..., **options: Unpack[Options]
+    points: AnyArray | ChunksLike, segments: IntLike, *, axis: Literal["x", "y"] = ..., **options: Unpack[Options]
 ) -> Region: ...
 @overload
 def adaptive_region(
-    points: AnyArray, segments: IntLike, *, axis: Literal["both"], **options: Unpack[Options]
+    points: AnyArray | ChunksLike, segments: IntLike, *, axis: Literal["both"], **options: Unpack[Options]
 ) -> CrossRegion: ...
 def adaptive_region(
-    points: AnyArray,
+    points: AnyArray | ChunksLike,
     segments: IntLike,
     *,
     cuts: Cuts = "count",
     axis: Literal["x", "y", "both"] = "x",
     nonfinite: Nonfinite = "raise",
     assume_sorted: bool = False,
+    bounds: Sequence[FloatLike] | None = None,
     device: DeviceLike = None,
     profile: bool = False,
 ) -> Region | CrossRegion:
@@ -85,7 +90,8 @@ def adaptive_region(
     ----------
     points : array_like or pyopencl.array.Array, shape (n, 2)
         float32, float64, int32, or what fits one of them. Points of a masked array with a masked coordinate are left
-        out.
+        out. `clgeom.scale.Chunks` give points in chunks, which need not fit in memory together. They are read several
+        times; an iterator, which can be read once, needs ``cuts="width"`` and `bounds`.
     segments : int
         Number of segments along the axis, at least 1: the resolution. 1 and 2 give the convex hull. There are never
         more segments than columns of equal x; see `Region.segments`.
@@ -97,7 +103,10 @@ def adaptive_region(
     nonfinite : {"raise", "drop"}
         What to do with points that have a NaN or infinite coordinate.
     assume_sorted : bool
-        The points are in lexicographic order: by x, and by y where x is equal. This is checked.
+        The points are in lexicographic order: by x, and by y where x is equal. This is checked. Not for chunks.
+    bounds : (xmin, ymin, xmax, ymax), optional
+        For ``cuts="width"``: segments have equal widths from the one bound to the other, not from the least to the
+        greatest coordinate. All points must be within. Chunks of one type are then read once.
     device : str, pyopencl.Device or Session, optional
         As everywhere in clgeom.
     profile : bool
@@ -106,13 +115,15 @@ def adaptive_region(
     Returns
     -------
     Region or CrossRegion
-        A `Region` contains every point. Its vertices are points, and crossings of tangents rounded outward.
+        A `Region` contains every point. Its vertices are points, and crossings of tangents rounded outward. `peak` is
+        the memory that chunks took.
 
     Raises
     ------
     InvalidInput
         For another shape, an unsupported type, a NaN or infinity (nonfinite="raise"), points out of order where order
-        is claimed, or fewer than one segment.
+        is claimed, or fewer than one segment. For an iterator that is to be read several times, chunks that change
+        between two readings, or points outside of the bounds.
     DeviceLimit
         For float64 points on a device without float64.
 
@@ -132,6 +143,7 @@ def adaptive_region(
         assume_sorted=assume_sorted,
         device=device,
         profile=profile,
+        bounds=bounds,
     )
 
 
@@ -148,6 +160,7 @@ def region_of(
     join="tangent",
     kernel="auto",
     made=Region,
+    bounds=None,
 ):
     """The result of `adaptive_region`, with the options that clgeom.region.arc.study compares.
 
@@ -162,6 +175,15 @@ def region_of(
         raise InvalidInput(
             f"The 'segments' parameter of {CALLER} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
         )
+    chunks, bounds = as_chunks(points), checked_bounds(bounds, cuts, caller=CALLER)
+    if chunks is None and bounds is not None:
+        chunks = Chunks([points], copy=False)
+    if chunks is not None:
+        if assume_sorted:
+            raise wrong("assume_sorted", CALLER, "False for chunks or bounds", "True")
+        options = {"cuts": cuts, "join": join, "kernel": kernel}
+        session, axes = session_of(points, device), "xy" if axis == "both" else axis
+        return _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, session, made, profile)
     crs, session, points = crs_of(points), session_of(points, device), as_given(points, caller=CALLER)
     left, _ = leave_out(points, nonfinite=nonfinite, caller=CALLER)
     array = as_device_points(session, left, caller=CALLER)
@@ -218,6 +240,26 @@ def _as_result(outline, phases, dtype, facts, made):
     if outline.rows is None and made is Region:
         return Region.on_device(fetch, (split, total - split), dtype, **facts)
     return made(*fetch(), **facts)
+
+
+def _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, session, made, profile):
+    """The region of points in chunks."""
+    passes = Passes(chunks, nonfinite, CALLER)
+    session.pool.free_held()
+    with recording(profile) as phases:
+        outlines = outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session)
+    passes.meter.see(session)
+    found = []
+    for number, axis in enumerate(axes):
+        facts = {"n": passes.n, "axis": axis, "session": session}
+        if outlines is None:
+            empty = np.empty((0, 2), passes.dtype or np.float64)
+            found.append(made(empty, empty, segments=0, **facts))
+        else:
+            found.append(_as_result(outlines[number], tuple(phases), passes.dtype, facts, made))
+    for region in found:
+        region.crs, region.peak = passes.crs, passes.meter.peak()
+    return CrossRegion(*found) if len(found) > 1 else found[0]
 
 
 # Points beyond one allocation -----------------------------------------------------------------------------------

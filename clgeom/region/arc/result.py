@@ -21,6 +21,7 @@ from clgeom.hull.result import polygon_area
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.chunks import Peak
 from clgeom.runtime.device import Session
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
@@ -50,6 +51,11 @@ class Region(Exchange):
     crs : optional
         Coordinate reference system, if the points came with one.
 
+    Attributes
+    ----------
+    peak : Peak or None
+        The most memory that was taken at a time, where the points came in chunks.
+
     Notes
     -----
     Where the chains meet at a vertex, the region is one point wide; where they coincide, it is a segment.
@@ -68,6 +74,7 @@ class Region(Exchange):
     n: int | None
     axis: str
     phases: tuple[Phase, ...]
+    peak: Peak | None = None
 
     def __init__(
         self,
@@ -287,6 +294,7 @@ class CrossRegion(Exchange):
 
     def __init__(self, x: Region, y: Region) -> None:
         self.x, self.y, self.n, self.phases, self.crs = x, y, x.n, x.phases + y.phases, x.crs
+        self.peak = x.peak
 
     @property
     def segments(self) -> tuple[int, int]:

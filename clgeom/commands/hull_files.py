@@ -1,0 +1,223 @@
+"""The convex hull of each of many files: ``clgeom hull --by-file``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from types import SimpleNamespace
+
+import click
+import numpy as np
+
+from clgeom import __version__, convex_hull
+from clgeom.commands import terminal
+from clgeom.commands.scaling import scaled_hull
+from clgeom.errors import InvalidInput
+from clgeom.hull.batch.result import HullBatch
+from clgeom.io.chunks import cloud_parts, state_of
+from clgeom.io.cloud import DIFFER
+from clgeom.io.points import saying_where
+from clgeom.io.state import State
+from clgeom.runtime.messages import counted, printable
+from clgeom.scale.chunks import Chunks, require_one_crs, rows_of
+
+#: Points that no file has.
+ANY_NUMBER = 1 << 62
+#: Files of so many bytes together are read in parts.
+LARGE_BYTES = 1 << 30
+
+
+def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as_json, options, check):
+    """The hull of each file, from the state of an earlier run where that has it.
+
+    Parameters
+    ----------
+    files : list of str
+    what : dict
+        Which points of each file: columns, array, layer.
+    crs : object or None
+        Replaces that of every file.
+    output : path-like or None
+    skip_bad : bool
+        Leave out files that cannot be read.
+    max_bytes : int or None
+    session : Session
+    as_json : bool
+    options : dict
+        collinear and nonfinite.
+    check : callable
+        Called with the reference system and the names of the columns of the first file.
+
+    Returns
+    -------
+    hulls : list of dict
+        As in the state, one for each file that is not left out.
+    bad : list of (str, str)
+        Files left out, and why.
+    state : State
+        To be removed when the output is written.
+    """
+    crs_text = None if crs is None else str(crs)
+    about = {"clgeom": __version__, "crs": crs_text, **what, **options}
+    hulls, bad, first = [], [], None
+    with State(output, about) as state, terminal.progress("hulls", hidden=as_json) as progress:
+        known = {entry["file"]: entry for entry in state.done}
+        sizes = [_size(file) for file in files]
+        done, total = 0, max(sum(sizes), 1)
+        try:
+            for file, size in zip(files, sizes):
+
+                def watch(part, whole, done=done, size=size):
+                    progress(done + size * part // max(whole, 1), total)
+
+                try:
+                    entry = known.get(file)
+                    if entry is None or entry["state"] != _state(file):
+                        entry = _hull_of_file(file, what, crs, max_bytes, session, options, progress and watch)
+                        state.add(entry)
+                    if first is None:
+                        check(SimpleNamespace(crs=entry["crs"], names=entry["names"]))
+                except InvalidInput as error:
+                    if not _is_about(error, file):
+                        raise
+                    if not skip_bad:
+                        raise InvalidInput(f"{error} (--skip-bad leaves out such files)") from error
+                    bad.append((file, str(error)))
+                else:
+                    first = first or entry
+                    require_one_crs(first["file"], first["crs"], file, entry["crs"])
+                    hulls.append(entry)
+                done += size
+                if progress is not None:
+                    progress(done, total)
+        except BaseException:
+            if state.shown is not None and hulls:
+                kept = counted(len(hulls), "file is", "files are")
+                click.echo(f"clgeom: note: {kept} done; the same command goes on from '{state.shown}'", err=True)
+            raise
+    if not hulls:
+        raise InvalidInput(f"None of the {counted(len(files), 'file', 'files')} can be read. {bad[0][1]}")
+    return hulls, bad, state
+
+
+def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
+    """The hull of a file, as a dict of values of JSON."""
+    before, facts = _state(file), {}
+
+    def parts():
+        for cloud in cloud_parts(file, rows=rows_of(max_bytes), **what, progress=progress):
+            facts.setdefault("cloud", cloud)
+            yield cloud.points
+
+    with saying_where([file], [ANY_NUMBER]):
+        found = convex_hull(Chunks(parts, max_bytes=max_bytes, copy=False), device=session, **options)
+    if _state(file) != before:
+        raise InvalidInput(f"The file '{file}' was changed while it was read.")
+    cloud = facts["cloud"]
+    hull = scaled_hull(found, cloud)
+    system = cloud.crs if crs is None else crs
+    return {
+        "file": file,
+        "state": before,
+        "points": int(hull.n),
+        "dimension": hull.dimension,
+        "area": hull.area,
+        "perimeter": hull.perimeter,
+        "vertices": hull.vertices.tolist(),
+        "corners": hull.points.tolist(),
+        "type": hull.points.dtype.name,
+        "names": cloud.names,
+        "crs": None if system is None else getattr(system, "to_string", system.__str__)(),
+        "notes": list(cloud.notes),
+    }
+
+
+def batch_of(hulls) -> HullBatch:
+    """The hulls of all files as a batch whose labels are the files. Vertices are indices into the points of a file."""
+    corners = [np.array(one["corners"], one["type"]).reshape(-1, 2) for one in hulls]
+    names = np.array([printable(one["file"]) for one in hulls], object)
+    ends = [np.append(0, np.cumsum(counts)) for counts in ([len(c) for c in corners], [one["points"] for one in hulls])]
+    batch = HullBatch(
+        np.concatenate([np.array(one["vertices"], np.int64) for one in hulls]),
+        ends[0],
+        np.array([one["area"] for one in hulls], np.float64),
+        np.array([one["perimeter"] for one in hulls], np.float64),
+        np.concatenate(corners),
+        labels=names,
+        label_column=names,
+        label_name="file",
+        group_offsets=ends[1],
+    )
+    batch.__dict__["dimensions"] = np.array([one["dimension"] for one in hulls], np.int8)
+    return batch
+
+
+# One hull of large files ------------------------------------------------------------------------------------------
+
+
+class Differ(Exception):
+    """Files have different scales or offsets."""
+
+
+def are_large(files) -> bool:
+    """Whether files are read in parts for one hull of all."""
+    return sum(map(_size, files)) >= LARGE_BYTES
+
+
+def hull_of_large_files(files, what, first, crs, counts, session, options, progress):
+    """The hull of the points of all files, which are read in parts, and the cloud without points that it belongs to.
+
+    Parameters
+    ----------
+    files, what, crs, session
+        As for `hulls_of_files`.
+    first : Cloud
+        A part of the first file.
+    counts : list
+        Gets the number of points of each file.
+    options, progress
+        Of `convex_hull`.
+    """
+    total, done = sum(map(_size, files)), [0]
+
+    def points(scaled):
+        counts.clear()
+        done[0] = 0
+        for file in files:
+            counts.append(0)
+            size = _size(file)
+
+            def watch(part, whole, size=size, before=done[0]):
+                progress(before + size * part // max(whole, 1), total)
+
+            for cloud in cloud_parts(file, rows=rows_of(None), **what, progress=progress and watch):
+                counts[-1] += len(cloud.points)
+                if crs is None:
+                    require_one_crs(files[0], first.crs, file, cloud.crs)
+                if not scaled and (cloud.scale, cloud.offset) != (first.scale, first.offset):
+                    raise Differ
+                yield cloud.coordinates if scaled else cloud.points
+            done[0] += size
+
+    try:
+        return convex_hull(Chunks(lambda: points(False), copy=False), device=session, **options), first
+    except Differ:
+        first = replace(first, scale=None, offset=None, notes=(*first.notes, DIFFER))
+        return convex_hull(Chunks(lambda: points(True), copy=False), device=session, **options), first
+
+
+def _size(file) -> int:
+    """The bytes of a file; 0 for one that is not there, which is refused when it is read."""
+    try:
+        return os.path.getsize(file)
+    except (OSError, ValueError):
+        return 0
+
+
+def _state(file):
+    return list(state_of(file) or ())
+
+
+def _is_about(error, file) -> bool:
+    """Whether an error is about a file, and not about an option or the device."""
+    return f"'{printable(file)}'" in printable(str(error))

@@ -1,0 +1,118 @@
+"""The state of a long command beside its output: a line of JSON for each file that is done.
+
+A command that is interrupted, killed, or finds the disk full leaves the state; the same command goes on from there. The
+last line may be cut, and is then done again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+from clgeom.errors import InvalidInput
+from clgeom.runtime.messages import printable
+
+#: What follows the name of the output.
+ENDING = ".clgeom-state"
+
+
+class State:
+    """What is done of a command.
+
+    Parameters
+    ----------
+    output : path-like or None
+        Without an output nothing is kept.
+    about : dict
+        What the results depend on, as JSON has it. A state of something else is refused.
+
+    Attributes
+    ----------
+    done : list of dict
+        The entries of the state that was found.
+    """
+
+    def __init__(self, output, about):
+        self.path = None if output is None else f"{os.path.realpath(output)}{ENDING}"
+        self.shown = None if output is None else printable(f"{os.fspath(output)}{ENDING}")
+        self.about, self.done, self._file = json.loads(json.dumps(about)), [], None
+
+    def __enter__(self):
+        if self.path is None:
+            return self
+        try:
+            kept = self._found()
+            self._file = open(self.path, "ab")  # noqa: SIM115 (closed at the exit)
+            self._file.truncate(kept)
+            if not kept:
+                self._write(self.about)
+        except OSError as error:
+            self._close()
+            raise self._unwritable(error) from error
+        return self
+
+    def __exit__(self, *error):
+        self._close()
+
+    def _close(self):
+        if self._file is not None:
+            file, self._file = self._file, None
+            with contextlib.suppress(OSError):  # what could not be written was said before
+                file.close()
+
+    def _found(self) -> int:
+        """Read the entries that are whole; return their bytes."""
+        try:
+            with open(self.path, "rb") as file:
+                lines = file.read().split(b"\n")[:-1]  # the last one has no end
+        except FileNotFoundError:
+            return 0
+        kept = 0
+        for number, line in enumerate(lines):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                break
+            if number == 0 and entry != self.about:
+                raise InvalidInput(
+                    f"The file '{self.shown}' is the state of a command with other options or of another version. Run "
+                    "that command again, or delete the file to begin anew."
+                )
+            if number:
+                self.done.append(entry)
+            kept += len(line) + 1
+        return kept
+
+    def add(self, entry) -> None:
+        """Keep an entry.
+
+        Raises
+        ------
+        InvalidInput
+            The disk is full, say. What was kept before stays.
+        """
+        if self._file is None:
+            return
+        try:
+            self._write(entry)
+        except OSError as error:
+            self._close()
+            raise self._unwritable(error) from error
+
+    def _write(self, entry):
+        self._file.write(json.dumps(entry).encode() + b"\n")
+        self._file.flush()
+
+    def _unwritable(self, error):
+        return InvalidInput(
+            f"The state '{self.shown}' cannot be written: {error.strerror or error}. What was done before is kept in "
+            "it: the same command goes on from there."
+        )
+
+    def remove(self) -> None:
+        """Remove the state, when the output is written."""
+        self._close()
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)

@@ -1,0 +1,293 @@
+"""Adaptive regions of points in chunks: where the cuts are, then the hulls of the segments, then the outline.
+
+    pass 1      number, type and extremes of the points          not needed with `bounds`
+    passes      the x of each cut: of equal numbers of points    not needed for equal widths
+    last pass   hulls by segment, of which only the vertices are kept -> outline
+
+The outline needs only the vertices of the segments' hulls. So the result is that of all points at once, bit for bit.
+The cuts of equal numbers are order statistics of x. Each pass divides the ranges of keys that hold them into up to
+2**20 parts and counts; when few keys are left in these ranges, a pass collects them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.hull.batch.hulls import convex_hulls_by_label
+from clgeom.hull.pieces import PointStream
+from clgeom.region.arc.chains import Outline, outline_of
+from clgeom.region.arc.outline_plans import OutlineOptions
+from clgeom.runtime.arguments import wrong
+from clgeom.runtime.arrays import to_device
+from clgeom.runtime.chunks import Chunks, Meter
+from clgeom.sorting.keys import KeyOrder
+
+#: Most parts of ranges that are counted in a pass, as a power of two.
+PART_BITS = 20
+#: Bytes of `Chunks.max_bytes` for each key that is collected.
+BYTES_PER_KEY = 64
+LEAST_KEYS = 1 << 10
+BOUNDS = "(xmin, ymin, xmax, ymax), finite, with xmin <= xmax and ymin <= ymax"
+
+
+def checked_bounds(bounds, cuts, *, caller) -> tuple[float, ...] | None:
+    """The `bounds` parameter as four floats."""
+    if bounds is None:
+        return None
+    if cuts != "width":
+        raise wrong("bounds", caller, "left out unless cuts is 'width'", short(bounds))
+    try:
+        numbers = tuple(float(number) for number in bounds)
+    except (TypeError, ValueError, OverflowError):
+        numbers = ()
+    if len(numbers) != 4 or not np.isfinite(numbers).all() or numbers[0] > numbers[2] or numbers[1] > numbers[3]:
+        raise wrong("bounds", caller, BOUNDS, short(bounds))
+    return numbers
+
+
+@dataclass(eq=False)
+class Passes:
+    """Readings of the same chunks, which must find the same points each time."""
+
+    chunks: Chunks
+    nonfinite: str
+    caller: str
+    meter: Meter = field(default_factory=Meter)
+    seen: tuple[int, int, int] | None = None
+    n: int = 0
+    crs: Any = None
+    dtype: np.dtype | None = None
+
+    def pieces(self):
+        """Yield the rows of each piece, with the number of the first."""
+        stream, kept, total = PointStream(self.chunks, self.caller, self.nonfinite, self.meter, finite=True), 0, 0
+        pieces = stream.pieces()
+        try:
+            for piece in pieces:
+                kept += len(piece.rows)
+                total += int(piece.rows.view(f"u{piece.rows.itemsize}").sum(dtype=np.uint64))
+                yield piece
+        finally:
+            pieces.close()
+        seen = stream.n, kept, total
+        if self.seen is not None and seen != self.seen:
+            raise InvalidInput(
+                f"The chunks of {self.caller} changed between two readings: {self.seen[0]:,} points first, then "
+                f"{stream.n:,}{'' if seen[0] != self.seen[0] else ' with other coordinates'}. The source must give the "
+                "same points each time."
+            )
+        self.seen, self.n, self.crs = seen, stream.n, stream.crs_found
+
+    def facts(self):
+        """One reading: the number of points that stay, and their least and greatest coordinates."""
+        kept, low, high = 0, None, None
+        for piece in self.pieces():
+            kept += len(piece.rows)
+            least, most = piece.rows.min(axis=0), piece.rows.max(axis=0)
+            low = least if low is None else np.minimum(low, least)
+            high = most if high is None else np.maximum(high, most)
+            self.dtype = piece.rows.dtype if self.dtype is None else np.result_type(self.dtype, piece.rows.dtype)
+        return kept, low, high
+
+
+def outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session) -> list[Outline] | None:
+    """The outline along each axis; None if there are no points.
+
+    Parameters
+    ----------
+    passes : Passes
+    segments : int
+    cuts : {"count", "width"}
+    axes : "x", "y" or "xy"
+    bounds : tuple of 4 floats or None
+    options : dict
+        Of `OutlineOptions`.
+    session : Session
+    """
+    where: dict[int, Any] = {}
+    columns = ["xy".index(axis) for axis in axes]
+    if bounds is None:
+        why = "for the cuts" if cuts == "count" else "unless cuts='width' and bounds are given,"
+        passes.chunks.require_reiterable(why, caller=passes.caller)
+        kept, low, high = passes.facts()
+        if not kept:
+            return None
+        if cuts == "count":
+            segments = min(segments, kept)
+            ranks = [k * kept // segments for k in range(1, segments)]
+            for column in columns:
+                where[column] = order_statistics(passes, column, low[column], high[column], ranks)
+        else:
+            for column in columns:
+                where[column] = widths(low[column], high[column], segments, passes.dtype)
+
+    def labelled():
+        for piece in passes.pieces():
+            rows = piece.rows
+            if bounds is not None:
+                _check_bounds(piece, bounds, passes)
+            passes.dtype = passes.dtype or rows.dtype
+            for number, column in enumerate(columns):
+                if column not in where:
+                    where[column] = widths(*_within(bounds, column, passes.dtype), segments, passes.dtype)
+                along = rows[:, column].astype(passes.dtype, copy=False)
+                owners = np.searchsorted(where[column], along, side="right")
+                yield rows[:, ::-1] if column else rows, owners + number * segments
+
+    chunks = Chunks(labelled, max_bytes=passes.chunks.max_bytes, read_ahead=False, copy=False)
+    batch = convex_hulls_by_label(chunks, device=session)
+    passes.meter.add(batch.peak.host_bytes)
+    passes.meter.device = max(passes.meter.device, batch.peak.device_bytes)
+    if not len(batch):
+        return None
+    owners = np.repeat(batch.labels, np.diff(batch.offsets))
+    return [
+        _outline(session, batch.points[mine], owners[mine] - number * segments, segments, options, passes.caller)
+        for number in range(len(columns))
+        for mine in [owners // segments == number]
+    ]
+
+
+def _outline(session, corners, owners, segments, options, caller):
+    """The outline of the vertices of segments' hulls."""
+    order = np.lexsort((corners[:, 1], corners[:, 0]))
+    corners = to_device(session, np.ascontiguousarray(corners[order]), caller=caller)
+    if len(corners.chunks) > 1:
+        raise DeviceLimit(
+            f"The hulls of {caller}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one "
+            f"allocation of {session.profile.name} holds {session.profile.max_alloc_bytes:,}."
+        )
+    begins = np.searchsorted(owners[order], np.arange(segments + 1)).astype(np.uint32)
+    begins = to_device(session, begins, caller=caller)
+    described = OutlineOptions(corners.dtype, corners.n, "points[0]", "points[0]", segments, cut="begins[0]", **options)
+    return outline_of(session, described, **corners.bindings("points"), **begins.bindings("begins"))
+
+
+# Cuts at equal widths -------------------------------------------------------------------------------------------
+
+
+def widths(low, high, segments, dtype) -> np.ndarray:
+    """The least coordinate of each segment but the first, as arc_cuts has it for points from `low` to `high`."""
+    dtype = np.dtype(dtype)
+    order = KeyOrder(dtype)
+    low, high = dtype.type(low), dtype.type(high)
+    if dtype.kind == "i":
+
+        def distance(x):
+            return int(x) - int(low)
+    else:
+        scale = dtype.type(0.25 if max(abs(low), abs(high)) > 1 else 1)  # where differences overflow
+
+        def distance(x):
+            return Fraction(float(x * scale - low * scale))
+
+    width, found = distance(high), []
+    first, last = (int(order.digits(np.array([x]))[0]) for x in (low, high))
+
+    def reaches(digit, k):
+        return distance(order.keys_of_digits(np.array([digit], order.storage))[0]) * segments >= k * width
+
+    for k in range(1, segments):
+        # bisection from steps that double around the rounded cut
+        share = k / segments
+        near = np.array([float(low) * (1 - share) + float(high) * share])
+        near = near.astype(np.int64) if dtype.kind == "i" else near
+        at = min(max(int(order.digits(near.astype(dtype))[0]), first), last)
+        step = 1
+        if reaches(at, k):
+            end = at
+            while end > first and reaches(max(end - step, first), k):
+                end, step = max(end - step, first), 2 * step
+            begin = max(end - step, first - 1)
+        else:
+            begin = at
+            while not reaches(min(begin + step, last), k):
+                begin, step = min(begin + step, last), 2 * step
+            end = min(begin + step, last)
+        while end - begin > 1:  # `end` reaches, `begin` does not
+            middle = (begin + end) // 2
+            begin, end = (begin, middle) if reaches(middle, k) else (middle, end)
+        found.append(end)
+    return order.keys_of_digits(np.array(found, order.storage))
+
+
+def _within(bounds, column, dtype):
+    """The bounds along an axis in the type of the points, outward."""
+    low, high = bounds[column], bounds[column + 2]
+    if dtype.kind == "i":
+        limits = np.iinfo(dtype)
+        return max(int(np.floor(low)), limits.min), min(int(np.ceil(high)), limits.max)
+    least, most = dtype.type(low), dtype.type(high)
+    least = np.nextafter(least, dtype.type(-np.inf)) if float(least) > low else least
+    return least, np.nextafter(most, dtype.type(np.inf)) if float(most) < high else most
+
+
+def _check_bounds(piece, bounds, passes):
+    """Refuse points outside of the bounds, and points of several types in one pass."""
+    rows = piece.rows
+    if passes.dtype is not None and passes.dtype != rows.dtype:
+        raise InvalidInput(
+            f"The chunks of {passes.caller} must have one type where bounds are given. Got {passes.dtype} and "
+            f"{rows.dtype}."
+        )
+    outside = (rows < np.array(bounds[:2])) | (rows > np.array(bounds[2:]))
+    if outside.any():
+        row, column = np.argwhere(outside)[0].tolist()
+        number = int(piece.numbers(np.array([row]))[0])
+        raise InvalidInput(
+            f"The 'bounds' parameter of {passes.caller} must hold all points. Got {rows[row, column]} at index "
+            f"[{number}, {column}] outside of them."
+        )
+
+
+# Cuts at equal numbers of points --------------------------------------------------------------------------------
+
+
+def order_statistics(passes, column, low, high, ranks) -> np.ndarray:
+    """The coordinates of these ranks (from 0, ascending) among those of all points along an axis."""
+    order = KeyOrder(passes.dtype)
+    first, last = (int(order.digits(np.array([x], passes.dtype))[0]) for x in (low, high))
+    ranks = np.array(ranks, np.int64)
+    most_keys = max(passes.chunks.max_bytes // BYTES_PER_KEY, LEAST_KEYS)
+
+    def keys():
+        for piece in passes.pieces():
+            along = np.ascontiguousarray(piece.rows[:, column], passes.dtype)
+            yield order.digits(along).astype(np.uint64) - np.uint64(first)
+
+    # ranges of 2**bits keys that hold the ranks: first keys, numbers of keys before them, the range of each rank
+    begins, before, bits = np.zeros(1, np.uint64), np.zeros(1, np.int64), (last - first).bit_length()
+    of_rank, held = np.zeros(len(ranks), np.int64), most_keys + 1
+    while len(ranks) and bits and held > most_keys:
+        parts = max(PART_BITS - (len(begins) - 1).bit_length(), 1)
+        finer = max(bits - parts, 0)
+        counts = np.zeros((len(begins), 1 << (bits - finer)), np.int64)
+        for some in keys():
+            which, offsets = _in_ranges(some, begins, bits)
+            places = (which << (bits - finer)) + (offsets >> np.uint64(finer)).astype(np.int64)
+            counts += np.bincount(places, minlength=counts.size).reshape(counts.shape)
+        ends = before[:, None] + np.cumsum(counts, axis=1)
+        part = np.array([np.searchsorted(ends[one], rank, side="right") for one, rank in zip(of_rank, ranks)])
+        starts = begins[of_rank] + (part.astype(np.uint64) << np.uint64(finer))
+        new, at, inverse = np.unique(starts, return_index=True, return_inverse=True)
+        inside = counts[of_rank[at], part[at]]
+        before, held = ends[of_rank[at], part[at]] - inside, int(inside.sum())
+        begins, of_rank, bits = new, inverse.reshape(-1), finer
+    found = begins[of_rank]
+    if bits and len(ranks):
+        some = np.sort(np.concatenate([some[_in_ranges(some, begins, bits, mask=True)] for some in keys()]))
+        found = some[np.searchsorted(some, begins)[of_rank] + ranks - before[of_rank]]
+    return order.keys_of_digits((found + np.uint64(first)).astype(order.storage))
+
+
+def _in_ranges(keys, begins, bits, *, mask=False):
+    """The range of each key that is in one, and its place there; or a mask of these keys."""
+    which = np.searchsorted(begins, keys, side="right") - 1 if len(begins) > 1 else np.zeros(len(keys), np.int64)
+    offsets = keys - begins[np.maximum(which, 0)]
+    inside = (which >= 0) & (offsets >> np.uint64(min(bits, 63)) == 0) if bits < 64 else np.ones(len(keys), bool)
+    return inside if mask else (which[inside], offsets[inside])

@@ -1,0 +1,406 @@
+"""Hulls and regions of points in chunks: equal to those of all points at once, however they are cut."""
+
+import functools
+
+import numpy as np
+import pytest
+from clouds import CLOUDS, DTYPES, cloud
+from conftest import imposed_session
+from faults import Faults
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clgeom
+from clgeom import adaptive_region, convex_hull, convex_hulls_by_label
+from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.hull import stream
+from clgeom.hull.batch import stream as batch_stream
+from clgeom.region.arc import chunked
+from clgeom.runtime.chunks import Chunks
+
+BATCH = ("vertices", "offsets", "areas", "perimeters", "points", "labels", "sizes", "dimensions", "left_out")
+
+
+@functools.cache
+def said_to_be(session, kind):
+    """The device, said to have memory of its own, or none; one session, which builds kernels once."""
+    return imposed_session(session.device, kind=kind)
+
+
+def cut(points, *places):
+    """The points in parts, some of which may be empty."""
+    ends = np.sort(np.clip(places, 0, len(points)))
+    return [points[a:b] for a, b in zip([0, *ends], [*ends, len(points)])]
+
+
+def same_hull(found, expected):
+    np.testing.assert_array_equal(found.vertices, expected.vertices)
+    np.testing.assert_array_equal(found.points, expected.points)
+    assert found.points.dtype == expected.points.dtype and found.vertices.dtype == np.int64
+    assert (found.dimension, found.n, found.area) == (expected.dimension, expected.n, expected.area)
+
+
+def same_batch(found, expected):
+    for name in BATCH:
+        one, other = getattr(found, name), getattr(expected, name)
+        np.testing.assert_array_equal(one, other, err_msg=name)
+        assert np.asarray(one).dtype == np.asarray(other).dtype, name
+
+
+def same_region(found, expected):
+    for name in ("lower", "upper", "segments", "n", "dtype"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+
+
+def allowed(session, dtype):
+    return np.dtype(dtype) != np.float64 or session.profile.fp64
+
+
+# Hulls ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_hulls_of_all_clouds(session, name, dtype):
+    if not allowed(session, dtype):
+        return
+    points = cloud(name, 1200, dtype)
+    expected = convex_hull(points, device=session)
+    for chunks in (iter(cut(points, 1, 2, 500)), Chunks(cut(points, *range(0, 1200, 17)), max_bytes=1 << 15)):
+        same_hull(convex_hull(chunks, device=session), expected)
+
+
+@given(
+    name=st.sampled_from(sorted(CLOUDS)),
+    n=st.integers(0, 400),
+    places=st.lists(st.integers(0, 400), max_size=6),
+    kind=st.sampled_from(("cpu", "gpu")),
+    collinear=st.sampled_from(("drop", "keep")),
+    max_bytes=st.sampled_from((1, 1 << 14, 1 << 28)),
+)
+def test_hulls_however_cut(session, name, n, places, kind, collinear, max_bytes):
+    points = cloud(name, n, np.float32)
+    expected = convex_hull(points, collinear=collinear, device=session)
+    chunks = Chunks(cut(points, *places), max_bytes=max_bytes)
+    found = convex_hull(chunks, collinear=collinear, device=said_to_be(session, kind))
+    if n:
+        same_hull(found, expected)
+    else:
+        assert found.n == 0 and found.dimension == -1
+    assert found.peak.host_bytes >= (0 if n == 0 else 8) and found.peak.device_bytes >= 0
+
+
+@pytest.mark.fp64
+def test_types_are_those_of_the_points_together(session):
+    parts = [cloud("disc", 300, np.float32), cloud("square", 300, np.float64), cloud("grid", 300, np.int32)]
+    same_hull(convex_hull(iter(parts), device=session), convex_hull(np.concatenate(parts), device=session))
+    small = [part.astype(np.int16) for part in cut(cloud("grid", 200, np.int32), 50)]
+    same_hull(convex_hull(iter(small), device=session), convex_hull(np.concatenate(small), device=session))
+
+
+def test_sources_that_use_their_memory_again(session):
+    points = cloud("disc", 1000, np.float32)
+    whole = points.copy()
+
+    def source(buffer):
+        for part in cut(points, 100, 250, 700):
+            buffer[: len(part)] = part
+            yield buffer[: len(part)]
+            buffer[:] = np.nan
+
+    expected = convex_hull(whole, device=session)
+    same_hull(convex_hull(source(np.empty((500, 2), np.float32)), device=session), expected)
+    labels = np.arange(1000) % 3
+    pairs = ((part, labels[: len(part)]) for part in source(np.empty((500, 2), np.float32)))
+    joined = np.concatenate([labels[: len(part)] for part in cut(points, 100, 250, 700)])
+    same_batch(convex_hulls_by_label(pairs, device=session), convex_hulls_by_label(whole, joined, device=session))
+
+
+def test_other_objects_as_chunks(session):
+    pandas = pytest.importorskip("pandas")
+    points = cloud("disc", 400, np.float32)
+    frames = (pandas.DataFrame({"x": part[:, 0], "y": part[:, 1]}) for part in cut(points, 100, 100, 390))
+    same_hull(convex_hull(frames, device=session), convex_hull(points, device=session))
+    lists = (part.tolist() for part in cut(points, 7, 390))
+    assert convex_hull(lists, device=session).n == 400
+    masked = np.ma.masked_greater(points, 0.5)
+    expected = convex_hull(masked, device=session)
+    same_hull(convex_hull(iter(cut(masked, 130, 131)), device=session), expected)
+
+
+def test_nonfinite_points_are_named_or_left_out(session):
+    points = cloud("disc", 3000, np.float32)
+    points[2210, 1] = np.nan
+    points[2999, 0] = np.inf
+    for places in ((2000,), (10, 20, 2205), range(0, 3000, 500)):
+        with pytest.raises(InvalidInput, match=r"nan at index \[2210, 1\]"):
+            convex_hull(iter(cut(points, *places)), device=session)
+        with pytest.raises(InvalidInput, match=r"nan at index \[2210, 1\]"):
+            labels = cut(np.arange(3000) % 5, *places)
+            convex_hulls_by_label(zip(cut(points, *places), labels), device=session)
+        with pytest.raises(InvalidInput, match=r"nan at index \[2210, 1\]"):
+            adaptive_region(Chunks(cut(points, *places)), 4, device=session)
+        found = convex_hull(iter(cut(points, *places)), nonfinite="drop", device=session)
+        same_hull(found, convex_hull(points, nonfinite="drop", device=session))
+
+
+def test_refused_chunks(session):
+    good = cloud("disc", 10, np.float32)
+    for bad, said in (
+        (np.zeros((4, 3), np.float32), r"must have shape \(n, 2\). Got \(4, 3\).* That is chunk 1."),
+        (np.zeros(4), r"must have shape \(n, 2\). Got \(4,\) instead. That is chunk 1."),
+        (np.array([("a", "b")]), "That is chunk 1."),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            convex_hull(iter([good, bad]), device=session)
+    with pytest.raises(InvalidInput, match=r"Got \(2,\) instead. That is chunk 0"):
+        convex_hull(zip([1.0, 2.0], [3.0, 4.0]), device=session)
+    once = Chunks(iter([good]))
+    assert convex_hull(once, device=session).n == 10
+    with pytest.raises(InvalidInput, match="have been read already"):
+        convex_hull(once, device=session)
+
+
+def test_reference_systems(session):
+    geopandas = pytest.importorskip("geopandas")
+    points = cloud("disc", 60, np.float64)
+    frames = [geopandas.GeoSeries.from_xy(*part.T, crs="EPSG:32632") for part in cut(points, 20)]
+    found = convex_hull(iter(frames), device=session)
+    assert str(found.crs) == "EPSG:32632" and found.n == 60
+    assert str(convex_hull(Chunks([points], crs="EPSG:3857"), device=session).crs) == "EPSG:3857"
+    frames[1] = frames[1].to_crs("EPSG:32633")
+    with pytest.raises(InvalidInput, match="one coordinate reference system. Got .*32N and, in chunk 1, .*33N instead"):
+        convex_hull(iter(frames), device=session)
+    with pytest.raises(InvalidInput, match="one coordinate reference system"):
+        convex_hulls_by_label(((frame, np.zeros(len(frame), int)) for frame in frames), device=session)
+
+
+def test_vertices_that_need_more_memory_are_replaced_by_their_hull(session, monkeypatch):
+    """Each chunk's points are all vertices of its hull, and few of all."""
+    circle = cloud("circle", 400, np.float64 if session.profile.fp64 else np.float32)
+    parts = [circle * scale for scale in range(1, 41)]
+    found = convex_hull(Chunks(parts, max_bytes=1 << 15), device=session)
+    same_hull(found, convex_hull(np.concatenate(parts), device=session))
+    assert found.peak.host_bytes < 40 * circle.nbytes / 2
+
+
+@pytest.mark.parametrize("kind", ("cpu", "gpu"))
+@pytest.mark.parametrize("fault", ("allocate", "host memory", "copy", "launch"))
+def test_a_device_without_memory_gets_smaller_pieces(session, monkeypatch, fault, kind):
+    for module in (stream, batch_stream):
+        monkeypatch.setattr(module, "LEAST_POINTS", 16)
+    device, many = said_to_be(session, kind), 2 if fault in ("copy", "launch") else 1  # commands are tried twice
+    points = cloud("disc", 6000, np.float32)
+    labels = np.arange(6000) % 7
+    chunks = Chunks(cut(points, 3000), max_bytes=1 << 17, copy=False)
+    pairs = Chunks(list(zip(chunks, cut(labels, 3000))), max_bytes=1 << 17, copy=False)
+    for work, same in (
+        (lambda: convex_hull(chunks, device=device), same_hull),
+        (lambda: convex_hulls_by_label(pairs, device=device), same_batch),
+    ):
+        expected = work()
+        with Faults(device, fault) as counted:
+            same(work(), expected)
+        happened = 0
+        for first in range(0, counted.calls, max(counted.calls // 5, 1)):
+            with Faults(device, fault, first, many=many) as faults:
+                same(work(), expected)
+            happened += faults.happened
+        assert happened or not counted.calls
+
+
+def test_a_device_that_stays_without_memory(session):
+    with Faults(session, "launch", 0, many=10_000), pytest.raises(DeviceLimit):
+        convex_hull(Chunks([cloud("disc", 20_000, np.float32)]), device=session)
+
+
+def test_progress(session):
+    points, done = cloud("disc", 5000, np.float32), []
+    convex_hull(
+        Chunks(cut(points, *range(0, 5000, 600)), max_bytes=1 << 15, nbytes=points.nbytes),
+        progress=lambda *bytes_: done.append(bytes_),
+        device=session,
+    )
+    assert done[-1] == (points.nbytes, points.nbytes) and sorted(done) == done and len(done) > 5
+
+
+# Hulls by label -------------------------------------------------------------------------------------------------
+
+KINDS = {
+    "integers": lambda rng, n: rng.integers(-1, 6, n),
+    "small integers": lambda rng, n: rng.integers(0, 200, n).astype(np.uint8),
+    "floats": lambda rng, n: rng.choice([-0.0, 0.0, 1.5, np.nan, np.inf], n),
+    "texts": lambda rng, n: rng.choice(["north", "south", "e"], n),
+    "objects": lambda rng, n: rng.choice(np.array(["b", "a", None], object), n),
+    "dates": lambda rng, n: np.datetime64("2026-01-01") + rng.integers(0, 4, n),
+    "bools": lambda rng, n: rng.random(n) < 0.5,
+}
+
+
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    name=st.sampled_from(("disc", "grid", "circle", "duplicates", "line")),
+    n=st.integers(1, 500),
+    places=st.lists(st.integers(0, 500), max_size=6),
+    max_bytes=st.sampled_from((1, 1 << 15, 1 << 28)),
+    collinear=st.sampled_from(("drop", "keep")),
+    noise=st.booleans(),
+)
+def test_hulls_by_label_however_cut(session, kind, name, n, places, max_bytes, collinear, noise):
+    points, labels = cloud(name, n, np.float32), KINDS[kind](np.random.default_rng(n), n)
+    options = {"collinear": collinear, "noise": labels[0] if noise else None, "device": session}
+    expected = convex_hulls_by_label(points, labels, **options)
+    chunks = Chunks(list(zip(cut(points, *places), cut(labels, *places))), max_bytes=max_bytes)
+    same_batch(convex_hulls_by_label(chunks, **options), expected)
+
+
+def test_labels_of_points_that_are_left_out(session):
+    points = cloud("disc", 60, np.float32)
+    labels = np.repeat([3, 1, 2], 20)
+    points[20:40] = np.nan  # all of label 1
+    expected = convex_hulls_by_label(points, labels, nonfinite="drop", device=session)
+    pairs = zip(cut(points, 10, 30), cut(labels, 10, 30))
+    same_batch(convex_hulls_by_label(pairs, nonfinite="drop", device=session), expected)
+    empty = convex_hulls_by_label(iter([]), device=session)
+    assert len(empty) == 0 and empty.labels.tolist() == []
+
+
+def test_labels_of_frames_and_geometries(session):
+    pandas = pytest.importorskip("pandas")
+    shapely = pytest.importorskip("shapely")
+    points = cloud("disc", 90, np.float64)
+    series = pandas.Series(np.resize(["b", "a", None], 90), name="site", index=range(500, 590))
+    expected = convex_hulls_by_label(points, series, device=session)
+    found = convex_hulls_by_label(
+        ((points[k : k + 40], series.iloc[k : k + 40]) for k in range(0, 90, 40)), device=session
+    )
+    np.testing.assert_array_equal(found.vertices, expected.vertices)
+    assert found.labels.tolist() == expected.labels.tolist() and found.label_name == "site"
+    lines = shapely.linestrings(points.reshape(30, 3, 2))
+    labels = np.arange(30) % 4
+    expected = convex_hulls_by_label(lines, labels, device=session)
+    pairs = [(lines[:13], labels[:13]), (lines[13:], labels[13:])]
+    same_batch(convex_hulls_by_label(iter(pairs), device=session), expected)
+
+
+def test_refused_labels(session):
+    points = cloud("disc", 10, np.float32)
+    for chunks, said in (
+        ([points], "must be pairs of points and labels"),
+        ([(points, [1, 2])], "Got 2 labels for 10 points in chunk 0"),
+        ([(points, ["a"] * 10), (points, [1] * 10)], "'labels' parameter of convex_hulls_by_label must be"),
+        ([(points, np.arange(10)), (points, np.array(["a"] * 10))], "'labels' parameter"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            convex_hulls_by_label(iter(chunks), device=session)
+    with pytest.raises(InvalidInput, match="'labels' parameter .* must be left out for chunks"):
+        convex_hulls_by_label(iter([points]), np.arange(10), device=session)
+    large = [np.array([2**63 + 1] * 3, np.uint64), np.array([-1, 2, 3])]
+    found = convex_hulls_by_label(((points[:3], one) for one in large), device=session)
+    assert found.labels.tolist() == [-1, 2, 3, 2**63 + 1]
+
+
+# Regions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_regions_of_all_clouds(session, name, dtype):
+    if not allowed(session, dtype):
+        return
+    points = cloud(name, 600, dtype)
+    chunks = Chunks(cut(points, 1, 100, 350), max_bytes=1 << 14)
+    for cuts, axis, segments in (("count", "x", 9), ("count", "y", 40), ("width", "x", 30), ("width", "y", 1)):
+        expected = adaptive_region(points, segments, cuts=cuts, axis=axis, device=session)
+        same_region(adaptive_region(chunks, segments, cuts=cuts, axis=axis, device=session), expected)
+        if cuts == "width":
+            bounds = (*points.min(axis=0), *points.max(axis=0))
+            options = {"cuts": cuts, "axis": axis, "bounds": bounds, "device": session}
+            same_region(adaptive_region(iter(chunks), segments, **options), expected)
+            same_region(adaptive_region(points, segments, **options), expected)
+
+
+@pytest.mark.parametrize("bits", (1, 3))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ("disc", "duplicates", "signed_zeros", "one_point", "mixed_magnitudes"))
+def test_order_statistics_by_many_passes(monkeypatch, name, dtype, bits):
+    monkeypatch.setattr(chunked, "PART_BITS", bits)
+    monkeypatch.setattr(chunked, "LEAST_KEYS", 4)
+    points = cloud(name, 300, dtype)
+    chunks = Chunks(cut(points, 70, 200), max_bytes=1)
+    passes = chunked.Passes(chunks, "raise", "test")
+    kept, low, high = passes.facts()
+    ranks = [k * kept // 25 for k in range(1, 25)]
+    for column in (0, 1):
+        found = chunked.order_statistics(passes, column, low[column], high[column], ranks)
+        np.testing.assert_array_equal(found, np.sort(points[:, column])[ranks])
+
+
+def test_regions_along_both_axes(session):
+    points = cloud("clusters", 800, np.float32)
+    bounds = (*points.min(axis=0), *points.max(axis=0))
+    for cuts, chunks, more in (
+        ("count", Chunks(cut(points, 300)), {}),
+        ("width", Chunks(cut(points, 300)), {}),
+        ("width", iter(cut(points, 300)), {"bounds": bounds}),
+    ):
+        expected = adaptive_region(points, 12, cuts=cuts, axis="both", device=session)
+        found = adaptive_region(chunks, 12, cuts=cuts, axis="both", device=session, **more)
+        same_region(found.x, expected.x)
+        same_region(found.y, expected.y)
+        assert found.peak.host_bytes > 0
+
+
+def test_bounds_beyond_the_points(session):
+    points = cloud("disc", 500, np.float32)
+    wide = adaptive_region(iter(cut(points, 100)), 8, cuts="width", bounds=(-9, -9, 9, 9), device=session)
+    assert wide.segments == 2  # all are within one unit of the origin
+    corners = np.array([(-9, -9), (9, 9)], np.float32)
+    cuts = np.digitize(points[:, 0], np.linspace(-9, 9, 9)[1:-1])
+    assert len(np.unique(cuts)) == 2 and corners.dtype == points.dtype
+    assert all(wide.contains(points))
+
+
+def test_refused_regions(session):
+    points = cloud("disc", 100, np.float32)
+    for chunks, options, said in (
+        (iter([points]), {}, "adaptive_region reads the chunks several times for the cuts, and an iterator"),
+        (iter([points]), {"cuts": "width"}, "several times unless cuts='width' and bounds are given"),
+        (points, {"bounds": (0, 0, 1, 1)}, "'bounds' parameter .* must be left out unless cuts is 'width'"),
+        (points, {"cuts": "width", "bounds": (0, 0, 1)}, "'bounds' parameter of adaptive_region must be"),
+        (points, {"cuts": "width", "bounds": (1, 0, 0, 1)}, "'bounds' parameter of adaptive_region must be"),
+        (points, {"cuts": "width", "bounds": (0, 0, np.nan, 1)}, "'bounds' parameter"),
+        (points, {"cuts": "width", "bounds": (-2, -2, 0, 2)}, r"must hold all points. Got .* at index \[\d+, 0\]"),
+        (Chunks([points]), {"assume_sorted": True}, "'assume_sorted' parameter .* must be False for chunks"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            adaptive_region(chunks, 4, device=session, **options)
+    if session.profile.fp64:
+        mixed = iter([points, points.astype(np.float64)])
+        with pytest.raises(InvalidInput, match="must have one type where bounds are given. Got float32 and float64"):
+            adaptive_region(mixed, 4, cuts="width", bounds=(-2, -2, 2, 2), device=session)
+        both = [points[:50], points[50:].astype(np.float64)]
+        expected = adaptive_region(np.concatenate(both), 7, device=session)
+        same_region(adaptive_region(Chunks(both), 7, device=session), expected)
+
+
+@pytest.mark.parametrize("change", ("fewer", "other"))
+def test_chunks_that_change_between_readings(session, change):
+    points, readings = cloud("disc", 200, np.float32), []
+
+    def source():
+        readings.append(1)
+        if len(readings) == 1:
+            return iter([points])
+        return iter([points[:-1]] if change == "fewer" else [points * 2])
+
+    said = "200 points first, then 199" if change == "fewer" else "200 points first, then 200 with other coordinates"
+    with pytest.raises(InvalidInput, match=f"changed between two readings: {said}"):
+        adaptive_region(Chunks(source), 5, device=session)
+
+
+def test_empty_regions(session):
+    for chunks in ([], [np.empty((0, 2), np.float32)] * 2):
+        found = adaptive_region(Chunks(chunks), 3, device=session)
+        assert len(found) == 0 and found.n == 0 and found.segments == 0
+    assert len(clgeom.adaptive_region(iter([]), 3, cuts="width", bounds=(0, 0, 1, 1), device=session)) == 0
