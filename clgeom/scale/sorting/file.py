@@ -32,7 +32,7 @@ from clgeom.runtime.chunks import Meter, Peak
 from clgeom.runtime.device import as_session
 from clgeom.runtime.messages import printable
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
-from clgeom.scale.sorting.pipeline import SETS, Pipeline
+from clgeom.scale.sorting.pipeline import SETS, Pipeline, reserve
 from clgeom.scale.sorting.runs import Block, Run, blocks_of
 from clgeom.scale.sorting.sources import CALLER, ChunkKeys, FileKeys
 from clgeom.scale.sorting.state import State
@@ -279,6 +279,7 @@ class _Job:
             def write(numbered, columns):
                 for path, column in zip(self._paths(group, numbered[0]), columns):
                     with open(path, "wb", buffering=0) as file:
+                        reserve(file, column.nbytes)
                         self.pipeline.write(file, column)
                 self.state.note_run(group, len(columns[0]))
 
@@ -369,8 +370,9 @@ class _Job:
                 files.append(open(path, "r+b" if written else "wb", buffering=0))  # noqa: SIM115
                 if not written:
                     files[-1].write(header)
-                files[-1].truncate(len(header) + written * dtype.itemsize)
-                files[-1].seek(0, os.SEEK_END)
+                if n:
+                    reserve(files[-1], len(header) + n * dtype.itemsize)
+                files[-1].seek(len(header) + written * dtype.itemsize)
             ends = np.cumsum([piece.n for piece in pieces])
             left = pieces[int(np.searchsorted(ends, written, side="right")) :] if written else pieces
             self._advance(written)

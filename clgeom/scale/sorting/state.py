@@ -1,8 +1,8 @@
 """The folder beside an output that holds runs and finished parts, so that the same call goes on after an interruption.
 
 ``state.json`` names the job (the input, its size and time, the order), and how much is complete: the keys of each run,
-and those that are written to the output. A file is complete before the state counts it; what was written to it since
-is cut off.
+and those that are written to the output. What is written is complete before the state counts it; what was written
+since is written again.
 """
 
 from __future__ import annotations
