@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -37,7 +38,6 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
 from clgeom.runtime.several import are_parts, as_sessions, on_own, spread
-from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import remembered
 from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
 
@@ -288,12 +288,11 @@ def _hull_of_devices(sessions, points, options):
     """The hull of points on the host: that of the hulls of pieces, for which several devices work."""
 
     def work(session, start, stop):
-        piece = to_device(session, points[start:stop], caller="convex_hull", first=start)
-        refuse_flushed(piece, caller="convex_hull", name="points")
-        vertices, corners = hull_of(piece, **options).read()
-        return start + vertices, corners
+        with contextlib.closing(_hulls_of_pieces(pieces_of(session, points, start, stop), options)) as parts:
+            return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
 
-    ids, corners = zip(*spread(sessions, len(points), work, least=LEAST_OF_DEVICES))
+    parts = itertools.chain.from_iterable(spread(sessions, len(points), work, least=LEAST_OF_DEVICES))
+    ids, corners = zip(*parts)
     return _hull_of_hulls(sessions[0], ids, corners, options)
 
 
