@@ -50,32 +50,44 @@ def make_file(path, n, distribution):
     del keys
 
 
+class Timed:
+    """Seconds of a block, and those of all processors."""
+
+    def __enter__(self):
+        self.begun = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_):
+        self.seconds, self.of_processors = time.perf_counter() - self.begun[0], time.process_time() - self.begun[1]
+
+    def row(self, **more):
+        return {"seconds": self.seconds, "CPU s": self.of_processors, **more}
+
+
 # Rows, each in a process -------------------------------------------------------------------------------------------
 
 
 def numpy_in_memory(options, path, out):
     """The seconds of np.sort alone; the result is written for the comparison."""
     keys = np.load(path)
-    begin = time.perf_counter()
-    keys.sort()
-    seconds = time.perf_counter() - begin
+    with Timed() as timed:
+        keys.sort()
     np.save(out, keys)
-    return {"seconds": seconds}
+    return timed.row()
 
 
 def write_and_read(options, path, out):
     """The seconds of writing all bytes to a file, and of reading them, with one small buffer."""
     size, spare = os.path.getsize(path), np.random.default_rng(0).bytes(AT_ONCE)
-    begin = time.perf_counter()
-    with open(out, "wb", buffering=0) as file:
-        for _ in range(0, size, AT_ONCE):
-            file.write(spare)
-    wrote = time.perf_counter() - begin
-    buffer, begin = bytearray(AT_ONCE), time.perf_counter()
-    with open(out, "rb", buffering=0) as file:
-        while file.readinto(buffer):
-            pass
-    return {"seconds": wrote + time.perf_counter() - begin, "write": wrote}
+    buffer = bytearray(AT_ONCE)
+    with Timed() as timed:
+        with open(out, "wb", buffering=0) as file:
+            for _ in range(0, size, AT_ONCE):
+                file.write(spare)
+        with open(out, "rb", buffering=0) as file:
+            while file.readinto(buffer):
+                pass
+    return timed.row()
 
 
 def clgeom_sort_file(options, path, out):
@@ -84,9 +96,9 @@ def clgeom_sort_file(options, path, out):
     import clgeom
 
     clgeom.sort(np.arange(1 << 20, dtype=np.uint64)[::-1] % 1000003)  # kernels are built
-    begin = time.perf_counter()
-    found = clgeom.scale.sort_file(path, out, max_bytes=options.max_bytes)
-    return {"seconds": time.perf_counter() - begin, "runs": found.runs, "host MB": found.peak.host_bytes / 1e6}
+    with Timed() as timed:
+        found = clgeom.scale.sort_file(path, out, max_bytes=options.max_bytes)
+    return timed.row(runs=found.runs, **{"host MB": found.peak.host_bytes / 1e6})
 
 
 ROWS = {

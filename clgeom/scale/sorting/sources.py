@@ -50,7 +50,7 @@ class FileKeys:
         with reading(self.path), open(self.path, "rb", buffering=0) as file:
             os.lseek(file.fileno(), self._offset + start * out.itemsize, os.SEEK_SET)
             pipeline.read(file, out)
-        if self.stored.byteorder != self.dtype.byteorder and not self.stored.isnative:
+        if not self.stored.isnative:
             out.byteswap(inplace=True)
         return len(out)
 
