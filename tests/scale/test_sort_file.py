@@ -274,12 +274,13 @@ def test_one_process_writes_an_output_at_a_time(tmp_path):
     assert clgeom.scale.sort_file(chunks(), out).n == 10
 
 
-def test_error_of_an_iterable_is_raised_and_nothing_is_left(tmp_path):
+@pytest.mark.parametrize("error", (Broken, ConnectionError))
+def test_error_of_an_iterable_is_raised_and_nothing_is_left(tmp_path, error):
     def chunks():
         yield np.arange(20_000)
-        raise Broken
+        raise error
 
-    with pytest.raises(Broken):
+    with pytest.raises(error):
         clgeom.scale.sort_file(chunks(), tmp_path / "s.npy", max_bytes=LEAST)
     assert os.listdir(tmp_path) == []
 

@@ -163,6 +163,8 @@ def sort_file(
     try:
         return job.run()
     except OSError as error:
+        if error is source.error:
+            raise
         raise InvalidInput(
             f"The output '{printable(os.fspath(out))}' cannot be written: {error.strerror or error}.{job.kept()}"
         ) from error

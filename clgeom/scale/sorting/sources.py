@@ -18,6 +18,8 @@ CALLER = "sort_file"
 class FileKeys:
     """Keys of a .npy file. It can be read again after an interruption."""
 
+    error = None
+
     def __init__(self, path):
         mapped = map_array(path)
         _check_shape(mapped.shape)
@@ -78,13 +80,21 @@ class ChunkKeys:
                 f"arrays. Got {type(chunks).__name__} instead."
             ) from None
         self._rest, self.dtype = np.empty(0, np.int64), None
+        self.error = None  # an error of the system that the chunks raised
         self._advance()
         if self.dtype is None:
             self.dtype, self.n = np.dtype(np.float64), 0
 
     def _advance(self) -> bool:
         """Take the next chunk that has keys; return whether there is one."""
-        for chunk in self._chunks:
+        while True:
+            try:
+                chunk = next(self._chunks, None)
+            except OSError as error:
+                self.error = error
+                raise
+            if chunk is None:
+                return False
             values = host_values(chunk, caller=CALLER, name="keys")
             _check_shape(values.shape)
             dtype = key_dtype(values, caller=CALLER, others=OTHER_KINDS)
@@ -97,7 +107,6 @@ class ChunkKeys:
             if len(values):
                 self._rest = values
                 return True
-        return False
 
     def sample(self, count: int) -> np.ndarray:
         """Some keys of the first chunk, evenly spaced."""
