@@ -191,7 +191,7 @@ sys.exit(main.cli.main(sys.argv[1:], prog_name="clgeom"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the signals of POSIX")
-@pytest.mark.parametrize("number", ("SIGKILL", "SIGINT"))
+@pytest.mark.parametrize("number", ("SIGINT", "SIGKILL"))
 def test_a_process_that_ends_early(tiles, monkeypatch, number):
     expected = footprints()
     os.remove("out.geojson")
