@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import clgeom
-from clgeom import conformance, dp, radio
+from clgeom import conformance, dp, radio, scale
 from clgeom.commands.main import cli
 from clgeom.runtime.policies import Policy
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = (clgeom, dp, dp.problems, radio)
+PACKAGES = (clgeom, dp, dp.problems, radio, scale)
 DOCS = ROOT / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if not {"generated", "_templates"} & set(page.parts)]
 PAGES += [ROOT / "README.rst", ROOT / "CONTRIBUTING.rst"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import clgeom
-from clgeom import dp, errors, radio
+from clgeom import dp, errors, radio, scale
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -42,6 +42,7 @@ IN_WORDS = {
     "dp",
     "errors",
     "radio",
+    "scale",
     "problems",
     "LAYOUTS",
     "PATTERNS",
@@ -50,7 +51,7 @@ IN_WORDS = {
 }
 
 
-@pytest.mark.parametrize("package", (clgeom, dp, dp.problems, radio), ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", (clgeom, dp, dp.problems, radio, scale), ids=lambda package: package.__name__)
 def test_reference_lists_every_public_name_once(package):
     found = listed()[package.__name__]
     assert sorted(found) == sorted(set(package.__all__) - IN_WORDS)

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 import clgeom
-from clgeom import dp, radio
+from clgeom import dp, radio, scale
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "tests" / "typing"
-PACKAGES = (clgeom, dp, dp.problems, radio)
+PACKAGES = (clgeom, dp, dp.problems, radio, scale)
 NO_PARAMETERS = ("devices", "default_session")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").exists(), reason="needs the checkout")
