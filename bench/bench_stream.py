@@ -3,10 +3,11 @@
     python bench/bench_stream.py --gigabytes 0.25,1,4 --json bench/results/stream-pocl.json
 
 Files are float32 points of a normal distribution, of so many gigabytes, and are in the system's cache when they are
-read. "mapped" is `convex_hull` of a ``numpy.memmap``, "chunks" of a generator that reads arrays of 16 MB from the file,
-"labels" is `convex_hulls_by_label` of the same with 100 labels in turn, "whole" reads the file and computes at once, and
-"scipy" is ``scipy.spatial.ConvexHull`` of all points. Seconds are medians after one call that is not counted. Peaks are
-those of the process (VmHWM of Linux, which counts pages of mapped files too) and of `Hull.peak`. The hulls are compared.
+read. "mapped" is `convex_hull` of a ``numpy.memmap``, "chunks" of a generator that reads arrays of 16 MB from the
+file, "labels" is `convex_hulls_by_label` of the same with 100 labels in turn, "whole" reads the file and computes at
+once, and "scipy" is ``scipy.spatial.ConvexHull`` of all points. Seconds are medians after one call that is not counted.
+Peaks are those of the process (VmHWM of Linux, which counts pages of mapped files too) and of `Hull.peak`. The hulls
+are compared.
 """
 
 from __future__ import annotations

@@ -88,6 +88,8 @@ FILES = """Seconds from the path to an array of points (ours), to the columns of
 the same array by it (own + points); rules: ours without PyArrow."""
 LABELS = """Seconds for points with text labels of Arrow: labels to numbers, hulls (which includes that), geometries and
 table, the GeoPackage (which includes that), and the whole from arrays to the file."""
+STREAM = """GB of float32 points in a file; the most memory of the process, and what the results report of it, in MB.
+mapped: a mapped file; chunks: a generator; labels: the same by label; whole: read at once; scipy: of all at once."""
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -114,6 +116,7 @@ PAGES = {
     "shellsort-study-pocl": ("The tables of the Shellsort study on a CPU", STUDY, None),
     "shellsort-study-h200": ("The tables of the Shellsort study on a GPU", STUDY, None),
     "files-pocl": ("Reading files", FILES, None),
+    "stream-pocl": ("Hulls of files in chunks, on a CPU", STREAM, None),
     "labels-pocl": ("Hulls of labelled points, written to a file", LABELS, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
     "radio-h200": ("Best servers and terrain on a GPU", RADIO, None),

@@ -1,7 +1,7 @@
 """Chunks of points as pieces of about one size: canonical arrays that a device takes one after the other.
 
     chunks   | 0     | 1 | 2 || 4                           |   of any sizes; chunk 3 is empty
-    pieces   | 0         | 1         | 2         | 3 |          of one size but for the last
+    pieces   | 0         | 1         | 2         | 3 |          of one size, or more than half of it
 
 Small chunks are joined and large ones cut, so that neither many launches nor large buffers are needed. Rows keep their
 numbers in the concatenation of all chunks.
@@ -22,7 +22,7 @@ from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, leave_o
 from clgeom.runtime.chunks import Chunks, Meter, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
 
-#: Most bytes of a piece, and the part of `Chunks.max_bytes` that it is: H200, 2e8 float32 points from memory.
+#: Most bytes of a piece, and the part of `Chunks.max_bytes` that it is: the pieces that wait take half of that.
 PIECE_BYTES = 1 << 26
 PARTS = 8
 
@@ -127,6 +127,9 @@ class PointStream:
             if len(piece.rows):
                 waiting.append(piece)
                 held += piece.rows.nbytes
+            if held >= most // 2:  # a larger one would be copied to be joined with the next
+                yield _joined(waiting)
+                waiting, held = [], 0
         if waiting:
             yield _joined(waiting)
 

@@ -43,6 +43,12 @@ class Peak:
         Of chunks that were read and not done yet, and of results so far. What the source itself holds does not count.
     device_bytes : int
         Of buffers that clgeom had from the device's driver. On a CPU device the chunks are used where they are.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> clgeom.convex_hull(np.full((10_000, 2), k, np.float32) for k in range(50)).peak.host_bytes < 1 << 28
+    True
     """
 
     host_bytes: int

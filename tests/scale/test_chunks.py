@@ -1,6 +1,5 @@
 """Sources of chunks: reading ahead in bounded memory, errors and ends."""
 
-import gc
 import itertools
 import sqlite3
 import threading
@@ -21,7 +20,6 @@ def readers():
 @pytest.fixture(autouse=True)
 def no_threads_left():
     yield
-    gc.collect()
     for thread in readers():
         thread.join(5)
     assert not readers()

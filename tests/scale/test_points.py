@@ -1,6 +1,11 @@
 """Hulls and regions of points in chunks: equal to those of all points at once, however they are cut."""
 
 import functools
+import gc
+import itertools
+import signal
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -202,7 +207,7 @@ def test_a_device_without_memory_gets_smaller_pieces(session, monkeypatch, fault
         with Faults(device, fault) as counted:
             same(work(), expected)
         happened = 0
-        for first in range(0, counted.calls, max(counted.calls // 5, 1)):
+        for first in range(0, counted.calls, max(counted.calls // 3, 1)):
             with Faults(device, fault, first, many=many) as faults:
                 same(work(), expected)
             happened += faults.happened
@@ -212,6 +217,35 @@ def test_a_device_without_memory_gets_smaller_pieces(session, monkeypatch, fault
 def test_a_device_that_stays_without_memory(session):
     with Faults(session, "launch", 0, many=10_000), pytest.raises(DeviceLimit):
         convex_hull(Chunks([cloud("disc", 20_000, np.float32)]), device=session)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs the signals of POSIX")
+@pytest.mark.parametrize("read_ahead", (True, False))
+def test_an_interrupt_ends_an_endless_stream(session, read_ahead):
+    points = cloud("disc", 20_000, np.float32)
+    convex_hull(iter([points]), device=session)
+    before, main = session.pool.active_blocks, threading.main_thread().ident
+    signals = signal.signal(signal.SIGINT, signal.default_int_handler)
+    stop = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    closed = threading.Event()
+
+    def endless():
+        try:
+            yield from itertools.repeat(points)
+        finally:
+            closed.set()
+
+    try:
+        stop.start()
+        begin = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            convex_hull(Chunks(endless(), read_ahead=read_ahead), device=session)
+        assert time.monotonic() - begin < 2.3 and closed.wait(2)
+    finally:
+        stop.cancel()
+        signal.signal(signal.SIGINT, signals)
+    gc.collect()
+    assert session.pool.active_blocks <= before
 
 
 def test_progress(session):
