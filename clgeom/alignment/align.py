@@ -13,6 +13,7 @@ Bioinformatics 12 (2011) 221.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, overload
@@ -32,7 +33,11 @@ from clgeom.runtime.call import each, recording
 from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, read
-from clgeom.runtime.typing import ChunksLike, DeviceLike
+from clgeom.runtime.several import as_sessions, spread
+from clgeom.runtime.typing import ChunksLike, DevicesLike
+
+#: Cost of a pair besides its cells, in cells, for devices that share pairs.
+PAIR_COST = 256
 
 MODES = ("global", "local", "semiglobal")
 #: Steps through the second sequence of each strand.
@@ -65,7 +70,7 @@ def align(
     ends: bool = True,
     a_offsets: Any = None,
     b_offsets: Any = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> Any:
     """Align sequences in pairs: the best score, where it ends, and the alignment itself.
@@ -105,7 +110,8 @@ def align(
         Without `path`: find where local alignments end. Otherwise only their scores, in less time.
     a_offsets, b_offsets : array_like of int, shape (count + 1,), optional
         Sequence i of `a` is ``a[a_offsets[i]:a_offsets[i + 1]]``.
-    device : str, pyopencl.Device or Session, optional
+    device : str, pyopencl.Device or Session, or several, optional
+        "all", or a list of devices, shares pairs on the host out among them.
     profile : bool
         Measure each launch with the device's clock.
 
@@ -175,14 +181,28 @@ def align(
         )
     lengths = [np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (first, second)]
     _check_sizes(rules, mode, *lengths, single=first.single and second.single)
-    session = session_of(first.given, device)
     if is_device_array(second.given):
-        session = session_of(second.given, session if device is None and is_device_array(first.given) else device)
+        session = session_of(first.given, device)
+        sessions = (session_of(second.given, session if device is None and is_device_array(first.given) else device),)
+    else:
+        sessions = as_sessions(first.given, device, caller="align")
+    session = sessions[0]
 
     def solve(sequences, lengths, band, path):
         """The fields of the results, with these sequences within a band."""
-        call = _Call(session, replace(rules, band=band), mode, strand, path, ends, sequences, lengths)
-        parts = [call.part(part) for part in each(session, call.parts())]
+        calls = {
+            one: _Call(one, replace(rules, band=band), mode, strand, path, ends, sequences, lengths) for one in sessions
+        }
+        if len(sessions) == 1 or len(lengths[0]) < 2:
+            call = calls[session]
+            parts = [call.part(part) for part in each(session, call.parts())]
+        else:
+            costs = np.append(0, np.cumsum(PAIR_COST + np.asarray(lengths[0], np.float64) * lengths[1]))
+
+            def work(one, start, stop):
+                return [calls[one].part(part) for part in calls[one].parts(start, stop)]
+
+            parts = list(itertools.chain.from_iterable(spread(sessions, len(lengths[0]), work, costs=costs)))
         if len(parts) < 2:
             return parts[0] if parts else _nothing()
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -269,23 +289,24 @@ class _Call:
         self.session, self.rules, self.mode, self.strand = session, rules, mode, strand
         self.path, self.ends, self.sequences, (self.n, self.m) = path, ends, sequences, lengths
 
-    def parts(self):
-        """Slices of the pairs."""
-        count, profile = len(self.n), self.session.profile
+    def parts(self, first=0, stop=None):
+        """Slices of the pairs, or of those from `first` on."""
+        count, profile = len(self.n) if stop is None else stop, self.session.profile
         most, cells = min(profile.max_alloc_bytes, 1 << 30), PART_CELLS if profile.is_cpu else PART_CELLS_OF_GPUS
-        if not count:
+        if first >= count:
             return []
-        n, m = int(self.n.max()), int(self.m.max())
-        if count * n * m <= cells and count * (n + m + 64) <= most:
-            return [slice(0, count)]
-        sums = np.stack([np.cumsum(self.n + self.m), np.cumsum(self.n * self.m), np.arange(1, count + 1) * 64])
-        limits, begin, parts = np.array([most, cells, most]), 0, []
+        n, m = int(self.n[first:count].max()), int(self.m[first:count].max())
+        if (count - first) * n * m <= cells and (count - first) * (n + m + 64) <= most:
+            return [slice(first, count)]
+        sums = [np.cumsum(self.n + self.m), np.cumsum(self.n * self.m), np.arange(1, len(self.n) + 1) * 64]
+        sums = np.stack(sums)
+        limits, begin, parts = np.array([most, cells, most]), first, []
         while begin < count:
             before = sums[:, begin - 1] if begin else np.zeros(3, np.int64)
             ends = [
                 int(np.searchsorted(row, start + limit, "right")) for row, start, limit in zip(sums, before, limits)
             ]
-            end = max(min(ends), begin + 1)
+            end = min(max(min(ends), begin + 1), count)
             parts.append(slice(begin, end))
             begin = end
         return parts

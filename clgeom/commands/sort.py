@@ -33,6 +33,9 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 @click.option(
     "--plot", "picture", metavar="PNG", type=click.Path(), help="Draw passes and time of each gap: .png, .svg or .pdf."
 )
+@click.option(
+    "--max-bytes", metavar="SIZE", help="Sort a .npy file by pieces in so much memory, such as 1GB; needs -o."
+)
 @click.option("--stats", is_flag=True, help="Print reads, writes, passes and time of each phase.")
 @terminal.device_option
 @terminal.json_option
@@ -40,7 +43,21 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
     max_items_per_subsequence="option --items", min_elements_per_item="option --elements", keys="numbers"
 )
 def sort(
-    file, method, descending, gaps, items, elements, column, array, layer, output, picture, stats, device, as_json
+    file,
+    method,
+    descending,
+    gaps,
+    items,
+    elements,
+    column,
+    array,
+    layer,
+    output,
+    picture,
+    max_bytes,
+    stats,
+    device,
+    as_json,
 ):
     """Sort the numbers in FILE.
 
@@ -50,11 +67,18 @@ def sort(
     Text of whole numbers is sorted as int64, or as uint64 where that is needed; other text is sorted as float64. The
     other files keep their type; X, Y and Z of LAS and LAZ are in units of the reference system. The first line of a
     table is a header if none of its fields is a number. Without -o only the facts are printed.
+
+    With --max-bytes the numbers of a .npy file need not fit in memory. When it is stopped, or the disk is full, sorted
+    pieces are kept in a hidden folder beside OUT, and the same command goes on from there.
     """
     from clgeom.runtime.call import watched
     from clgeom.runtime.device import as_session
 
     _check_options(method)
+    if max_bytes is not None:
+        others = {"column": column, "array": array, "layer": layer, "plot": picture, "stats": stats or None}
+        _sort_by_pieces(file, output, max_bytes, method, others, descending, device, as_json)
+        return
     _check_outputs(file, output, picture, method)
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
         keys, reading = terminal.timed(read_numbers, file, column=column, array=array, layer=layer, progress=progress)
@@ -82,6 +106,46 @@ def sort(
     )
     if stats:
         _print_stats(result)
+
+
+def _sort_by_pieces(file, output, max_bytes, method, others, descending, device, as_json):
+    """Sort a file that need not fit in memory."""
+    from clgeom.io.files import is_stdin
+    from clgeom.runtime.device import as_session
+    from clgeom.scale.sorting.file import sort_file
+    from clgeom.scale.sorting.state import state_folder
+
+    refused = [name for name, value in others.items() if value is not None]
+    if method != "radix" or refused:
+        what = f"--{refused[0]}" if refused else f"--method {method}"
+        raise InvalidInput(f"The option --max-bytes is for a radix sort of a .npy file. Got {what}, too.")
+    if output is None:
+        raise InvalidInput("The option --max-bytes needs an output (-o), a .npy file.")
+    if is_stdin(file) or not str(file).lower().endswith(".npy"):
+        raise InvalidInput(f"The option --max-bytes is for .npy files. Got the file '{file}' instead.")
+    session = as_session(device)
+    with terminal.progress(f"sorting {file}", hidden=as_json) as progress:
+        options = {"max_bytes": max_bytes, "descending": descending, "device": session, "progress": progress}
+        try:
+            found, work = terminal.worked(sort_file, file, output, **options)
+        except KeyboardInterrupt:
+            if state_folder(output).exists():
+                click.echo(f"clgeom: sorted pieces are kept in '{state_folder(output)}' for the same command", err=True)
+            raise
+    if as_json:
+        facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "is_sorted": True, "runs": found.runs}
+        facts |= {"resumed": found.resumed, "host_bytes": found.peak.host_bytes}
+        terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
+        return
+    terminal.print_facts(
+        ("keys", f"{found.n:,} ({found.dtype})"),
+        ("device", terminal.device_words(session)),
+        ("method", f"{method}, by pieces in {found.peak.host_bytes:,} bytes of memory"),
+        ("runs", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),
+        *((("range", f"{found.keys[0]} .. {found.keys[-1]}"),) if found.n else ()),
+        ("time", work.words()),
+        ("wrote", output),
+    )
 
 
 def _check_options(method):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit
+from clgeom.errors import DeviceLimit, short
 from clgeom.exchange import crs_of
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
@@ -19,7 +20,7 @@ from clgeom.hull.sieve.sieve import sieved_hull
 from clgeom.hull.stream import OnDevice, is_mapped, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
-from clgeom.runtime.arguments import one_of
+from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import (
     MOST_ITEMS,
     as_device_points,
@@ -36,8 +37,12 @@ from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
+from clgeom.runtime.several import are_parts, as_sessions, on_own, spread
 from clgeom.runtime.tuning import remembered
-from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DeviceLike, Nonfinite
+from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
+
+#: Fewest points of a piece for one of several devices.
+LEAST_OF_DEVICES = 1 << 16
 
 
 def convex_hull(
@@ -46,7 +51,7 @@ def convex_hull(
     collinear: Collinear = "drop",
     nonfinite: Nonfinite = "raise",
     filter: Literal["auto", "octagon", "none"] = "auto",
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Hull:
@@ -59,7 +64,8 @@ def convex_hull(
         with a masked coordinate are left out. Also frames and tables with columns x and y, Arrow's points, geometries
         of Shapely and GeoPandas, and arrays of other devices, as docs/reference/inputs.rst lists them. An iterator or
         `clgeom.scale.Chunks` gives points in chunks, which need not fit in memory together; the vertices are indices
-        into all of them, one after another.
+        into all of them, one after another. So do several arrays of pyopencl, in a list: parts of the points, which may
+        be on different devices, where they stay.
     collinear : {"drop", "keep"}
         "keep" makes every distinct point on the boundary a vertex, not only the corners.
     nonfinite : {"raise", "drop"}
@@ -67,8 +73,9 @@ def convex_hull(
     filter : {"auto", "octagon", "none"}
         Which points to drop before sorting: those certainly inside the hull of a sample, those strictly inside the
         octagon of the extreme points, or none. Never changes the result.
-    device : str, pyopencl.Device or Session, optional
+    device : str, pyopencl.Device or Session, or several, optional
         Part of a device's name or kind ("gpu", "pocl", "nvidia"); ``CLGEOM_DEVICE``, else the fastest kind, by default.
+        "all", or a list, shares points of the host out among devices.
     profile : bool
         Measure each phase with the device's clock.
     progress : callable, optional
@@ -115,13 +122,18 @@ def convex_hull(
     chunks = as_chunks(points)
     if chunks is not None:
         return _hull_of_given_chunks(chunks, as_session(device), nonfinite, options, profile, progress)
-    crs, session, points = crs_of(points), session_of(points, device), as_given(points, caller=caller)
+    if are_parts(points):
+        return _hull_of_parts(points, device, nonfinite, options, profile)
+    sessions = as_sessions(points, device, caller=caller)
+    crs, session, points = crs_of(points), sessions[0], as_given(points, caller=caller)
     left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
     if not is_device_array(left) and not is_mapped(left):
         left = canonical_points(left, caller=caller)
     array = found = None
     with recording(profile) as phases:
-        if not is_device_array(left) and streams(session, left):
+        if len(sessions) > 1 and not is_device_array(left) and len(left) >= 2 * LEAST_OF_DEVICES:
+            found = _hull_of_devices(sessions, left, options)
+        elif not is_device_array(left) and streams(session, left):
             found = _hull_of_stream(session, left, options, progress)
         if found is None:
             array = as_device_points(session, left, caller=caller)
@@ -270,6 +282,43 @@ class Union:
 
     def _hull_of(self, part):
         return _hull_of_hulls(self.session, self.ids[part], self.corners[part], self.options)
+
+
+def _hull_of_devices(sessions, points, options):
+    """The hull of points on the host: that of the hulls of pieces, for which several devices work."""
+
+    def work(session, start, stop):
+        with contextlib.closing(_hulls_of_pieces(pieces_of(session, points, start, stop), options)) as parts:
+            return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
+
+    parts = itertools.chain.from_iterable(spread(sessions, len(points), work, least=LEAST_OF_DEVICES))
+    ids, corners = zip(*parts)
+    return _hull_of_hulls(sessions[0], ids, corners, options)
+
+
+def _hull_of_parts(parts, device, nonfinite, options, profile) -> Hull:
+    """The hull of arrays on devices, one after another: that of their hulls, each found where the array is."""
+    if device is not None:
+        raise wrong("device", "convex_hull", "left out for arrays that are on devices", short(device))
+    if nonfinite != "raise":
+        raise wrong("nonfinite", "convex_hull", "'raise' for several arrays on devices", short(nonfinite))
+    firsts = np.append(0, np.cumsum([len(part) for part in parts])).tolist()
+    tasks = [(session_of(part, None), (part, first)) for part, first in zip(parts, firsts)]
+    wide = {np.dtype(part.dtype) for part in parts}
+    if len(wide) > 1:
+        raise wrong("points", "convex_hull", "arrays of one type", ", ".join(sorted(map(str, wide))))
+
+    def work(session, part_and_first):
+        part, first = part_and_first
+        array = replace(as_device_points(session, part, caller="convex_hull"), first=first)
+        vertices, corners = hull_of(array, **options).read()
+        return first + vertices, corners
+
+    with recording(profile) as phases:
+        ids, corners = zip(*on_own(tasks, work))
+        found = _hull_of_hulls(tasks[0][0], ids, corners, options)
+    vertices, corners = found.read()
+    return Hull(vertices, corners, found.dimension, firsts[-1], tuple(phases), tasks[0][0])
 
 
 def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress) -> Hull:

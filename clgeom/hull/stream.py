@@ -59,12 +59,13 @@ def is_mapped(points) -> bool:
     )
 
 
-def pieces_of(session, points) -> OnDevice:
-    """The points of an array or a mapped file on the device, piece after piece."""
+def pieces_of(session, points, start=0, stop=None) -> OnDevice:
+    """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
     most = chunk_bytes(session.profile, points)
     source = _Mapped(points) if is_mapped(points) else None
     rows = max(most // (2 * points.itemsize), 1)
-    pieces = (Piece(points[start : start + rows], start) for start in range(0, len(points), rows))
+    stop = len(points) if stop is None else stop
+    pieces = (Piece(points[first : min(first + rows, stop)], first) for first in range(start, stop, rows))
     return OnDevice(session, pieces, most, source)
 
 

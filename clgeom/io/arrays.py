@@ -48,7 +48,13 @@ def parsing(path, what):
 
 
 def load_array(path) -> np.ndarray:
-    """Return the array of a .npy file, never by unpickling; a file of `MAP_FROM` bytes or more is mapped.
+    """Return the array of a .npy file, as `map_array`, but in memory if the file has less than `MAP_FROM` bytes."""
+    values = map_array(path)
+    return values if values.offset + values.nbytes >= MAP_FROM else np.array(values)
+
+
+def map_array(path) -> np.memmap:
+    """Return the array of a .npy file, mapped to memory, never by unpickling.
 
     Raises
     ------
@@ -67,7 +73,7 @@ def load_array(path) -> np.ndarray:
         if values.offset + values.nbytes != size:
             extra = size - values.offset - values.nbytes
             raise ValueError(f"it is {extra:,} bytes longer than its header says.")
-        return values if size >= MAP_FROM else np.array(values)
+        return values
 
 
 class Archive:

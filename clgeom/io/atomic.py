@@ -99,6 +99,13 @@ def replacing(path):
             os.unlink(temporary)
 
 
+def take_name(temporary, path) -> None:
+    """Give a complete file the name `path` of an output on the same disk, and the permissions of the old output."""
+    target = os.path.realpath(path)
+    _keep_access(temporary, target)
+    os.replace(temporary, target)
+
+
 #: Endings of the files that belong to a Shapefile, beside its .shp.
 SIDECARS = (".shx", ".dbf", ".prj", ".cpg", ".qix", ".sbn", ".sbx", ".qpj", ".shp.xml")
 

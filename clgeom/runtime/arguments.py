@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -30,6 +31,22 @@ def integer(value, name: str, *, caller: str, least: int = 1, most: int | None =
         upto = "" if most is None else f" to {most:,}"
         raise wrong(name, caller, f"an integer from {least:,}{upto}", short(value))
     return int(value)
+
+
+#: Bytes of each unit of a size.
+UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+
+
+def size_in_bytes(value, name: str, *, caller: str, least: int = 1) -> int:
+    """A number of bytes, given as an integer or as text such as "500 MB" or "1.5GiB"."""
+    size = value
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", value.lower())
+        size = int(float(found[1]) * UNITS[found[2]]) if found and found[2] in UNITS else None
+    if not is_integer(size) or size < least:
+        raise wrong(name, caller, f"a size of at least {least:,} bytes, such as '500 MB'", short(value))
+    return int(size)
 
 
 def boolean(value, name: str, *, caller: str) -> bool:

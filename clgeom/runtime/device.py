@@ -338,6 +338,8 @@ def _choose(device):
             f"The 'device' parameter must be part of a device's name, a pyopencl.Device or a clgeom.Session. "
             f"Got {type(wanted).__name__} instead."
         )
+    if source.endswith("parameter") and isinstance(wanted, str) and wanted.lower() == "all":
+        raise InvalidInput("The 'device' parameter must name one device here: this call does not share its work out.")
     present = _ranked()
     if not present:
         raise NoDevice(why_none())

@@ -28,6 +28,7 @@ __all__ = [
     "Collinear",
     "DTypeLike",
     "DeviceLike",
+    "DevicesLike",
     "FloatLike",
     "IntLike",
     "LabelsLike",
@@ -85,6 +86,8 @@ LabelsLike: TypeAlias = AnyArray | Sequence[Any]
 ArrayT = TypeVar("ArrayT", NDArray[Any], CLArray)
 #: Values of a ``device=`` parameter: part of a device's name, a device, a session of it, or None for the default.
 DeviceLike: TypeAlias = str | Device | Session | None
+#: The same, or "all", or several of them, for functions that share their work out among devices.
+DevicesLike: TypeAlias = DeviceLike | Sequence[str | Device | Session]
 IntLike: TypeAlias = int | np.integer[Any]
 FloatLike: TypeAlias = float | np.floating[Any] | np.integer[Any]
 #: Rows and columns.

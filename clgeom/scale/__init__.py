@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # as in typing, whose import takes longer than that of th
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
     "chunks": "Chunks Peak read_chunks read_sequences",
+    "sorting.file": "SortedFile sort_file",
 }
 
 if TYPE_CHECKING:
@@ -18,5 +19,6 @@ if TYPE_CHECKING:
         read_chunks as read_chunks,
         read_sequences as read_sequences,
     )
+    from clgeom.scale.sorting.file import SortedFile as SortedFile, sort_file as sort_file
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)

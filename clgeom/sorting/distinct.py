@@ -21,7 +21,7 @@ DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}
 #: The same for the search for the first keys; each takes launches of so many nanoseconds in all.
 SELECT_NS = {1: 1.5, 2: 2.0, 4: 3.0, 8: 5.0}
 LAUNCHES_NS = 150_000
-#: Time of NumPy's partition for a key, in units of `_numpy_ns`.
+#: Time of NumPy's partition for a key, in units of `numpy_ns`.
 PARTITION = 6
 #: Most repeated keys that are closed up one by one.
 CLOSED_UP = 256
@@ -74,7 +74,7 @@ def first_on_host(session, keys, k, descending) -> np.ndarray | None:
         return None
     if dtype.kind not in "iuf" or dtype == np.float16 or (dtype.kind == "f" and not SUBNORMAL > 0):
         return None
-    if PARTITION * _numpy_ns(dtype) * n > SELECT_NS[dtype.itemsize] * n / max(profile.compute_units, 1) + LAUNCHES_NS:
+    if PARTITION * numpy_ns(dtype) * n > SELECT_NS[dtype.itemsize] * n / max(profile.compute_units, 1) + LAUNCHES_NS:
         return None
     last = n - k if descending else k - 1
     parted = np.partition(keys, last)
@@ -133,11 +133,11 @@ def _give_first_bits(values, keys, several_zeros, missing, apart):
 def _is_quicker(profile, dtype, n) -> bool:
     """Whether NumPy is expected to sort so many keys in less time than a CPU device takes."""
     units = max(profile.compute_units, 1)
-    return profile.is_cpu and _numpy_ns(dtype) * math.log2(n) < DEVICE_NS[dtype.itemsize] / units
+    return profile.is_cpu and numpy_ns(dtype) * math.log2(n) < DEVICE_NS[dtype.itemsize] / units
 
 
 @functools.cache
-def _numpy_ns(dtype) -> float:
+def numpy_ns(dtype) -> float:
     """Nanoseconds that NumPy's sort takes for a key, over the logarithm of the number of keys."""
     rng, seconds = np.random.default_rng(0), []
     keys = rng.standard_normal(TIMED) if dtype.kind == "f" else rng.integers(0, 256, TIMED * dtype.itemsize, np.uint8)

@@ -321,3 +321,34 @@ def test_damaged_files_are_read_or_refused(folder, data):
             assert "\n" not in str(error)
         else:
             assert isinstance(found, np.ndarray) and found.ndim == 1
+
+
+# By pieces --------------------------------------------------------------------------------------------------------
+
+
+def test_file_is_sorted_by_pieces(command):
+    keys = np.random.default_rng(0).integers(0, 2**60, 30_000)
+    np.save("keys.npy", keys)
+    result = command("keys.npy", "-o", "out.npy", "--max-bytes", "64 KiB", "--descending")
+    assert result.exit_code == 0 and "on disk" in result.output, result.output
+    assert np.array_equal(np.load("out.npy"), np.sort(keys)[::-1])
+    result = command("keys.npy", "-o", "out.npy", "--max-bytes", "1GB", "--json")
+    assert json.loads(result.output)["runs"] == 0
+    assert np.array_equal(np.load("out.npy"), np.sort(keys))
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("keys.npy",), "needs an output"),
+        (("keys.csv", "-o", "out.npy"), "is for .npy files"),
+        (("keys.npy", "-o", "out.csv"), "must end in .npy"),
+        (("keys.npy", "-o", "out.npy", "--stats"), "Got --stats, too"),
+        (("keys.npy", "-o", "out.npy", "--method", "shell-f"), "Got --method shell-f, too"),
+        (("keys.npy", "-o", "out.npy", "--max-bytes", "much"), "such as '500 MB'. Got 'much' instead"),
+    ],
+)
+def test_pieces_of_other_kinds_are_refused(command, arguments, said):
+    np.save("keys.npy", np.arange(9))
+    result = command("--max-bytes", "1GB", *arguments)
+    assert result.exit_code == 2 and said in result.output

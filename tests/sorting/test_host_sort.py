@@ -235,7 +235,7 @@ def test_unique_by_numpy_is_that_of_the_device(session, data):
     names, equal_nan = ("return_index", "return_inverse", "return_counts"), data.draw(st.booleans())
     wanted = {name: data.draw(st.booleans()) for name in names}
     expected = distinct_reference(keys, equal_nan)
-    with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 0.0):
+    with mock.patch.object(distinct, "numpy_ns", lambda dtype: 0.0):
         found = unique(keys.astype(dtype), **wanted, equal_nan=equal_nan, device=session)
     found = found if isinstance(found, tuple) else (found,)
     chosen = [expected[0], *(one for one, name in zip(expected[1:], names) if wanted[name])]
@@ -249,7 +249,7 @@ def test_unique_of_few_keys_needs_no_launch(session, launches, name):
     for dtype in ("uint8", "float32", "int64"):
         unique(keys_of(name, host.FEW, dtype), device=session)
     assert not launches
-    with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 1e9):
+    with mock.patch.object(distinct, "numpy_ns", lambda dtype: 1e9):
         unique(keys_of("random", 20_000, np.float32), device=session)
     assert launches
 
@@ -265,7 +265,7 @@ def test_topk_by_numpy_begins_the_stable_order(session, data):
     for k in (1, 100, n // 2, n - 1):
         for largest in (False, True):
             order = expected_order(keys, largest)[:k]
-            with mock.patch.object(distinct, "_numpy_ns", lambda dtype: 0.0):
+            with mock.patch.object(distinct, "numpy_ns", lambda dtype: 0.0):
                 values, indices = topk(keys, k, largest=largest, device=session)
             assert indices.dtype == np.int64
             np.testing.assert_array_equal(indices, order)
@@ -277,11 +277,11 @@ def test_topk_needs_no_launch_where_numpy_is_quicker(session, launches, name):
     keys = keys_of(name, 20_000, np.float32)
     for ns in (0.0, 1e9):
         assert not launches
-        with mock.patch.object(distinct, "_numpy_ns", lambda dtype, ns=ns: ns):
+        with mock.patch.object(distinct, "numpy_ns", lambda dtype, ns=ns: ns):
             topk(keys, 9, device=session)
     assert launches
 
 
 def test_numpy_sorts_at_a_time_that_is_measured():
     for dtype in ("uint32", "float64", "M8[s]"):
-        assert 0.01 < distinct._numpy_ns(np.dtype(dtype)) < 1000
+        assert 0.01 < distinct.numpy_ns(np.dtype(dtype)) < 1000

@@ -25,9 +25,12 @@ from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, NDArray
+from clgeom.runtime.several import as_sessions, spread
+from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 
 Letters = TypeVar("Letters", str, bytes)
+#: Cost of a pair besides its cells, in cells.
+PAIR_COST = 256
 METHODS = ("auto", "bits", "equation")
 OPERATIONS = ("match", "change", "delete", "insert")
 MATCH, CHANGE, DELETE, INSERT = range(4)
@@ -188,7 +191,7 @@ def lcs(
     subsequence: Literal[False] | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> NDArray[np.int32]: ...
 @overload
 def lcs(
@@ -198,7 +201,7 @@ def lcs(
     subsequence: Literal[False] | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> NDArray[np.int32]: ...
 @overload
 def lcs(
@@ -208,7 +211,7 @@ def lcs(
     subsequence: bool | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> Any: ...
 def lcs(
     a: Batch | ChunksLike,
@@ -217,7 +220,7 @@ def lcs(
     subsequence: bool | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> Any:
     """Longest common subsequence of two sequences, or the lengths of those of many pairs.
 
@@ -238,7 +241,8 @@ def lcs(
         of the equation `LCS`, for two sequences.
     score_cutoff : int, optional
         For many pairs: lengths below it become 0, as rapidfuzz has it.
-    device : str, pyopencl.Device or Session, optional
+    device : str, pyopencl.Device or Session, or several, optional
+        "all", or a list of devices, shares many pairs on the host out among them.
 
     Returns
     -------
@@ -294,7 +298,7 @@ def edit_distance(
     operations: Literal[False] | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> NDArray[np.int32]: ...
 @overload
 def edit_distance(
@@ -304,7 +308,7 @@ def edit_distance(
     operations: Literal[False] | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> NDArray[np.int32]: ...
 @overload
 def edit_distance(
@@ -314,7 +318,7 @@ def edit_distance(
     operations: bool | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> Any: ...
 def edit_distance(
     a: Batch | ChunksLike,
@@ -323,7 +327,7 @@ def edit_distance(
     operations: bool | None = None,
     method: Method = "auto",
     score_cutoff: int | None = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
 ) -> Any:
     """Fewest symbols to insert, delete or change to make one sequence into another (Levenshtein's distance).
 
@@ -338,7 +342,8 @@ def edit_distance(
         See `lcs`.
     score_cutoff : int, optional
         For many pairs: distances beyond it become ``score_cutoff + 1``, as rapidfuzz has it.
-    device : str, pyopencl.Device or Session, optional
+    device : str, pyopencl.Device or Session, or several, optional
+        See `lcs`.
 
     Returns
     -------
@@ -396,8 +401,18 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
     first, second = inputs.pairs(a, b, caller=caller)
-    session = session_of(second.letters, device) if is_device_array(second.letters) else device
-    return values(session_of(first.letters, session), problem, first, second, cutoff)
+    if is_device_array(first.letters) or is_device_array(second.letters):
+        session = session_of(second.letters, device) if is_device_array(second.letters) else device
+        return values(session_of(first.letters, session), problem, first, second, cutoff)
+    sessions = as_sessions(first.letters, device, caller=caller)
+    if len(sessions) == 1 or len(first) < 2:
+        return values(sessions[0], problem, first, second, cutoff)
+
+    def work(session, start, stop):
+        return values(session, problem, first.part(start, stop), second.part(start, stop), cutoff)
+
+    costs = np.append(0, np.cumsum(PAIR_COST + first.lengths * second.lengths))
+    return np.concatenate(spread(sessions, len(first), work, costs=costs))
 
 
 def _arguments(a, b, method, score_cutoff, device, *, caller):

@@ -12,6 +12,7 @@ keep most of their points, as on a circle.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -37,7 +38,6 @@ from clgeom.runtime.arrays import (
     is_device_array,
     leave_out,
     refuse_nonfinite,
-    session_of,
 )
 from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import as_chunks
@@ -49,6 +49,7 @@ from clgeom.runtime.failures import failures
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.several import as_sessions, spread
 from clgeom.runtime.tuning import select
 from clgeom.runtime.typing import (
     AnyArray,
@@ -56,7 +57,7 @@ from clgeom.runtime.typing import (
     ChunksLike,
     CLArray,
     Collinear,
-    DeviceLike,
+    DevicesLike,
     LabelsLike,
     NDArray,
     Nonfinite,
@@ -71,10 +72,12 @@ if TYPE_CHECKING:
 
         collinear: Collinear
         nonfinite: Nonfinite
-        device: DeviceLike
+        device: DevicesLike
         profile: bool
 
 
+#: Cost of a group besides its points, in points.
+GROUP_COST = 8
 HEADS = "hull/batch/batch_heads"
 
 # Public ---------------------------------------------------------------------------------------------------------
@@ -90,7 +93,7 @@ def convex_hulls(
     *,
     collinear: Collinear = "drop",
     nonfinite: Nonfinite = "raise",
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> HullBatch[Any]:
     """Convex hulls of many groups of points, exactly, in one call.
@@ -106,8 +109,8 @@ def convex_hulls(
         "keep" makes every distinct point on the boundary a vertex, not only the corners.
     nonfinite : {"raise", "drop"}
         What to do with points that have a NaN or infinite coordinate. Masked points are left out.
-    device : str, pyopencl.Device or Session, optional
-        As everywhere in clgeom.
+    device : str, pyopencl.Device or Session, or several, optional
+        As in `convex_hull`. "all", or a list, shares the groups of points of the host out among devices.
     profile : bool
         Measure each phase with the device's clock.
 
@@ -167,7 +170,7 @@ def convex_hulls_by_label(
     noise: object = None,
     collinear: Collinear = "drop",
     nonfinite: Nonfinite = "raise",
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> HullBatch[Any]:
     """Convex hulls of the points of each label: of clusters, say.
@@ -320,7 +323,8 @@ class _Call:
         if points.ndim == 0:
             raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
         self.keep_collinear = collinear == "keep"
-        self.session = session_of(points, device)
+        self.sessions = as_sessions(points, device, caller=caller)
+        self.session = self.sessions[0]
 
     def answer(self, points, offsets, order=None) -> HullBatch:
         """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
@@ -368,6 +372,8 @@ class _Call:
 
     def _solved(self, points, offsets, on_device):
         """`_solve` for all groups, in parts that each fit in one allocation."""
+        if len(self.sessions) > 1 and len(offsets) > 2:
+            return self._solved_by_devices(points, on_host(offsets))
         most_points, most_groups = _limits(self.session.profile, points.dtype)
         if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
             return _solve(self, as_device_points(self.session, points, caller=self.caller), offsets, on_device)
@@ -375,6 +381,19 @@ class _Call:
         checked_offsets(offsets, len(points), caller=self.caller)
         parts = _parts(offsets, most_points, most_groups)
         return _joined([_solve_part(self, points, offsets, *part) for part in parts])
+
+    def _solved_by_devices(self, points, offsets):
+        """`_solve` for all groups, whose pieces several devices take."""
+        checked_offsets(offsets, len(points), caller=self.caller)
+        costs = offsets + GROUP_COST * np.arange(len(offsets))
+
+        def work(session, first, last):
+            call = copy.copy(self)
+            call.session = session
+            parts = _parts(offsets[first : last + 1], *_limits(session.profile, points.dtype))
+            return _joined([_solve_part(call, points, offsets, first + a, first + b) for a, b in parts])
+
+        return _joined(spread(self.sessions, len(offsets) - 1, work, costs=costs))
 
     def _ordered(self, points, order):
         """points[order], on the host or on the device as `points` are."""

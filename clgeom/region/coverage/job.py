@@ -36,6 +36,8 @@ class Job:
         The maps with rows and columns exchanged, for axis="both".
     segments, cuts
         As for `OutlineOptions`.
+    before : int
+        Number of maps that come before those of the stack, in other stacks.
     """
 
     stack: Stack
@@ -43,6 +45,7 @@ class Job:
     turned: Stack | None
     segments: int
     cuts: str
+    before: int = 0
 
     @property
     def session(self):
@@ -101,7 +104,7 @@ class Masks:
     def map_and_level(self, mask) -> tuple:
         """The indices of a mask's map and level; also for arrays of masks."""
         number, level = np.divmod(mask, len(self.job.levels.given))
-        return self.first_map + number, level
+        return self.job.before + self.first_map + number, level
 
     def pieces(self, *, halo):
         """The raster of these maps, in pieces that fit in one allocation, each with the rows around it."""

@@ -10,6 +10,7 @@ All decisions are made in columns and rows, which are integers; the transform is
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -21,23 +22,24 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.arc.result import checked_tolerance
+from clgeom.region.coverage.batches import batches_of, jobs_of, made_of, maps_at_once, stacks_of
 from clgeom.region.coverage.extents import whole_regions
 from clgeom.region.coverage.grid import as_grid
-from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
+from clgeom.region.coverage.job import CALLER
 from clgeom.region.coverage.parts import regions_of_runs
-from clgeom.region.coverage.rasters import as_levels, as_stack
+from clgeom.region.coverage.rasters import as_levels
 from clgeom.region.coverage.resolutions import CoverageResolutions
 from clgeom.region.coverage.result import CoverageRegions
-from clgeom.region.rings.emission import arrays_of, emitted
+from clgeom.region.rings.emission import arrays_of, emitted, joined
 from clgeom.region.rings.on_device import DevicePolygons
 from clgeom.region.rings.outward import Goal, simplified
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.trace import rings_of
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.arrays import is_device_array
-from clgeom.runtime.call import each, recording
+from clgeom.runtime.call import recording
 from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, IntLike
+from clgeom.runtime.typing import AnyArray, DevicesLike, FloatLike, IntLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
         transform: Any
         crs: Any
         nodata: FloatLike | None
-        device: DeviceLike
+        device: DevicesLike
         profile: bool
 
     class SegmentOptions(Options, total=False):
@@ -123,7 +125,7 @@ def coverage_regions(
     tolerance: FloatLike | None = None,
     iou: FloatLike | None = None,
     apart: bool = False,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> CoverageRegions | CoveragePolygons | CoverageResolutions:
     """Polygons around the cells of a raster that reach a level. They are valid, cover every cell and have few vertices.
@@ -132,7 +134,8 @@ def coverage_regions(
     ----------
     raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
         Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level. Datasets of rasterio,
-        DataArrays of xarray and radio maps bring their transform, reference system and nodata value.
+        DataArrays of xarray and radio maps bring their transform, reference system and nodata value. Several arrays of
+        pyopencl, in a list, are maps one after another, which may be on different devices, where they stay.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}
@@ -178,7 +181,8 @@ def coverage_regions(
         Simplified polygons of different maps do not overlap either: for maps that share no cells, such as the areas of
         best servers, ``best == numpy.arange(n)[:, None, None]``.
     device : optional
-        As everywhere in clgeom.
+        As everywhere in clgeom. "all", or a list of devices, shares maps of the host out among them; polygons are
+        simplified by the first one.
     profile : bool
         Measure each phase with the device's clock.
 
@@ -226,28 +230,31 @@ def coverage_regions(
     _check_outline(outline, own, holes, (vertices, part_vertices, tolerance, iou, apart or None))
     whole = apart or not single  # these compare cells on the host
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
-    stack = as_stack(placed.values, device, caller=CALLER)
+    stacks = stacks_of(placed.values, device)
+    stack = stacks[0]
     chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
     if outline == "cells":
         goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
         if apart:
             _check_apart(stack, chosen)
-        return _polygons(Job(stack, chosen, None, 1, cuts), grid, goal, profile, placed.values)
+        return _polygons(jobs_of(stacks, chosen, False, 1, cuts), grid, goal, profile, placed.values)
     least = _least_cells(holes, grid.cell_area)
-    job = Job(stack, chosen, stack.turned() if axis == "both" else None, max(resolutions), cuts)
+    jobs = jobs_of(stacks, chosen, axis == "both", max(resolutions), cuts)
     groups: list[list] = [[] for _ in resolutions]
     with recording(profile) as phases:
         if parts or least is not None or stack.strips is not None:
-            for masks in _batches(job, cells_at_once=CELLS_AT_ONCE):
-                for own, made in zip(groups, regions_of_runs(masks, resolutions, parts=parts, least=least)):
+            runs = functools.partial(regions_of_runs, resolutions=resolutions, parts=parts, least=least)
+            for several in made_of(jobs, runs, cells_at_once=CELLS_AT_ONCE):
+                for own, made in zip(groups, several):
                     # as `whole_regions` returns them, which do not count cells
                     own += made if parts or least is not None else [replace(one, cells=None) for one in made]
         else:
-            for masks in _batches(job):
-                for own, one in zip(groups, whole_regions(masks, resolutions)):
+            for several in made_of(jobs, functools.partial(whole_regions, resolutions=resolutions)):
+                for own, one in zip(groups, several):
                     own.append(one)
-    found = [CoverageRegions.of(own, grid, chosen.given, direction, stack.maps, tuple(phases)) for own in groups]
+    maps = count_of(jobs)
+    found = [CoverageRegions.of(own, grid, chosen.given, direction, maps, tuple(phases)) for own in groups]
     return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
 
 
@@ -316,41 +323,55 @@ def _check_apart(stack, levels):
             seen |= mask
 
 
-def _polygons(job, grid, goal, profile, given):
-    """The polygons of all cells, in batches of maps; on the device if the given raster is there."""
-    session, made = job.session, []
-    on_device = is_device_array(given)
-    queue = (given.queue if on_device else None) or session.queue
+def _polygons(jobs, grid, goal, profile, given):
+    """The polygons of all cells, in batches of maps; on the device if the given raster is one array there."""
+    job, on_device = jobs[0], is_device_array(given)
+    most = max(CELLS_AT_ONCE, job.session.profile.global_mem_bytes // CELL_BYTES)
+    if goal.apart:  # one device simplifies them, together
+        jobs = [job] if job.stack.array is not None else jobs
+        if len(jobs) > 1:
+            raise InvalidInput(f"The 'apart' parameter of {CALLER} is for maps in one array. Got {len(jobs)} arrays.")
+        if maps_at_once(job, most) < job.stack.maps:
+            raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
     with recording(profile) as phases:
-        for batch in _batches(job, cells_at_once=max(CELLS_AT_ONCE, session.profile.global_mem_bytes // CELL_BYTES)):
-            if goal.apart and batch.maps < job.stack.maps:
-                raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
-            pending = [batch]
-            while pending:
-                masks = pending.pop()
-                try:
-                    found = _emitted(masks, goal, made)
-                except DeviceLimit:
-                    if masks.maps == 1 or goal.apart:
-                        raise
-                    pending += reversed(masks.halves())
-                    continue
-                made += found
-        arrays = arrays_of(session, made, queue, on_device=on_device)
+        if len(jobs) == 1:
+            made = []
+            for masks in batches_of(job, cells_at_once=most):
+                made += _emitted(masks, goal, made)
+            queue = (given.queue if on_device else None) or job.session.queue
+            arrays = arrays_of(job.session, made, queue, on_device=on_device)
+            exact = sum(one.exact_corners for one in made)
+        else:
+            pieces = list(made_of(jobs, lambda masks: _on_host(masks, goal), cells_at_once=CELLS_AT_ONCE))
+            arrays, exact = joined([piece for piece, _ in pieces]), sum(count for _, count in pieces)
     kind = DevicePolygons if on_device else CoveragePolygons
-    exact = sum(one.exact_corners for one in made)
     polygons = kind(arrays, exact, grid, job.levels.given, "<=" if job.levels.below else ">=", tuple(phases))
     polygons.apart = goal.apart
     return polygons
 
 
+def _on_host(masks, goal):
+    """The arrays of the polygons of some masks, and the number of corners before they were simplified."""
+    made = _emitted(masks, goal, [])
+    return arrays_of(masks.job.session, made, on_device=False), sum(one.exact_corners for one in made)
+
+
 def _emitted(masks, goal, before):
-    """The polygons of some masks, that follow others, in a list; an empty one if nothing is covered."""
-    rings = rings_of(masks)
-    if rings is None:
-        return []
-    taken = simplified(rings, goal, below=masks.job.levels.below, caller=CALLER) if goal.is_set else None
-    return [emitted(rings, before, taken)]
+    """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
+    made, pending = [], [masks]
+    while pending:
+        some = pending.pop()
+        try:
+            rings = rings_of(some)
+            if rings is None:  # nothing is covered
+                continue
+            taken = simplified(rings, goal, below=some.job.levels.below, caller=CALLER) if goal.is_set else None
+            made.append(emitted(rings, [*before, *made], taken))
+        except DeviceLimit:
+            if some.maps == 1 or goal.apart:
+                raise
+            pending += reversed(some.halves())
+    return made
 
 
 def _least_cells(holes, cell_area):
@@ -366,16 +387,3 @@ def _least_cells(holes, cell_area):
             f"The 'holes' parameter of {CALLER} must be the least area of a hole, 0 or more. Got {holes!r} instead."
         )
     return area / cell_area
-
-
-def _batches(job, *, cells_at_once=None):
-    """Yield the masks of a few maps at a time, so that no allocation is too large."""
-    stack, levels = job.stack, len(job.levels.given)
-    lines = levels * (max(stack.columns, stack.rows) + 1)
-    room = job.session.profile.max_alloc_bytes
-    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), job.regions_at_once(job.segments) // levels)
-    if cells_at_once is not None:
-        maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
-    maps = max(maps, 1)
-    for first in each(job.session, range(0, stack.maps, maps)):
-        yield Masks(job, stack, first, min(maps, stack.maps - first))

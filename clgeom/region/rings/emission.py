@@ -47,6 +47,7 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
     session, levels = rings.masks.job.session, len(rings.masks.job.levels.given)
     profile, n, r, p = session.profile, rings.corners, rings.rings, rings.polygons
     first_corner, first_ring = (np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings"))
+    first_map = rings.masks.job.before + rings.masks.first_map
     memory, params = rings.memory, {"kept": taken is not None}
     corners, corner_count, ring_count, bound, plan = memory["corners"], n, r, dict(memory), Plan()
     if taken is not None:
@@ -67,7 +68,7 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
     out["polygon_offsets"] = Scratch("polygons_polygon_offsets", LONG, p + 1)
     offsets = ("outward_sizes" if taken is not None else "begins", np.uint32(r), first_corner, out["ring_offsets"])
     columns = ("firsts", "begins", "owners", "areas", *(("outward_sizes",) if taken is not None else ()))
-    columns += (np.uint32(p), np.uint32(levels), np.uint64(rings.masks.first_map), first_ring)
+    columns += (np.uint32(p), np.uint32(levels), np.uint64(first_map), first_ring)
     columns += (out["polygon_offsets"], *(out[name] for name in COLUMNS))
     plan += Plan(
         Step.over(profile, OFFSETS, offsets, r + 1, params=params, bytes_moved=16 * r),
@@ -84,6 +85,18 @@ def arrays_of(session, batches: list[Emitted], queue=None, *, on_device: bool) -
         name: _array(session, batches, name, queue, on_device)
         for name in ("corners", "ring_offsets", "polygon_offsets", *COLUMNS)
     }
+
+
+def joined(pieces: list[dict]) -> dict:
+    """The arrays on the host of several batches, one after another."""
+    corners, rings = (
+        np.append(0, np.cumsum([len(piece[name]) - again for piece in pieces], dtype=np.int64))
+        for name, again in (("corners", 0), ("ring_offsets", 1))
+    )
+    made = {name: np.concatenate([piece[name] for piece in pieces]) for name in ("corners", *COLUMNS)}
+    for name, before in (("ring_offsets", corners), ("polygon_offsets", rings)):
+        made[name] = np.concatenate([[0], *(piece[name][1:] + first for piece, first in zip(pieces, before))])
+    return made
 
 
 def _array(session, batches, name, queue, on_device):

@@ -11,9 +11,12 @@ from clgeom.runtime.arguments import is_masked_array
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.runtime.interop.objects import values_of
+from clgeom.runtime.several import as_sessions
 from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_key_array, index_dtype
 from clgeom.sorting.outputs import entries_overlap
 
+#: Functions that several devices share, for keys of one dimension on the host.
+SHARED = ("sort", "argsort", "sort_by_key")
 #: Sizes in bytes of values that kernels can move.
 MOVABLE = (1, 2, 4, 8)
 
@@ -31,6 +34,7 @@ class Call:
     caller : str
         The public function, for messages.
     session : Session
+        The first one of `sessions`, which are several if devices share the keys.
     keys : ndarray or pyopencl.array.Array, shape (n,)
     n : int
     on_device : bool
@@ -58,7 +62,9 @@ class Call:
         self.keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
         self.n = len(self.keys)
         self.on_device = is_device_array(self.keys)
-        self.session = session_of(self.keys, device)
+        several = caller in SHARED and offsets is None
+        self.sessions = as_sessions(self.keys, device, caller=caller) if several else (session_of(self.keys, device),)
+        self.session = self.sessions[0]
         if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
             raise self._wrong("descending", "be True or False", repr(descending))
         self.order = _order(self.keys.dtype, bool(descending))

@@ -21,7 +21,7 @@ from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.plan import Phase
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, DTypeLike, IntLike, NDArray
+from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.outputs import into_any
 from clgeom.sorting.radix.call import Call
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         out: Any
         offsets: AnyArray | None
         key_bits: KeyBits
-        device: DeviceLike
+        device: DevicesLike
 
 
 class Profiled(NamedTuple):
@@ -73,7 +73,7 @@ def sort(
     axis: IntLike | None = -1,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> Any:
     """Sorted copy of an array, as ``numpy.sort(keys, kind="stable")`` has it.
@@ -97,7 +97,8 @@ def sort(
         (exclusive). For unsigned integers these are the bits of the key, for signed ones those of key + 2**(w - 1),
         for floats those of their order-preserving integers. Keys that agree in them stay in input order.
     device : optional
-        As everywhere in clgeom.
+        As everywhere in clgeom. "all", or a list of devices, shares keys of one dimension on the host out among them,
+        without `offsets`.
     profile : bool
         Return ``Profiled(result, phases)``.
 
@@ -186,7 +187,7 @@ def argsort(
     index_type: DTypeLike = None,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> Any:
     """Indices that sort an array, as ``numpy.argsort(keys, kind="stable")`` has them.
@@ -235,7 +236,7 @@ def sort_by_key(
     out: Any = None,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
-    device: DeviceLike = None,
+    device: DevicesLike = None,
     profile: bool = False,
 ) -> Any:
     """Sort keys, and values along with them; equal keys leave their values in input order.

@@ -15,6 +15,7 @@ from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import overridden
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into, into_any
+from clgeom.sorting.radix import several
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.counting import counting_plan, is_counted
 from clgeom.sorting.radix.host import sorted_on_host
@@ -57,6 +58,8 @@ def sorted_and_payload(call):
 
 
 def _sorted_on_device(call):
+    if len(call.sessions) > 1 and call.n >= 2 * several.LEAST:
+        return several.sorted_by_devices(call, _sorted_on_device)
     at_once = call.on_device or call.n <= most_at_once(call, call.payload_type)
     return _sorted(call) if at_once else _sorted_in_chunks(call)
 
@@ -243,13 +246,17 @@ def most_at_once(call, payload_type):
 
     Kernels read each array in one chunk. There may be one more offset than keys.
     """
-    device, key = call.session.profile, call.order.dtype.itemsize
     payload = 0 if payload_type is None else payload_type.itemsize
-    by_allocation = device.max_alloc_bytes // max(key, payload, 4 if call.offsets is not None else 1)
+    most = most_keys(call.session.profile, call.order.dtype.itemsize, payload, 4 if call.offsets is not None else 1)
+    return max(most - (call.offsets is not None), 1)
+
+
+def most_keys(device, key: int, payload: int, least: int = 1) -> int:
+    """The most keys of so many bytes that one sort takes, each with so many bytes of payload."""
+    by_allocation = device.max_alloc_bytes // max(key, payload, least)
     by_memory = device.global_mem_bytes // 10 * 9 // (3 * (key + payload) + 8)
     most = min(by_allocation, by_memory, MOST_ITEMS)
-    most = max(most // CHUNK_ALIGN * CHUNK_ALIGN, min(most, CHUNK_ALIGN))
-    return max(most - (call.offsets is not None), 1)
+    return max(most // CHUNK_ALIGN * CHUNK_ALIGN, min(most, CHUNK_ALIGN))
 
 
 def _sorted_in_chunks(call):

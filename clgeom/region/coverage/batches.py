@@ -1,0 +1,82 @@
+"""The maps of a call on one device or several, and batches of them that fit in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
+from clgeom.region.coverage.rasters import as_stack
+from clgeom.runtime.call import each
+from clgeom.runtime.several import are_parts, as_sessions, on_own, spread
+
+
+def stacks_of(raster, device):
+    """The maps as a stack for each device that is to work on them; one after another if they are on devices."""
+    if are_parts(raster):
+        if device is not None:
+            raise InvalidInput(f"The 'device' parameter of {CALLER} must be left out for arrays that are on devices.")
+        stacks = [as_stack(part, None, caller=CALLER) for part in raster]
+        if len({(stack.dtype, stack.rows, stack.columns) for stack in stacks}) > 1:
+            raise InvalidInput(f"The 'raster' parameter of {CALLER} must have maps of one type and size.")
+        return stacks
+    sessions = as_sessions(raster, device, caller=CALLER)
+    stack = as_stack(raster, sessions[0], caller=CALLER)
+    if stack.array is None or stack.maps < 2:
+        return [stack]
+    able = [one for one in sessions if one.profile.fp64 or stack.dtype != np.float64]
+    return [replace(stack, session=session) for session in able]
+
+
+def jobs_of(stacks, levels, both, segments, cuts):
+    """A job for each stack."""
+    apart = stacks[0].array is None  # else they are one stack, for several devices
+    before = np.append(0, np.cumsum([stack.maps for stack in stacks])).tolist() if apart else [0] * len(stacks)
+    turned = [stack.turned() for stack in (stacks if apart else stacks[:1])] if both else [None] * len(stacks)
+    if both and not apart:
+        turned = [replace(turned[0], session=stack.session) for stack in stacks]
+    return [Job(one, levels, other, segments, cuts, first) for one, other, first in zip(stacks, turned, before)]
+
+
+def made_of(jobs, make, *, cells_at_once=None):
+    """Yield what `make` makes of the masks of a few maps at a time, in their order, by all devices."""
+    if len(jobs) == 1:
+        for masks in batches_of(jobs[0], cells_at_once=cells_at_once):
+            yield make(masks)
+        return
+
+    def of_job(job, first, stop):
+        step = maps_at_once(job, cells_at_once)
+        starts = range(first, stop, step)
+        return [make(Masks(job, job.stack, start, min(step, stop - start))) for start in starts]
+
+    if jobs[0].stack.array is None:
+        tasks = [(job.session, job) for job in jobs]
+        several = on_own(tasks, lambda _, job: of_job(job, 0, job.stack.maps))
+    else:
+        by_session = {job.session: job for job in jobs}
+        several = spread(
+            list(by_session), jobs[0].stack.maps, lambda session, *piece: of_job(by_session[session], *piece)
+        )
+    for found in several:
+        yield from found
+
+
+def batches_of(job, *, cells_at_once=None):
+    """Yield the masks of a few maps at a time, so that no allocation is too large."""
+    stack, maps = job.stack, maps_at_once(job, cells_at_once)
+    for first in each(job.session, range(0, stack.maps, maps)):
+        yield Masks(job, stack, first, min(maps, stack.maps - first))
+
+
+def maps_at_once(job, cells_at_once):
+    """The most maps of a batch."""
+    stack, levels = job.stack, len(job.levels.given)
+    lines = levels * (max(stack.columns, stack.rows) + 1)
+    room = job.session.profile.max_alloc_bytes
+    maps = min(CANDIDATES_AT_ONCE // lines, room // (8 * lines), job.regions_at_once(job.segments) // levels)
+    if cells_at_once is not None:
+        maps = min(maps, cells_at_once // (levels * stack.rows * stack.columns))
+    return max(maps, 1)

@@ -1,0 +1,1 @@
+"""Sorts of files that do not fit in memory: runs on disk, merged in blocks."""

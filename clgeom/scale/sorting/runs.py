@@ -1,0 +1,136 @@
+"""Runs in files, and where to cut them: blocks of keys that lie between the same keys in every run.
+
+Runs are in the order of a prefix of their keys. A block has all keys between two prefixes, so the blocks one after
+another, each one sorted, are all keys in order. Keys of one prefix stay in the order of the runs.
+
+    samples      the last of every `apart` keys of each run
+    splitters    prefixes of samples, or one more: as few as keep blocks small enough, however keys lie between samples
+    cuts         the first key of each run that does not precede a splitter; it is sought between two samples
+
+With R runs a block of s samples has less than (s + R) apart keys. The samples are so close that R apart is a sixteenth
+of a block. A block that is too large has keys of one prefix only.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Run:
+    """Keys from `start` to `stop` of a run, in a file for each column.
+
+    The first column has the keys, of type `dtype`.
+    """
+
+    paths: tuple[Path, ...]
+    dtype: np.dtype
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def part(self, start: int, stop: int) -> Run:
+        """A part of it, by rows of the whole file."""
+        return Run(self.paths, self.dtype, start, stop)
+
+    def read(self, pipeline, columns) -> None:
+        """Fill arrays of its length."""
+        for path, column in zip(self.paths, columns):
+            with open(path, "rb", buffering=0) as file:
+                os.lseek(file.fileno(), self.start * column.itemsize, os.SEEK_SET)
+                pipeline.read(file, column)
+
+    def keys_at(self, start: int, count: int, step: int = 1) -> np.ndarray:
+        """Some of its keys, counted from its own start. They are not mapped: pages around them would be, too."""
+        width = self.dtype.itemsize
+        with open(self.paths[0], "rb", buffering=0) as file:
+            at = os.SEEK_SET
+
+            def bytes_at(index, nbytes):
+                file.seek((self.start + index) * width, at)
+                return file.read(nbytes)
+
+            if step == 1:
+                found = bytes_at(start, count * width)
+            else:
+                found = b"".join(bytes_at(start + k * step, width) for k in range(count))
+        return np.frombuffer(found, self.dtype)
+
+
+@dataclass(frozen=True)
+class Block:
+    """All keys between two prefixes: a part of each run, in the order of the runs; `n` of them."""
+
+    parts: tuple[Run, ...]
+    n: int
+
+    def split(self, most: int):
+        """Blocks of at most so many keys, one after another."""
+        parts, n = [], 0
+        for part in self.parts:
+            start = part.start
+            while start < part.stop:
+                stop = min(part.stop, start + most - n)
+                parts.append(part.part(start, stop))
+                n, start = n + stop - start, stop
+                if n == most:
+                    yield Block(tuple(parts), n)
+                    parts, n = [], 0
+        if n:
+            yield Block(tuple(parts), n)
+
+
+def blocks_of(runs, digits, capacity: int) -> list[Block]:
+    """Blocks of at most `capacity` keys, in order; a larger one has keys of one prefix.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    digits : callable
+        The prefixes of an array of keys, as unsigned integers. They do not descend in a run.
+    capacity : int
+    """
+    apart = max(capacity // (16 * (len(runs) + 1)), 1)
+    samples = [digits(run.keys_at(apart - 1, len(run) // apart, apart)) for run in runs]
+    splitters = _splitters(np.sort(np.concatenate(samples)), (capacity - len(runs) * (apart - 1)) // apart)
+    cuts = np.zeros((len(runs), len(splitters) + 2), np.int64)
+    for row, run, own in zip(cuts, runs, samples):
+        row[1:-1] = [_first_not_before(run, digits, splitter, own, apart) for splitter in splitters]
+        row[-1] = len(run)
+    blocks = []
+    for starts, stops in zip(cuts.T.tolist(), cuts.T[1:].tolist()):
+        ends = [(run, run.start + start, run.start + stop) for run, start, stop in zip(runs, starts, stops)]
+        parts = tuple(run.part(start, stop) for run, start, stop in ends if start < stop)
+        if parts:
+            blocks.append(Block(parts, sum(map(len, parts))))
+    return blocks
+
+
+def _splitters(samples, most):
+    """Prefixes between which are at most so many of the sorted samples, or samples of one prefix."""
+    distinct = np.unique(samples)
+    after = distinct[distinct < np.iinfo(distinct.dtype).max] + distinct.dtype.type(1)
+    wanted = np.unique(np.concatenate([distinct, after]))
+    before = np.searchsorted(samples, wanted)
+    found, first = [], -1
+    while first + 1 < len(wanted):
+        begun = before[first] if first >= 0 else 0
+        last = max(int(np.searchsorted(before, begun + most, side="right")) - 1, first + 1)
+        if last == len(wanted) - 1 and len(samples) - begun <= most:
+            break
+        found.append(wanted[last])
+        first = last
+    return found
+
+
+def _first_not_before(run, digits, prefix, samples, apart):
+    """The index of the first key of a run that does not precede a prefix."""
+    start = int(np.searchsorted(samples, prefix)) * apart
+    keys = run.keys_at(start, min(apart - 1, len(run) - start))
+    return start + int(np.searchsorted(digits(keys), prefix))

@@ -1,0 +1,132 @@
+"""Keys to sort, from a file, an array or chunks: what they are, and how they are read in order."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.io.arrays import map_array
+from clgeom.io.files import reading
+from clgeom.runtime.arrays import host_values
+from clgeom.sorting.keys import OTHER_KINDS, key_dtype
+
+CALLER = "sort_file"
+
+
+class FileKeys:
+    """Keys of a .npy file. It can be read again after an interruption."""
+
+    error = None
+
+    def __init__(self, path):
+        mapped = map_array(path)
+        _check_shape(mapped.shape)
+        self.path, self.n, self.stored, self._offset = os.path.realpath(path), len(mapped), mapped.dtype, mapped.offset
+        self.dtype = key_dtype(mapped, caller=CALLER, others=OTHER_KINDS)
+        self._facts = self._stat()
+
+    def _stat(self):
+        found = os.stat(self.path)
+        return found.st_size, found.st_mtime_ns
+
+    @property
+    def identity(self):
+        """What tells this input from others."""
+        return [self.path, *self._facts, self._offset, self.stored.str]
+
+    def sample(self, count: int) -> np.ndarray:
+        """Some keys, evenly spaced. They are not mapped: pages around them would be, too."""
+        width, step = self.stored.itemsize, max(self.n // count, 1)
+        with open(self.path, "rb", buffering=0) as file:
+            found = []
+            for index in range(0, self.n, step):
+                file.seek(self._offset + index * width)
+                found.append(file.read(width))
+        return np.frombuffer(b"".join(found), self.stored).astype(self.dtype)
+
+    def read(self, pipeline, start: int, out: np.ndarray) -> int:
+        """Fill `out` with keys from `start` on; return how many there are."""
+        out = out[: max(self.n - start, 0)]
+        with reading(self.path), open(self.path, "rb", buffering=0) as file:
+            os.lseek(file.fileno(), self._offset + start * out.itemsize, os.SEEK_SET)
+            pipeline.read(file, out)
+        if not self.stored.isnative:
+            out.byteswap(inplace=True)
+        return len(out)
+
+    def is_changed(self) -> bool:
+        """Whether the file was changed since it was opened."""
+        return self._stat() != self._facts
+
+
+class ChunkKeys:
+    """Keys of an array, or of any iterable of arrays, which is read once and in order."""
+
+    identity = None
+
+    def __init__(self, chunks):
+        if isinstance(chunks, np.ndarray):
+            _check_shape(chunks.shape)
+            self.n, chunks = len(chunks), (chunks,)
+        else:
+            self.n = None
+        try:
+            self._chunks = iter(chunks)
+        except TypeError:
+            raise InvalidInput(
+                f"The 'keys' parameter of {CALLER} must be the path of a .npy file, an array, or an iterable of "
+                f"arrays. Got {type(chunks).__name__} instead."
+            ) from None
+        self._rest, self.dtype = np.empty(0, np.int64), None
+        self.error = None  # an error of the system that the chunks raised
+        self._advance()
+        if self.dtype is None:
+            self.dtype, self.n = np.dtype(np.float64), 0
+
+    def _advance(self) -> bool:
+        """Take the next chunk that has keys; return whether there is one."""
+        while True:
+            try:
+                chunk = next(self._chunks, None)
+            except OSError as error:
+                self.error = error
+                raise
+            if chunk is None:
+                return False
+            values = host_values(chunk, caller=CALLER, name="keys")
+            _check_shape(values.shape)
+            dtype = key_dtype(values, caller=CALLER, others=OTHER_KINDS)
+            if self.dtype is None and len(values):
+                self.dtype = dtype
+            if len(values) and dtype != self.dtype:
+                raise InvalidInput(
+                    f"The chunks of keys of {CALLER} must be of one type. Got {dtype} after {self.dtype}."
+                )
+            if len(values):
+                self._rest = values
+                return True
+
+    def sample(self, count: int) -> np.ndarray:
+        """Some keys of the first chunk, evenly spaced."""
+        return self._rest[:: max(len(self._rest) // count, 1)].astype(self.dtype)
+
+    def read(self, pipeline, start: int, out: np.ndarray) -> int:
+        """Fill `out` with the next keys; return how many there are."""
+        filled = 0
+        while filled < len(out) and (len(self._rest) or self._advance()):
+            taken = self._rest[: len(out) - filled]
+            out[filled : filled + len(taken)] = taken
+            filled, self._rest = filled + len(taken), self._rest[len(taken) :]
+            next(pipeline.parts(out[:1]))
+        return filled
+
+    def is_changed(self) -> bool:
+        """False: nothing is read twice."""
+        return False
+
+
+def _check_shape(shape):
+    if len(shape) != 1:
+        raise InvalidInput(f"The 'keys' parameter of {CALLER} must have shape (n,). Got {shape} instead.")

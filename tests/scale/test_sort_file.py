@@ -1,0 +1,292 @@
+"""`sort_file`: what `sort` and `argsort` return, for files cut in every way, also after it was interrupted."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sort_keys import DISTRIBUTIONS
+
+import clgeom
+from clgeom.errors import InvalidInput
+from clgeom.scale.sorting import file as external
+from clgeom.scale.sorting.pipeline import Pipeline
+from clgeom.scale.sorting.runs import Run, blocks_of
+from clgeom.sorting.keys import KEY_TYPES
+
+LEAST = external.LEAST_BYTES
+ROOT = Path(clgeom.__file__).parent.parent
+
+
+def dense(rng, n, dtype):
+    """Most keys share their leading bits, so that these do not tell blocks apart."""
+    keys = rng.integers(0, 120, n).astype(dtype)
+    return np.where(rng.random(n) < 0.05, DISTRIBUTIONS["special"](rng, n, dtype), keys)
+
+
+def saved(path, keys):
+    np.save(path, keys)
+    return path
+
+
+def check(found, keys, descending=False):
+    """Compare a file and its indices with `numpy`'s stable sort, bit for bit."""
+    order = clgeom.argsort(keys, descending=descending)
+    native = keys.astype(keys.dtype.newbyteorder("="))
+    assert found.n == len(keys) and found.dtype == native.dtype
+    assert found.keys.tobytes() == native[order].tobytes()
+    assert found.indices is None or np.array_equal(found.indices, order)
+
+
+@given(
+    dtype=st.sampled_from(KEY_TYPES),
+    name=st.sampled_from([*DISTRIBUTIONS, "dense"]),
+    n=st.integers(0, 12_000),
+    chunk=st.integers(1, 5_000),
+    options=st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_file_is_sorted_as_the_array(tmp_path_factory, session, dtype, name, n, chunk, options):
+    descending, with_indices, from_chunks = options
+    folder = tmp_path_factory.mktemp("sort")
+    keys = {**DISTRIBUTIONS, "dense": dense}[name](np.random.default_rng(n), n, dtype)
+    source = saved(folder / "keys.npy", keys)
+    if from_chunks:
+        source = (keys[start : start + chunk] for start in range(0, max(n, 1), chunk))
+    more = {"indices": folder / "order.npy"} if with_indices else {}
+    out = folder / "sorted.npy"
+    found = clgeom.scale.sort_file(source, out, max_bytes=LEAST, descending=descending, device=session, **more)
+    if n or not from_chunks:
+        check(found, keys, descending)
+    names = {"keys.npy", "sorted.npy", *(("order.npy",) if with_indices else ())}
+    assert set(os.listdir(folder)) == names
+    assert 0 < found.peak.host_bytes <= LEAST
+
+
+@pytest.mark.parametrize("dtype", ("int64", "float64"))
+@pytest.mark.parametrize("quicker", (False, True))
+def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, quicker):
+    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types, n: quicker and dtype == "int64")
+    groups = []
+    runs = external._Job._runs
+    monkeypatch.setattr(
+        external._Job, "_runs", lambda job, group, *rest: groups.append(group) or runs(job, group, *rest)
+    )
+    # the sample sees the even keys only, which are spread; the others share all but their last bits
+    keys = np.random.default_rng(0).integers(-(2**62), 2**62, 1 << 16)
+    keys[1::2] = np.random.default_rng(1).integers(5, 9, 1 << 15)
+    monkeypatch.setattr(external, "SAMPLE", len(keys) // 2)
+    keys = keys.view(dtype) if dtype == "float64" else keys
+    found = clgeom.scale.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", max_bytes=1 << 18)
+    check(found, keys)
+    assert len(groups) > 1, "all blocks could be cut between prefixes"
+
+
+@pytest.mark.parametrize("descending", (False, True))
+def test_threads_of_the_host_sort_blocks(tmp_path, monkeypatch, descending):
+    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types, n: True)
+    for dtype in ("uint8", "int16", "uint64", "int64"):
+        keys = DISTRIBUTIONS["special"](np.random.default_rng(3), 30_000, np.dtype(dtype))
+        source = saved(tmp_path / "keys.npy", keys)
+        check(
+            clgeom.scale.sort_file(source, tmp_path / "s.npy", max_bytes=LEAST, descending=descending), keys, descending
+        )
+
+
+def test_other_types_byte_orders_and_chunks(tmp_path):
+    rng = np.random.default_rng(0)
+    for keys in (
+        rng.integers(0, 2**63, 9000).astype(">u8"),
+        rng.normal(size=9000).astype(">f4"),
+        rng.random(9000) < 0.3,
+        rng.integers(0, 9**9, 9000).astype("M8[s]"),
+    ):
+        check(clgeom.scale.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy", max_bytes=LEAST), keys)
+        check(clgeom.scale.sort_file(keys, tmp_path / "s.npy", max_bytes=LEAST), keys)
+    empty, lists = np.empty(0, np.float32), [[3, 1], [], [2]]
+    assert clgeom.scale.sort_file([empty, *lists], tmp_path / "s.npy").keys.tolist() == [1, 2, 3]
+    assert clgeom.scale.sort_file([], tmp_path / "s.npy").keys.tolist() == []
+
+
+@given(st.lists(st.lists(st.integers(0, 40), max_size=200), min_size=1, max_size=5), st.integers(1, 60))
+def test_blocks_hold_each_key_once_and_in_order(tmp_path_factory, columns, capacity):
+    folder, runs = tmp_path_factory.mktemp("runs"), []
+    for k, column in enumerate(columns):
+        path = folder / f"{k}"
+        np.sort(np.array(column, np.uint64)).tofile(path)
+        runs.append(Run((path,), np.dtype(np.uint64), 0, len(column)))
+    runs = [run for run in runs if len(run)]
+    if not runs:
+        return
+    blocks = blocks_of(runs, lambda keys: keys, capacity)
+    contents = [np.concatenate([part.keys_at(0, len(part)) for part in block.parts]) for block in blocks]
+    assert np.concatenate([np.sort(one) for one in contents]).tolist() == sorted(sum(columns, []))
+    for block, keys in zip(blocks, contents):
+        assert block.n == len(keys) and (block.n <= capacity or len(np.unique(keys)) == 1)
+        split = [np.concatenate([p.keys_at(0, len(p)) for p in one.parts]) for one in block.split(7)]
+        assert np.concatenate(split).tolist() == keys.tolist() and max(map(len, split)) <= 7
+
+
+# Interruption ---------------------------------------------------------------------------------------------------------
+
+
+class Broken(Exception):
+    pass
+
+
+@pytest.mark.parametrize("writes", (1, 9, 20, 29))
+@pytest.mark.parametrize("error", (Broken, KeyboardInterrupt))
+def test_the_same_call_goes_on_after_an_interruption(tmp_path, monkeypatch, writes, error):
+    keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
+    source, out, order = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", tmp_path / "order.npy"
+    out.write_bytes(b"as it was")
+    write, count = Pipeline.write, []
+
+    def interrupted(pipeline, file, array):
+        count.append(file.name)
+        if len(count) == writes:
+            write(pipeline, file, array[: len(array) // 2])
+            raise error
+        write(pipeline, file, array)
+
+    options = {"max_bytes": 1 << 18, "indices": order}
+    monkeypatch.setattr(Pipeline, "write", interrupted)
+    with pytest.raises(error):
+        clgeom.scale.sort_file(source, out, **options)
+    assert out.read_bytes() == b"as it was" and not order.exists()
+    before = len(count)
+    found = clgeom.scale.sort_file(source, out, **options)
+    check(found, keys)
+    assert found.resumed == (writes > 2) and sorted(os.listdir(tmp_path)) == ["keys.npy", "order.npy", "sorted.npy"]
+    whole = 2 * (found.runs + -(-len(count[before:]) // 2))
+    assert len(count) - before < whole or writes < 3, "all was done again"
+
+
+def test_state_of_another_input_is_not_used(tmp_path, monkeypatch):
+    keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
+    source, out = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy"
+
+    def fail(*_):
+        raise Broken
+
+    with monkeypatch.context() as patched:
+        patched.setattr(external._Job, "_publish", fail)
+        with pytest.raises(Broken):
+            clgeom.scale.sort_file(source, out, max_bytes=LEAST)
+    saved(source, keys[::-1] ^ 1)
+    found = clgeom.scale.sort_file(source, out, max_bytes=LEAST)
+    assert not found.resumed
+    check(found, keys[::-1] ^ 1)
+
+
+def run_python(code, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")
+def test_full_disk_and_killed_process_keep_the_state(tmp_path):
+    """A limit of the size of files stands for a full disk: the system refuses to write more."""
+    keys = np.random.default_rng(0).integers(0, 2**60, 40_000)
+    source, out = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy"
+    done = run_python(
+        """
+        import resource, sys, clgeom, signal, os
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        clgeom.scale.sort_file(sys.argv[1], sys.argv[2], max_bytes=1 << 19)  # so that all kernels are built
+        os.unlink(sys.argv[2])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+        try:
+            clgeom.scale.sort_file(*sys.argv[1:], max_bytes=1 << 19)
+        except clgeom.errors.InvalidInput as error:
+            print(error)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        from clgeom.scale.sorting.state import State
+        State.note_written = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        clgeom.scale.sort_file(*sys.argv[1:], max_bytes=1 << 19)
+        """,
+        source,
+        out,
+    )
+    assert done.returncode == -9, done.stderr
+    assert "cannot be written: File too large. What is sorted is kept in" in done.stdout
+    assert not out.exists()
+    found = clgeom.scale.sort_file(source, out, max_bytes=1 << 19)
+    assert found.resumed
+    check(found, keys)
+
+
+# Bad input ------------------------------------------------------------------------------------------------------------
+
+
+def test_bad_input_is_one_error_and_leaves_nothing(tmp_path):
+    keys = saved(tmp_path / "keys.npy", np.arange(9))
+    out = tmp_path / "s.npy"
+    for arguments, options, said in (
+        ((tmp_path / "none.npy", out), {}, "cannot be read"),
+        ((keys, tmp_path / "s.csv"), {}, "must end in .npy"),
+        ((keys, keys), {}, "is the input file"),
+        ((keys, out), {"indices": out}, "is the output"),
+        ((keys, out), {"max_bytes": "1 XB"}, "'max_bytes' parameter of sort_file must be a size of at least 65,536"),
+        ((keys, out), {"max_bytes": 10}, "Got 10 instead"),
+        ((saved(tmp_path / "flat.npy", np.ones((2, 2))), out), {}, "must have shape"),
+        ((saved(tmp_path / "text.npy", np.array(["a"])), out), {}, "must be one of uint8"),
+        ((7, out), {}, "must be the path of a .npy file, an array, or an iterable"),
+        (([np.ones(3), np.arange(3)], out), {}, "must be of one type. Got int64 after float64"),
+        (([np.ones((3, 2))], out), {}, "must have shape"),
+    ):
+        with pytest.raises(InvalidInput, match=said):
+            clgeom.scale.sort_file(*arguments, **options)
+    assert sorted(os.listdir(tmp_path)) == ["flat.npy", "keys.npy", "text.npy"]
+
+
+def test_input_that_changes_is_refused(tmp_path, monkeypatch):
+    keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
+    source, out = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy"
+    run = Pipeline.run
+
+    def changing(pipeline, *stages):
+        run(pipeline, *stages)
+        os.utime(source, ns=(1, 1))
+
+    monkeypatch.setattr(Pipeline, "run", changing)
+    with pytest.raises(InvalidInput, match="was changed while it was sorted"):
+        clgeom.scale.sort_file(source, out, max_bytes=LEAST)
+    assert os.listdir(tmp_path) == ["keys.npy"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows refuses to remove open files")
+def test_one_process_writes_an_output_at_a_time(tmp_path):
+    keys = saved(tmp_path / "keys.npy", np.arange(20_000))
+    out = tmp_path / "s.npy"
+
+    def chunks():
+        yield np.arange(5)
+        yield np.arange(5)
+        with pytest.raises(InvalidInput, match="another process is writing it"):
+            clgeom.scale.sort_file(keys, out)
+
+    assert clgeom.scale.sort_file(chunks(), out).n == 10
+
+
+@pytest.mark.parametrize("error", (Broken, ConnectionError))
+def test_error_of_an_iterable_is_raised_and_nothing_is_left(tmp_path, error):
+    def chunks():
+        yield np.arange(20_000)
+        raise error
+
+    with pytest.raises(error):
+        clgeom.scale.sort_file(chunks(), tmp_path / "s.npy", max_bytes=LEAST)
+    assert os.listdir(tmp_path) == []
+
+
+def test_progress_ends_with_all_bytes(tmp_path):
+    seen = []
+    source = saved(tmp_path / "keys.npy", np.arange(20_000)[::-1])
+    clgeom.scale.sort_file(source, tmp_path / "s.npy", max_bytes=LEAST, progress=lambda *now: seen.append(now))
+    assert seen == sorted(seen) and seen[-1] == (320_000, 320_000)
