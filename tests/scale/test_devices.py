@@ -185,6 +185,11 @@ def test_arrays_on_devices_stay_where_they_are(mixed):
     for options in ({}, {"parts": False}, {"axis": "both"}):
         found = clgeom.coverage_regions(stacks, [0, 1], **options)
         assert rings(found) == rings(clgeom.coverage_regions(maps, [0, 1], **options))
+    for options in ({}, {"iou": 0.8}):
+        found, expected = (clgeom.coverage_regions(one, [0, 1], outline="cells", **options) for one in (stacks, maps))
+        assert repr(found) == repr(expected) and rings(found) == rings(expected)
+    with pytest.raises(InvalidInput, match="maps in one array"):
+        clgeom.coverage_regions(stacks, 0, outline="cells", apart=True)
     for function, arguments in ((clgeom.convex_hull, (parts,)), (clgeom.coverage_regions, (stacks, 0))):
         with pytest.raises(InvalidInput, match="left out for arrays that are on devices"):
             function(*arguments, device="all")
