@@ -71,7 +71,8 @@ def coverage_regions(
     segments : int
         One number of segments.
     outline, vertices, part_vertices, tolerance, iou
-        As for `clgeom.coverage_regions`. For ``outline="cells"`` one worker holds all of a raster.
+        As for `clgeom.coverage_regions`. For ``outline="cells"`` one worker holds all of a raster, and each map is
+        simplified as if it were alone.
     device, split_every, resources
         As for `convex_hull`.
 
@@ -259,6 +260,9 @@ def _maps(options: _Options, number: int, chunk: Any) -> tuple[int, Any]:
     maps = 1 if chunk.ndim == 2 else len(chunk)
     if maps == 0:
         return 0, None
+    if maps > 1 and any(budget is not None for budget in options.budgets.values()):
+        # how equal areas are ordered depends on the maps of one call: each alone, whatever the chunks are
+        return _one_after_another(options, [_maps(options, number, one) for one in chunk])
     kinds = {"segments": options.segments, "parts": options.parts} if options.cells["outline"] == "segments" else {}
     with in_chunk(number):
         found = whole.coverage_regions(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -67,12 +68,25 @@ def is_collection(value: Any) -> bool:
 def blocks_of(collection: Any) -> Blocks:
     """The chunks of a collection, whose graph is optimised first."""
     made = np.ravel(collection.to_delayed()).tolist() if is_array(collection) else list(collection.to_delayed())
-    graph = made[0].dask if made else HighLevelGraph({}, {})
+    graph = _with_futures(made[0].dask, collection)
     rows = None
     if is_array(collection):
         sizes = [size for size in collection.chunks[0] for _ in range(len(made) // max(len(collection.chunks[0]), 1))]
         rows = None if any(map(math.isnan, sizes)) else tuple(sizes)
     return Blocks(tuple(one.key for one in made), graph, rows)
+
+
+def _with_futures(graph, collection):
+    """The optimised graph of a collection with the futures of what is persisted, which Dask's optimisation drops."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return graph
+    own = collection.__dask_graph__()
+    futures = {key: value for key, value in own.items() if isinstance(value, distributed.Future) and key not in graph}
+    if not futures:
+        return graph
+    name = f"futures-{tokenize(sorted(futures, key=str))}"
+    return HighLevelGraph.merge(graph, HighLevelGraph({name: MaterializedLayer(futures)}, {name: set()}))
 
 
 def require_alike(first: Blocks, second: Blocks, name: str, *, caller: str) -> None:

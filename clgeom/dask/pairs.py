@@ -255,9 +255,15 @@ def _sequences(call, chunks):
 
 
 def _listed(chunk, name, caller):
-    """Sequences of a chunk: rows of integers as they are, others as a list of str or bytes."""
+    """Sequences of a chunk: rows of integers and text of Arrow as they are, others as a list of str or bytes."""
     if isinstance(chunk, np.ndarray) and chunk.ndim == 2:
         return chunk
+    if getattr(getattr(chunk, "dtype", None), "storage", None) == "pyarrow":  # text of pandas
+        import pyarrow
+
+        text = pyarrow.array(chunk.array)
+        if not text.null_count:
+            return text
     values = list(chunk) if isinstance(chunk, (list, tuple)) else chunk.tolist()
     for k, value in enumerate(values):
         if not isinstance(value, (str, bytes)):
