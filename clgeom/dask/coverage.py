@@ -20,7 +20,7 @@ from dask.delayed import Delayed
 
 from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, is_array, name_of, tree
 from clgeom.dask.workers import checked_device, session_of_worker
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InvalidInput
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage import regions as whole
 from clgeom.region.coverage.grid import as_grid
@@ -166,8 +166,8 @@ class _Options:
         """The chunk, if it has the type that the collection says."""
         if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
             raise InvalidInput(
-                f"The 'raster' parameter of {CALLER} must have chunks of one type, {self.dtype} as the collection says. "
-                f"Got {chunk.dtype} instead."
+                f"The 'raster' parameter of {CALLER} must have chunks of one type, {self.dtype} as the collection "
+                f"says. Got {chunk.dtype} instead."
             )
         return chunk
 
@@ -230,7 +230,7 @@ def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     """The regions of all runs."""
     session, cells = session_of_worker(options.device), options.cells
     if strip.rows == 0:
-        _checked(_Shaped((0, strip.columns)))
+        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a row. Got chunks with none.")
     chosen = options.levels_of(options.canonical)
     grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=CALLER)
     stack = Stack(session, options.canonical, 1, strip.rows, strip.columns, None)
@@ -239,9 +239,7 @@ def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     least = whole._least_cells(cells["holes"], grid.cell_area)
     runs = _unpacked(strip.down, strip.columns, strip.rows, len(chosen.given))
     there = None if turned is None else _unpacked(strip.across, strip.rows, strip.columns, len(chosen.given))
-    groups = regions_of(
-        Masks(job, stack, 0, 1), runs, there, [options.segments], parts=options.parts, least=least
-    )[0]
+    groups = regions_of(Masks(job, stack, 0, 1), runs, there, [options.segments], parts=options.parts, least=least)[0]
     if not options.parts and least is None:  # cells are not counted there
         groups = [replace(group, cells=None) for group in groups]
     return CoverageRegions.of(groups, grid, chosen.given, cells["direction"], 1, ())

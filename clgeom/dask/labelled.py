@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from clgeom.dask.graphs import (
 )
 from clgeom.dask.points import Points, point_blocks
 from clgeom.dask.workers import checked_device, session_of_worker
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import short
 from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
 from clgeom.labels import as_array, as_labels
@@ -94,7 +94,9 @@ def _collections(points, labels):
     """(collection of the points, what tasks know of it, the collection of the labels unless they are in the first)."""
     if not is_collection(labels):
         if not is_frame(points):
-            raise wrong("labels", CALLER, "a collection of Dask, or a column where the points are a frame", short(labels))
+            raise wrong(
+                "labels", CALLER, "a collection of Dask, or a column where the points are a frame", short(labels)
+            )
         if labels not in list(points._meta.columns):
             names = ", ".join(map(str, points._meta.columns))
             raise wrong("labels", CALLER, f"one of the columns {names}", short(labels))
@@ -154,7 +156,7 @@ def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) ->
             device=session_of_worker(options.device),
         )
     column = batch.label_column
-    if getattr(labels, "dtype", None) == object and isinstance(column, np.ndarray):
+    if isinstance(column, np.ndarray) and getattr(getattr(labels, "dtype", None), "kind", None) == "O":
         column = _objects(column.tolist())  # so that labels of other chunks, of another type, are compared as objects
     return Part(
         len(points),
@@ -183,9 +185,7 @@ def _joined(options: _Options, parts: list[Part]) -> Part:
     held = [part.points for part in parts if len(part.points)]
     points = (np.concatenate(held) if held else options.points.empty)[order]
     offsets = np.searchsorted(of_vertices[order], np.arange(len(distinct) + 1))
-    batch = batches.convex_hulls(
-        points, offsets, collinear=options.collinear, device=session_of_worker(options.device)
-    )
+    batch = batches.convex_hulls(points, offsets, collinear=options.collinear, device=session_of_worker(options.device))
     sizes = np.bincount(numbers, np.concatenate([part.sizes for part in parts]), len(distinct)).astype(np.int64)
     return Part(
         int(firsts[-1]),

@@ -115,7 +115,7 @@ def lcs(
     >>> import dask.bag, clgeom.dask
     >>> reads = dask.bag.from_sequence(["abcbdab", "cat"], npartitions=2)
     >>> clgeom.dask.lcs(reads, "bdcaba").compute(scheduler="threads").tolist()
-    [4, 1]
+    [4, 2]
     """
     return _values("lcs", a, b, {"score_cutoff": score_cutoff}, device, resources)
 
@@ -150,7 +150,7 @@ def align(a: Any, b: Any = None, *, path: bool = True, device: str | None = None
     >>> reads = dask.bag.from_sequence(["ACTTCAG", "ACGTTCA"], npartitions=2)
     >>> table = clgeom.dask.align(reads, "ACGTTCA", matrix="NUC.4.4").compute(scheduler="threads")
     >>> table["cigar"].tolist()
-    ['2=1I1=1D4=', '7=']
+    ['2=1I4=1D', '7=']
     """
     caller = "dask.align"
     require("pandas", "clgeom.dask.align", "dask")

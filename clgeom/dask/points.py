@@ -44,8 +44,7 @@ class Points:
         return canonical_points(np.empty((0, 2), self.dtype or np.float64), caller=self.caller)
 
     def with_sizes(self, chunk: Any) -> tuple[Any, Any]:
-        """The points of a chunk, of the type that all chunks have, and how many each row has; None where each has one.
-        """
+        """The points of a chunk, checked, and how many each of its rows has; None where each has one."""
         found = crs_of(chunk)
         if is_geopandas(chunk) and found != self.crs:
             raise InvalidInput(
@@ -106,5 +105,3 @@ def _columns_of(meta, label, caller):
     names = [name for name in meta.columns if label is None or name != label]
     pair = choose_pair(list(map(str, names)), Parameter("points", caller), ", or geometries")
     return [*(names[i] for i in pair), *([] if label is None else [label])]
-
-

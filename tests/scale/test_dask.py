@@ -77,7 +77,6 @@ def chunked(values, sizes):
     return da.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-
 # Hulls ----------------------------------------------------------------------------------------------------------
 
 
@@ -422,7 +421,9 @@ def test_arguments_are_checked_at_once():
     points = cloud("disc", 20, np.float32)
     array, wrong = da.from_array(points, chunks=(5, 2)), errors.InvalidInput
     for match, call in {
-        "an array, a dataframe.*clgeom.convex_hull takes other points.*numpy.ndarray": lambda: lazily.convex_hull(points),
+        "an array, a dataframe.*clgeom.convex_hull takes other points.*numpy.ndarray": lambda: lazily.convex_hull(
+            points
+        ),
         r"shape \(n, 2\). Got \(2, 20\)": lambda: lazily.convex_hull(array.T),
         "Got complex64": lambda: lazily.convex_hull(array.astype("c8")),
         "'device'.*workers have their own sessions": lambda: lazily.convex_hull(array, device=clgeom.default_session()),

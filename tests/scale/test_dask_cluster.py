@@ -27,11 +27,17 @@ def client():
 
     quiet = {"distributed.worker.resources": {}, "distributed.scheduler.work-stealing": False}
     workers_of = {
-        k: {"cls": Nanny, "options": {"nthreads": 2, "resources": resources, "dashboard_address": None, "host": "127.0.0.1"}}
+        k: {
+            "cls": Nanny,
+            "options": {"nthreads": 2, "resources": resources, "dashboard_address": None, "host": "127.0.0.1"},
+        }
         for k, resources in enumerate(({}, {"GPU": 1}))
     }
     options = {"dashboard_address": None, "dashboard": False, "host": "127.0.0.1", "allowed_failures": 3}
-    with dask.config.set(quiet), SpecCluster(workers_of, {"cls": Scheduler, "options": options}, silence_logs=50) as cluster:
+    with (
+        dask.config.set(quiet),
+        SpecCluster(workers_of, {"cls": Scheduler, "options": options}, silence_logs=50) as cluster,
+    ):
         with Client(cluster) as client:
             yield client
 
@@ -135,7 +141,9 @@ def test_worker_without_a_device_is_named(client):
     client.run(without_device, "no such device")
     try:
         array = da.from_array(POINTS, chunks=(2_000, 2))
-        with pytest.raises(errors.NoDevice, match=r"^Dask's worker [01] at tcp://\S+ cannot use OpenCL. .*CLGEOM_DEVICE"):
+        with pytest.raises(
+            errors.NoDevice, match=r"^Dask's worker [01] at tcp://\S+ cannot use OpenCL. .*CLGEOM_DEVICE"
+        ):
             lazily.convex_hull(array).compute()
     finally:
         client.run(without_device, None)

@@ -31,9 +31,7 @@ def regions_of_runs(masks: Masks, resolutions, *, parts: bool, least) -> list[li
     return regions_of(masks, covered_runs(masks), there, resolutions, parts=parts, least=least)
 
 
-def regions_of(
-    masks: Masks, runs: Runs, there: Runs | None, resolutions, *, parts: bool, least
-) -> list[list[Group]]:
+def regions_of(masks: Masks, runs: Runs, there: Runs | None, resolutions, *, parts: bool, least) -> list[list[Group]]:
     """`regions_of_runs` from the runs of the masks, and for axis="both" from those `there`, along the other axis."""
     owner, mask = _owners(masks, runs, parts)
     part = np.arange(len(mask)) - np.searchsorted(mask, mask)
