@@ -1,16 +1,17 @@
-"""Hulls of points that are spread over the workers of a Dask cluster, against one process.
+"""Hulls of points, and regions of maps, that are spread over the workers of a Dask cluster, against one process.
 
     python bench/bench_dask.py --n 200_000_000 --json bench/results/dask-pocl.json
 
-A cluster of this machine has `--workers` processes. Two cases, whose results are compared before any timing:
+A cluster of this machine has `--workers` processes. Results are compared before any timing. The cases:
 
-persisted   chunks in the memory of the workers, against an array in the memory of one process
+persisted   chunks in the memory of workers, against an array in the memory of one process
 parquet     a folder of Parquet files in the page cache: workers read a file each; one process reads them one after the
-            other, and computes the hull of each, then that of all ("one process"), or reads all first ("whole")
+            other, computes the hull of each, then that of all. "threads" is Dask's scheduler within one process
+maps        maps in the memory of the workers, one outline for each of 4 levels, against one process
+tasks       trees of tasks that do nothing: Dask's own share
 
-Dask's own share is measured by itself: tasks that return at once, in the same trees (`overhead`), and the time of a
-graph's making (`graph`). `partial` is the bytes of a pickled partial result. `--constants` adds what the model of
-docs/explanation/scaling.rst needs. Calls alternate, and the record has their medians.
+"graph" is the time to make a graph. `partial` is the bytes of a pickled partial result: of a chunk of points, or
+of a map. Calls alternate, and the record has medians of seconds. docs/images/scaling.py computes a model from them.
 """
 
 from __future__ import annotations
@@ -112,8 +113,8 @@ def trees(array):
 
 
 def timed(candidates, repeat):
-    """{name: median seconds}; all of them give the same result."""
-    results = {name: call() for name, call in candidates.items() if name not in ("overhead", "graph")}
+    """{name: median seconds} of calls that give the same result."""
+    results = {name: call() for name, call in candidates.items() if name != "graph"}
     expected = next(iter(results.values()))
     assert all(found == expected for found in results.values()), "results differ"
     return common.interleaved(candidates, repeat, budget=600.0)
@@ -123,58 +124,141 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=200_000_000)
     parser.add_argument("--chunk", type=int, default=CHUNK, help="points of a chunk, and of a file")
+    parser.add_argument("--maps", type=int, default=500)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--cases", default="persisted,parquet,maps,tasks")
     parser.add_argument("--folder", help="for the Parquet files; a temporary one by default")
     parser.add_argument("--json")
     options = parser.parse_args()
 
     import dask
-    import dask.dataframe as dd
-    from distributed import Client, LocalCluster, wait
+    from distributed import Client, LocalCluster
 
-    import clgeom.dask as lazily
-
-    n, rows = options.n, []
-    points = np.concatenate([chunk_of(k, min(options.chunk, n - k * options.chunk)) for k in range(-(-n // options.chunk))])
     dask.config.set({"distributed.worker.memory.target": False, "distributed.worker.memory.spill": False})
     cluster = LocalCluster(
         n_workers=options.workers, threads_per_worker=options.threads, processes=True, dashboard_address=None
     )
-    with cluster, Client(cluster), tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        array = collection(n, options.chunk).persist()
-        wait(array)
-        one = {"one process": lambda: clgeom.convex_hull(points).vertices.tolist()}
-        workers = {
-            "workers": lambda: lazily.convex_hull(array).compute().vertices.tolist(),
-            "overhead": trees(array),
-            "graph": lambda: [lazily.convex_hull(array)],
-        }
-        found = timed(one | workers, options.repeat)
-        partial = len(pickle.dumps(clgeom.convex_hull(points[: options.chunk])))
-        facts = {"points": n, "chunks": -(-n // options.chunk), "workers": options.workers, "threads_each": options.threads}
-        rows.append({"case": "persisted", **facts, **found, "partial": partial})
-        rows[-1]["more"] = found["workers"] - found["one process"]
-
-        del array
-        paths = write_files(Path(folder), points, options.chunk)
-        read = lambda: dd.read_parquet(folder, columns=["x", "y"], split_row_groups=False)  # noqa: E731
-        found = timed(
-            {
-                "one process": lambda: hull_of_files(paths),
-                "whole": lambda: clgeom.convex_hull(np.concatenate([*map(points_of, paths)])).vertices.tolist(),
-                "threads": lambda: lazily.convex_hull(read()).compute(scheduler="threads").vertices.tolist(),
-                "workers": lambda: lazily.convex_hull(read()).compute().vertices.tolist(),
-                "graph": lambda: [lazily.convex_hull(read())],
-            },
-            options.repeat,
-        )
-        rows.append({"case": "parquet", **facts, **found, "ratio": found["workers"] / found["one process"]})
-    common.print_table(rows)
+    cases = {"persisted": persisted, "parquet": parquet, "maps": maps, "tasks": tasks}
+    rows = []
+    with cluster, Client(cluster):
+        for name in options.cases.split(","):
+            found = cases[name](options)
+            facts = {"case": name, "workers": options.workers, "threads each": options.threads}
+            if "one process" in found:
+                found |= {
+                    "more": found["workers s"] - found["one process"],
+                    "ratio": found["workers s"] / found["one process"],
+                }
+            rows.append(facts | found)
+            common.print_table(rows[-1:])
     if options.json:
         command = f"bench/bench_dask.py {' '.join(sys.argv[1:])}"
         common.write_json(options.json, command, as_session(None), rows, ("dask", "distributed", "pyarrow"))
+
+
+# Cases ----------------------------------------------------------------------------------------------------------
+
+
+def all_points(options):
+    firsts = range(0, options.n, options.chunk)
+    return np.concatenate([chunk_of(k, min(options.chunk, options.n - first)) for k, first in enumerate(firsts)])
+
+
+def persisted(options):
+    from distributed import wait
+
+    import clgeom.dask as lazily
+
+    points, array = all_points(options), collection(options.n, options.chunk).persist()
+    wait(array)
+    found = timed(
+        {
+            "one process": lambda: clgeom.convex_hull(points).vertices.tolist(),
+            "workers s": lambda: lazily.convex_hull(array).compute().vertices.tolist(),
+            "graph": lambda: [lazily.convex_hull(array)],
+        },
+        options.repeat,
+    )
+    partial = len(pickle.dumps(clgeom.convex_hull(points[: options.chunk])))
+    return {"n": options.n, "chunks": array.numblocks[0], **found, "partial": partial}
+
+
+def parquet(options):
+    import dask.dataframe as dd
+
+    import clgeom.dask as lazily
+
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        points = all_points(options)
+        paths = write_files(Path(folder), points, options.chunk)
+        del points
+
+        def lazy():
+            return lazily.convex_hull(dd.read_parquet(folder, columns=["x", "y"], split_row_groups=False))
+
+        found = timed(
+            {
+                "one process": lambda: hull_of_files(paths),
+                "threads": lambda: lazy().compute(scheduler="threads").vertices.tolist(),
+                "workers s": lambda: lazy().compute().vertices.tolist(),
+                "graph": lambda: [lazy()],
+            },
+            options.repeat,
+        )
+    return {"n": options.n, "chunks": len(paths), **found}
+
+
+SIDE, LEVELS, SEGMENTS = 512, [-95.0, -90.0, -85.0, -80.0], 64
+
+
+def maps_of(block_info=None):
+    """Maps of a smooth field each, some 5 dB rough."""
+    (first, last), *_ = block_info[None]["array-location"]
+    made = np.empty((last - first, SIDE, SIDE), np.float32)
+    y, x = np.mgrid[:SIDE, :SIDE] / SIDE - 0.5
+    for k in range(first, last):
+        rng = np.random.default_rng([21, k])
+        middle = rng.uniform(-0.3, 0.3, 2)
+        made[k - first] = -70 - 40 * np.hypot(x - middle[0], y - middle[1]) + 5 * np.sin(9 * x + k) * np.cos(7 * y)
+    return made
+
+
+def maps(options):
+    import dask.array as da
+    from distributed import wait
+
+    import clgeom.dask as lazily
+
+    sizes = tuple(min(50, options.maps - first) for first in range(0, options.maps, 50))
+    chunks = (sizes, (SIDE,), (SIDE,))
+    stack = da.map_blocks(maps_of, chunks=chunks, dtype=np.float32, meta=np.empty((0, 0, 0), np.float32))
+    here, stack = stack.compute(), stack.persist()
+    wait(stack)
+    how = {"segments": SEGMENTS, "parts": False}
+
+    def facts(regions):
+        return regions.areas.tolist()
+
+    found = timed(
+        {
+            "one process": lambda: facts(clgeom.coverage_regions(here, LEVELS, **how)),
+            "workers s": lambda: facts(lazily.coverage_regions(stack, LEVELS, **how).compute()),
+        },
+        options.repeat,
+    )
+    part = len(pickle.dumps(clgeom.coverage_regions(here[:50], LEVELS, **how))) // 50
+    return {"n": options.maps, "chunks": len(sizes), **found, "partial": part}
+
+
+def tasks(options):
+    """Seconds of trees of 50 and of 1,050 chunks; `each` is what a chunk more takes."""
+    import dask.array as da
+
+    runs = {str(count): trees(da.zeros((count, 1), chunks=1).persist()) for count in (50, 1_050)}
+    found = common.interleaved(runs, options.repeat)
+    return {"n": 1_050, "few": found["50"], "workers s": found["1050"], "each": (found["1050"] - found["50"]) / 1_000}
 
 
 if __name__ == "__main__":
