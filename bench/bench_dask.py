@@ -7,6 +7,7 @@ A cluster of this machine has `--workers` processes. Results are compared before
 persisted   chunks in the memory of workers, against an array in the memory of one process
 parquet     a folder of Parquet files in the page cache: workers read a file each; one process reads them one after the
             other, computes the hull of each, then that of all. "threads" is Dask's scheduler within one process
+kept        the same with workers that keep memory they have freed, by MALLOC_TRIM_THRESHOLD_ in their environment
 maps        maps in the memory of the workers, one outline for each of 4 levels, against one process
 tasks       trees of tasks that do nothing: Dask's own share
 
@@ -128,7 +129,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--cases", default="persisted,parquet,maps,tasks")
+    parser.add_argument("--cases", default="persisted,parquet,kept,maps,tasks")
     parser.add_argument("--folder", help="for the Parquet files; a temporary one by default")
     parser.add_argument("--json")
     options = parser.parse_args()
@@ -136,23 +137,25 @@ def main():
     import dask
     from distributed import Client, LocalCluster
 
-    dask.config.set({"distributed.worker.memory.target": False, "distributed.worker.memory.spill": False})
-    cluster = LocalCluster(
-        n_workers=options.workers, threads_per_worker=options.threads, processes=True, dashboard_address=None
-    )
-    cases = {"persisted": persisted, "parquet": parquet, "maps": maps, "tasks": tasks}
+    plain = {"distributed.worker.memory.target": False, "distributed.worker.memory.spill": False}
+    environment = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
+    cases = {"persisted": persisted, "parquet": parquet, "kept": parquet, "maps": maps, "tasks": tasks}
     rows = []
-    with cluster, Client(cluster):
-        for name in options.cases.split(","):
+    for name in options.cases.split(","):
+        with dask.config.set(plain | ({environment: 1 << 30} if name == "kept" else {})):
+            cluster = LocalCluster(
+                n_workers=options.workers, threads_per_worker=options.threads, processes=True, dashboard_address=None
+            )
+        with cluster, Client(cluster):
             found = cases[name](options)
-            facts = {"case": name, "workers": options.workers, "threads each": options.threads}
-            if "one process" in found:
-                found |= {
-                    "more": found["workers s"] - found["one process"],
-                    "ratio": found["workers s"] / found["one process"],
-                }
-            rows.append(facts | found)
-            common.print_table(rows[-1:])
+        facts = {"case": name, "workers": options.workers, "threads each": options.threads}
+        if "one process" in found:
+            found |= {
+                "more": found["workers s"] - found["one process"],
+                "ratio": found["workers s"] / found["one process"],
+            }
+        rows.append(facts | found)
+        common.print_table(rows[-1:])
     if options.json:
         command = f"bench/bench_dask.py {' '.join(sys.argv[1:])}"
         common.write_json(options.json, command, as_session(None), rows, ("dask", "distributed", "pyarrow"))

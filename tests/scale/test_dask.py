@@ -55,6 +55,7 @@ def same_batch(found, expected):
 
 def same_regions(found, expected):
     assert len(found) == len(expected) and repr(found) == repr(expected)
+    assert found.areas.tolist() == expected.areas.tolist()
     for one, other in zip(found, expected):
         for name in ("map", "part", "level", "cells", "area"):
             assert getattr(one, name) == getattr(other, name), name
