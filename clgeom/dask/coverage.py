@@ -197,7 +197,7 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
         turned = stack.turned() if options.cells["axis"] == "both" else None
         job = Job(stack, options.levels_of(stack.dtype), turned, options.segments, options.cells["cuts"])
         masks = Masks(job, stack, 0, 1)
-        across = None if turned is None else _packed(covered_runs(masks.turned))
+        across = None if masks.turned is None else _packed(covered_runs(masks.turned))
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
 
 
@@ -216,8 +216,9 @@ def _below_each_other(options: _Options, strips: list[Strip]) -> Strip:
     down = np.concatenate([runs[:3, begins], runs[3:, ends]])
     across = None
     if strips[0].across is not None:
-        parts = [strip.across + np.array([0, first, 0, 0], np.int32)[:, None] for first, strip in zip(firsts, strips)]
-        across = _sorted(np.concatenate(parts, axis=1))
+        parts = [(first, strip.across) for first, strip in zip(firsts, strips) if strip.across is not None]
+        moved = [runs + np.array([0, first, 0, 0], np.int32)[:, None] for first, runs in parts]
+        across = _sorted(np.concatenate(moved, axis=1))
     return Strip(int(firsts[-1]), strips[0].columns, down, across)
 
 

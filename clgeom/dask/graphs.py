@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
-from dask.base import tokenize
+from dask.base import get_annotations, tokenize
 from dask.core import get_dependencies
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
@@ -153,7 +152,7 @@ def _with_chunks(task, chunks, own):
 
 def _annotations(resources):
     """Those in force where the caller is, with the resources."""
-    current = dict(dask.get_annotations())
+    current = dict(get_annotations())
     return current | ({"resources": resources} if resources else {}) or None
 
 

@@ -237,7 +237,7 @@ def _one_column(columns: list[Any]) -> Any:
     if pandas is not None and any(isinstance(column, pandas.Index) for column in columns):
         series = [pandas.Series(column) for column in columns]
         if all(isinstance(one.dtype, pandas.CategoricalDtype) for one in series):
-            from dask.dataframe.methods import concat
+            from dask.dataframe.dispatch import concat
 
             return concat(series, ignore_index=True)
         return pandas.concat([one for one in series if len(one)] or series[:1], ignore_index=True)

@@ -161,7 +161,7 @@ def align(a: Any, b: Any = None, *, path: bool = True, device: str | None = None
         if name not in ALIGN_OPTIONS:
             raise InvalidInput(f"The options of {caller} are {', '.join(ALIGN_OPTIONS)}. Got {short(name)} instead.")
     call = _Call("align", options | {"path": boolean(path, "path", caller=caller)}, device)
-    name, tasks, sources, first = _tasks(call, a, b, None)
+    name, tasks, sources, first = _tasks(call, a, b)
     graph = graph_over(name, tasks, sources, None)
     parts = [Delayed(key, graph, layer=name) for key in tasks]
     divisions = {"divisions": first.divisions} if is_series(first) else {}
@@ -187,13 +187,13 @@ class _Call:
 
 def _values(function, a, b, options, device, resources):
     call = _Call(function, options, device)
-    name, tasks, sources, first = _tasks(call, a, b, resources)
+    name, tasks, sources, _ = _tasks(call, a, b)
     graph = graph_over(name, tasks, sources, checked_resources(resources, caller=call.caller))
     rows = sources[0].rows or (np.nan,) * len(sources[0])
     return da.Array(graph, name, (tuple(rows),), np.int32)
 
 
-def _tasks(call, a, b, resources):
+def _tasks(call, a, b):
     """(name, tasks, chunks, first collection) of a call."""
     checked_device(call.device, caller=call.caller)
     given = {"a": a, "b": b}
