@@ -103,10 +103,10 @@ def kept(options, part):
 
 def trees(array):
     """A function that runs the tree of a hull with tasks that do nothing; its chunks are those of `array`."""
-    from clgeom.dask.graphs import blocks_of, tree
+    from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, tree
 
     def run():
-        shape = {"split_every": 8, "resources": None, "caller": "bench"}
+        shape = {"split_every": SPLIT_EVERY, "resources": None, "caller": "bench"}
         name = f"nothing-{time.perf_counter_ns()}"
         return tree(name, nothing, first_of, kept, None, [blocks_of(array)], **shape).compute()
 

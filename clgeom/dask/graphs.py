@@ -1,9 +1,9 @@
 """Graphs over the chunks of collections: a task for each chunk, and trees that join the results of neighbours.
 
-chunks   | 0 | 1 | 2 | .. | 7 | 8 | 9 | ..
-leaves     |   |   |        |   |   |           the partial result of each chunk, on the worker that has it
-joins      +---+---+--..----+   +---+--..       `split_every` neighbours at a time, in their order
-result             +------------+
+chunks   | 0 | 1 | 2 | .. | 31 | 32 | 33 | ..
+leaves     |   |   |        |    |    |          the partial result of each chunk, on the worker that has it
+joins      +---+---+--..----+    +----+--..      `split_every` neighbours at a time, in their order
+result             +-------------+               the last join
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import integer, wrong
 from clgeom.runtime.interop.parameter import is_instance
 
-#: Partial results of one join. More make less depth, and a larger union on one worker.
-SPLIT_EVERY = 8
+#: Partial results of one join. More make less depth, and a larger union on one worker. A level takes as long as 5 to 10
+#: tasks more, and 32 hulls have a few thousand vertices.
+SPLIT_EVERY = 32
 EXPECTED = "an array, a dataframe, a series or a bag of Dask"
 
 
@@ -187,13 +188,18 @@ def tree(
     width = integer(split_every, "split_every", caller=caller, least=2)
     tasks = leaf_tasks(name, leaf, options, sources)
     keys, level = list(tasks), 0
-    while len(keys) > 1 or level == 0:
-        groups = [keys[first : first + width] for first in range(0, len(keys), width)] or [[]]
+    while len(keys) > width:
+        groups = [keys[first : first + width] for first in range(0, len(keys), width)]
         tasks |= {(f"{name}-join-{level}", k): (partial(join, options), group) for k, group in enumerate(groups)}
         keys, level = [(f"{name}-join-{level}", k) for k in range(len(groups))], level + 1
-    tasks[name] = (partial(finish, options), keys[0])
+    tasks[name] = (partial(_last, join, finish, options), keys)
     graph = graph_over(name, tasks, sources, checked_resources(resources, caller=caller))
     return Delayed(name, graph, layer=name)
+
+
+def _last(join, finish, options, results):
+    """The result of the last join."""
+    return finish(options, join(options, results))
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 ASSUMED = {"network": 1.25e9, "storage": 1.25e9}
 POINT_BYTES, MAP_BYTES = 8, 512 * 512 * 4
 #: Neighbours of a join; fewest and most points and maps of a chunk; chunks for each worker where there are enough.
-SPLIT, CHUNKS_EACH = 8, 4
+SPLIT, CHUNKS_EACH = 32, 4
 POINTS_OF_CHUNK, MAPS_OF_CHUNK = (5_000_000, 100_000_000), (50, 1_000)
 WORKERS = (10, 100, 1_000)
 MEMORY = 64e9

@@ -45,7 +45,8 @@ def test_model_grows_with_the_work(model):
             assert all(later >= 0.99 * former for former, later in zip(work, work[1:]))
             assert all(one.seconds >= n / (workers * kind.from_files) for one, n in zip(plans, sizes))
             assert all(
-                len(one.level_bytes) == one.levels == math.ceil(round(math.log(one.chunks, 8), 9)) for one in plans
+                len(one.level_bytes) == one.levels == math.ceil(round(math.log(one.chunks, model.SPLIT), 9))
+                for one in plans
             )
 
 
