@@ -129,7 +129,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--cases", default="persisted,parquet,kept,maps,tasks")
+    parser.add_argument("--cases", default="persisted,parquet,maps,tasks")
     parser.add_argument("--folder", help="for the Parquet files; a temporary one by default")
     parser.add_argument("--json")
     options = parser.parse_args()
