@@ -133,13 +133,15 @@ def on_gpu(kind, n):
 
 
 def crossover(slower, faster, low, high):
-    """The least number of items, to two digits, from which `faster` is: both are functions of the number."""
-    for exponent in range(math.floor(math.log10(low)), math.ceil(math.log10(high))):
-        for digits in range(10, 100):
+    """The number of items, to two digits, from which on `faster` is so: both are functions of the number."""
+    found = None
+    for exponent in range(math.ceil(math.log10(high)) - 1, math.floor(math.log10(low)) - 1, -1):
+        for digits in range(99, 9, -1):
             n = digits * 10.0 ** (exponent - 1)
-            if faster(n) < slower(n):
-                return n
-    return None
+            if faster(n) >= slower(n):
+                return found
+            found = n
+    return found
 
 
 def crossovers(kind, dask, low, high):
