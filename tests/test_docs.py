@@ -21,6 +21,10 @@ from clgeom.runtime.policies import Policy
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (clgeom, dp, dp.problems, radio, scale)
+if importlib.util.find_spec("dask") is not None:
+    import clgeom.dask
+
+    PACKAGES += (clgeom.dask,)
 DOCS = ROOT / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if not {"generated", "_templates"} & set(page.parts)]
 PAGES += [ROOT / "README.rst", ROOT / "CONTRIBUTING.rst"]
@@ -78,7 +82,7 @@ def test_docstring_lists_the_parameters(value):
     assert sorted(listed) == sorted(parameters)
 
 
-@pytest.mark.parametrize("module", (dp, conformance), ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", (dp, conformance, *PACKAGES[4:]), ids=lambda module: module.__name__)
 def test_examples_of_modules_run(module):
     test = doctest.DocTestParser().get_doctest(module.__doc__, {"__name__": "__main__"}, module.__name__, None, None)
     runner, said = doctest.DocTestRunner(), []

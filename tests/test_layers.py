@@ -18,7 +18,7 @@ LAYERS = (
     ("geodesy", "labels", "primitives"),
     ("exchange",),
     ("alignment", "hull", "sorting", "region", "radio", "dp"),
-    ("conformance", "data", "io", "pandas", "plotting"),
+    ("conformance", "dask", "data", "io", "pandas", "plotting"),
     ("scale",),
     ("selftest",),
     ("commands",),

@@ -1,6 +1,7 @@
 """The site: built without a warning, with every public name, with links that lead somewhere; what PyPI shows."""
 
 import html.parser
+import importlib.util
 import os
 import re
 import runpy
@@ -51,7 +52,14 @@ IN_WORDS = {
 }
 
 
-@pytest.mark.parametrize("package", (clgeom, dp, dp.problems, radio, scale), ids=lambda package: package.__name__)
+PACKAGES = (clgeom, dp, dp.problems, radio, scale)
+if importlib.util.find_spec("dask") is not None:
+    import clgeom.dask
+
+    PACKAGES += (clgeom.dask,)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_reference_lists_every_public_name_once(package):
     found = listed()[package.__name__]
     assert sorted(found) == sorted(set(package.__all__) - IN_WORDS)

@@ -27,12 +27,17 @@ def regions_of_runs(masks: Masks, resolutions, *, parts: bool, least) -> list[li
 
     Holes of at least `least` cells are cut out; none if it is None.
     """
-    runs = covered_runs(masks)
+    there = None if masks.turned is None else covered_runs(masks.turned)
+    return regions_of(masks, covered_runs(masks), there, resolutions, parts=parts, least=least)
+
+
+def regions_of(masks: Masks, runs: Runs, there: Runs | None, resolutions, *, parts: bool, least) -> list[list[Group]]:
+    """`regions_of_runs` from the runs of the masks, and for axis="both" from those `there`, along the other axis."""
     owner, mask = _owners(masks, runs, parts)
     part = np.arange(len(mask)) - np.searchsorted(mask, mask)
     cells = np.bincount(owner, runs.lengths, len(mask)).astype(np.int64)
     holes = {} if least is None else holes_of(masks.job, runs, owner, least)
-    turned = None if masks.turned is None else _across(masks.turned, runs, owner, parts)
+    turned = None if there is None else _across(masks.turned, there, runs, owner, parts)
     maps, levels = masks.map_and_level(mask)
     lines, found = lines_of(runs, owner, len(mask)), []
     for segments in resolutions:
@@ -58,9 +63,8 @@ def _owners(masks, runs: Runs, parts):
     return owner, runs.mask[first]
 
 
-def _across(turned: Masks, runs: Runs, owner, parts):
+def _across(turned: Masks, there: Runs, runs: Runs, owner, parts):
     """For each region its number along the other axis, and the grid lines of the regions there."""
-    there = covered_runs(turned)
     owner_there, mask_there = _owners(turned, there, parts)
     number = np.arange(len(mask_there))
     if parts:  # the same part there has the first cell of the region's first run here

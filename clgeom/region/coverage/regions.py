@@ -253,7 +253,7 @@ def coverage_regions(
             for several in made_of(jobs, functools.partial(whole_regions, resolutions=resolutions)):
                 for own, one in zip(groups, several):
                     own.append(one)
-    maps = count_of(jobs)
+    maps = jobs[-1].before + jobs[-1].stack.maps
     found = [CoverageRegions.of(own, grid, chosen.given, direction, maps, tuple(phases)) for own in groups]
     return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
 

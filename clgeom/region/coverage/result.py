@@ -460,9 +460,9 @@ def _areas(chains):
     under = []
     for points, offsets in ((chains.lower, chains.lower_offsets), (chains.upper, chains.upper_offsets)):
         points = points.astype(np.float64)
-        terms = (points[1:, 0] - points[:-1, 0]) * (points[1:, 1] + points[:-1, 1]) / 2
-        sums = np.r_[0, np.cumsum(terms)]
+        terms = np.append((points[1:, 0] - points[:-1, 0]) * (points[1:, 1] + points[:-1, 1]) / 2, [0.0, 0.0])
         first, last = offsets[:-1], np.maximum(offsets[1:] - 1, offsets[:-1])
-        last_index = max(len(sums) - 1, 0)
-        under.append(sums[np.minimum(last, last_index)] - sums[np.minimum(first, last_index)])
+        # each sum by itself: what regions are before it must not change its rounding
+        sums = np.add.reduceat(terms, np.stack([first, last], axis=1).ravel())[::2] if len(first) else np.empty(0)
+        under.append(np.where(first < last, sums, 0.0))
     return under[1] - under[0]

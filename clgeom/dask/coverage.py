@@ -1,0 +1,302 @@
+"""Coverage regions of rasters in the chunks of an array: of one raster by strips, of stacks by maps.
+
+The partial result of a strip is its runs of covered cells in columns. Runs that go on in the next strip are joined, so
+strips need no rows of their neighbours. Connected parts, holes and outlines come from the runs of all strips.
+
+    strip 0  |  | | |        column by column: first and last row of each run
+    -----------------
+    strip 1    || |          a run from row 0 goes on where the strip above has one that ends in its last row
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from dask.delayed import Delayed
+
+from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, is_array, name_of, tree
+from clgeom.dask.workers import checked_device, session_of_worker
+from clgeom.errors import InvalidInput
+from clgeom.region.arc.chains import CUTS
+from clgeom.region.coverage import regions as whole
+from clgeom.region.coverage.grid import as_grid
+from clgeom.region.coverage.job import Job, Masks
+from clgeom.region.coverage.parts import regions_of
+from clgeom.region.coverage.rasters import Stack, as_levels, as_stack, canonical_raster
+from clgeom.region.coverage.result import CoverageRegions
+from clgeom.region.coverage.runs import Runs, covered_runs
+from clgeom.region.rings.polygons import CoveragePolygons
+from clgeom.region.rings.trace import joined
+from clgeom.runtime.arguments import boolean, integer, one_of, wrong
+from clgeom.runtime.typing import FloatLike, IntLike, NDArray
+
+CALLER = "dask.coverage_regions"
+
+
+def coverage_regions(
+    raster: Any,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    direction: Literal[">=", "<="] = ">=",
+    transform: Any = None,
+    crs: Any = None,
+    nodata: FloatLike | None = None,
+    segments: IntLike = 64,
+    cuts: Literal["count", "width"] = "count",
+    axis: Literal["x", "both"] = "x",
+    parts: bool = True,
+    holes: FloatLike | None = None,
+    outline: Literal["segments", "cells"] = "segments",
+    vertices: IntLike | None = None,
+    part_vertices: IntLike | None = None,
+    tolerance: FloatLike | None = None,
+    iou: FloatLike | None = None,
+    device: str | None = None,
+    split_every: int = SPLIT_EVERY,
+    resources: dict[str, float] | None = None,
+) -> Delayed:
+    """Polygons around the cells of a raster, or of each map of a stack, that reach a level; lazily.
+
+    Parameters
+    ----------
+    raster : dask.array.Array, shape (rows, columns) or (maps, rows, columns)
+        One raster is read by strips of whole rows, which its chunks become; a stack by whole maps. Numbers of rows or
+        maps in a chunk may be unknown.
+    levels, direction, transform, crs, nodata, cuts, axis, parts, holes
+        As for `clgeom.coverage_regions`.
+    segments : int
+        One number of segments.
+    outline, vertices, part_vertices, tolerance, iou
+        As for `clgeom.coverage_regions`. For ``outline="cells"`` one worker holds all of a raster, and each map is
+        simplified as if it were alone.
+    device, split_every, resources
+        As for `convex_hull`.
+
+    Returns
+    -------
+    dask.delayed.Delayed of CoverageRegions or CoveragePolygons
+
+    Raises
+    ------
+    InvalidInput
+        As for `clgeom.coverage_regions`; some of them when it is computed.
+
+    Examples
+    --------
+    >>> import dask.array, numpy, clgeom.dask
+    >>> raster = dask.array.from_array(numpy.array([[9, 0, 0, 9], [9, 9, 0, 9]]), chunks=(1, 2))
+    >>> regions = clgeom.dask.coverage_regions(raster, 5).compute()
+    >>> [(region.cells, region.area) for region in regions]
+    [(3, 3.5), (2, 2.0)]
+    """
+    device = checked_device(device, caller=CALLER)
+    raster = _checked(raster)
+    one_of(cuts, CUTS, "cuts", caller=CALLER)
+    one_of(axis, ("x", "both"), "axis", caller=CALLER)
+    one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
+    options = _Options(
+        device,
+        _as_given(levels),
+        raster.dtype.newbyteorder("=").name,
+        {"direction": direction, "nodata": nodata, "outline": outline, "cuts": cuts, "axis": axis, "holes": holes},
+        integer(segments, "segments", caller=CALLER),
+        boolean(parts, "parts", caller=CALLER),
+        {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou},
+        None if transform is None else tuple(transform)[:6],
+        crs,
+    )
+    whole._check_outline(outline, axis, parts, holes, (*options.budgets.values(), None))
+    options.levels_of(options.canonical)
+    rows, columns = (1 if math.isnan(size) else size for size in raster.shape[-2:])
+    grid = as_grid(options.transform, crs, (rows, columns), caller=CALLER)
+    whole._least_cells(holes, grid.cell_area)
+    whole._goal(vertices, part_vertices, tolerance, iou, grid)
+    by_strips = raster.ndim == 2 and outline == "segments"
+    try:
+        raster = raster.rechunk({1: -1} if by_strips else {axis: -1 for axis in range(raster.ndim - 2, raster.ndim)})
+    except ValueError as error:
+        raise wrong("raster", CALLER, "of known chunk sizes here, to join chunks", f"{raster.shape}") from error
+    steps = (_strip, _below_each_other, _outlined) if by_strips else (_maps, _one_after_another, _taken)
+    name = name_of("coverage-regions", [raster], options, split_every)
+    shape = {"split_every": split_every, "resources": resources, "caller": CALLER}
+    return tree(name, *steps, options, [blocks_of(raster)], **shape)
+
+
+def _checked(raster):
+    if not is_array(raster):
+        raise wrong("raster", CALLER, "a dask.array.Array; clgeom.coverage_regions takes others", type(raster).__name__)
+    if raster.ndim not in (2, 3) or 0 in raster.shape:
+        raise InvalidInput(
+            f"The 'raster' parameter of {CALLER} must have shape (rows, columns) or (maps, rows, columns), none of "
+            f"them 0. Got {raster.shape} instead."
+        )
+    return raster
+
+
+def _as_given(levels):
+    """Levels that are compared, pickled and named as values."""
+    return levels.tolist() if isinstance(levels, np.ndarray) else levels
+
+
+@dataclass(frozen=True)
+class _Options:
+    device: str | None
+    levels: Any
+    dtype: str
+    cells: dict[str, Any]
+    segments: int
+    parts: bool
+    budgets: dict[str, Any]
+    transform: tuple[float, ...] | None
+    crs: Any
+
+    @property
+    def canonical(self) -> np.dtype:
+        """The type in which cells are compared."""
+        return canonical_raster(np.zeros((1, 1), self.dtype), caller=CALLER).dtype
+
+    def levels_of(self, dtype):
+        return as_levels(self.levels, self.cells["direction"], self.cells["nodata"], dtype, caller=CALLER)
+
+    def checked(self, chunk):
+        """The chunk, if it has the type that the collection says."""
+        if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
+            raise InvalidInput(
+                f"The 'raster' parameter of {CALLER} must have chunks of one type, {self.dtype} as the collection "
+                f"says. Got {chunk.dtype} instead."
+            )
+        return chunk
+
+
+# One raster by strips ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """The runs of some rows, all columns: of each its mask (which is its level), line, first and last cell.
+
+    The lines of `down` are columns, those of `across` (None for axis="x") are rows. Rows count from the strip's first.
+    """
+
+    rows: int
+    columns: int
+    down: NDArray[np.int32]
+    across: NDArray[np.int32] | None
+
+
+def _strip(options: _Options, number: int, chunk: Any) -> Strip:
+    if len(chunk) == 0:
+        nothing = np.empty((4, 0), np.int32)
+        return Strip(0, chunk.shape[1], nothing, nothing if options.cells["axis"] == "both" else None)
+    with in_chunk(number):
+        stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
+        turned = stack.turned() if options.cells["axis"] == "both" else None
+        job = Job(stack, options.levels_of(stack.dtype), turned, options.segments, options.cells["cuts"])
+        masks = Masks(job, stack, 0, 1)
+        across = None if masks.turned is None else _packed(covered_runs(masks.turned))
+        return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
+
+
+def _packed(runs):
+    mask, line = np.divmod(runs.column, runs.width)
+    return np.stack([mask, line, runs.top, runs.bottom]).astype(np.int32)
+
+
+def _below_each_other(options: _Options, strips: list[Strip]) -> Strip:
+    """The runs of strips, one below the other, as those of one strip."""
+    firsts = np.cumsum([0, *(strip.rows for strip in strips)])
+    moved = [strip.down + np.array([0, 0, first, first], np.int32)[:, None] for first, strip in zip(firsts, strips)]
+    mask, line, top, bottom = runs = _sorted(np.concatenate(moved, axis=1))
+    goes_on = (mask[1:] == mask[:-1]) & (line[1:] == line[:-1]) & (top[1:] == bottom[:-1] + 1)
+    begins, ends = np.r_[True, ~goes_on][: len(mask)], np.r_[~goes_on, True][: len(mask)]
+    down = np.concatenate([runs[:3, begins], runs[3:, ends]])
+    across = None
+    if strips[0].across is not None:
+        parts = [(first, strip.across) for first, strip in zip(firsts, strips) if strip.across is not None]
+        moved = [runs + np.array([0, first, 0, 0], np.int32)[:, None] for first, runs in parts]
+        across = _sorted(np.concatenate(moved, axis=1))
+    return Strip(int(firsts[-1]), strips[0].columns, down, across)
+
+
+def _sorted(runs):
+    """Runs by mask, line and first cell."""
+    return runs[:, np.lexsort(runs[2::-1])]
+
+
+def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
+    """The regions of all runs."""
+    session, cells = session_of_worker(options.device), options.cells
+    if strip.rows == 0:
+        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a row. Got chunks with none.")
+    chosen = options.levels_of(options.canonical)
+    grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=CALLER)
+    stack = Stack(session, options.canonical, 1, strip.rows, strip.columns, None)
+    turned = None if strip.across is None else replace(stack, rows=strip.columns, columns=strip.rows)
+    job = Job(stack, chosen, turned, options.segments, cells["cuts"])
+    least = whole._least_cells(cells["holes"], grid.cell_area)
+    runs = _unpacked(strip.down, strip.columns, strip.rows, len(chosen.given))
+    there = None if turned is None else _unpacked(strip.across, strip.rows, strip.columns, len(chosen.given))
+    groups = regions_of(Masks(job, stack, 0, 1), runs, there, [options.segments], parts=options.parts, least=least)[0]
+    if not options.parts and least is None:  # cells are not counted there
+        groups = [replace(group, cells=None) for group in groups]
+    return CoverageRegions.of(groups, grid, chosen.given, cells["direction"], 1, ())
+
+
+def _unpacked(packed, width, rows, masks):
+    mask, line, top, bottom = packed.astype(np.int64)
+    return Runs(mask * width + line, top, bottom, width, masks * width, rows)
+
+
+# Stacks by maps ---------------------------------------------------------------------------------------------------
+
+
+def _maps(options: _Options, number: int, chunk: Any) -> tuple[int, Any]:
+    """The number of maps of a chunk, and their regions; None for no map."""
+    maps = 1 if chunk.ndim == 2 else len(chunk)
+    if maps == 0:
+        return 0, None
+    if maps > 1 and any(budget is not None for budget in options.budgets.values()):
+        # how equal areas are ordered depends on the maps of one call: each alone, whatever the chunks are
+        return _one_after_another(options, [_maps(options, number, one) for one in chunk])
+    kinds = {"segments": options.segments, "parts": options.parts} if options.cells["outline"] == "segments" else {}
+    with in_chunk(number):
+        found = whole.coverage_regions(
+            options.checked(chunk),
+            options.levels,
+            **options.cells,
+            **kinds,
+            **options.budgets,
+            transform=options.transform,
+            crs=options.crs,
+            device=session_of_worker(options.device),
+        )
+    found.phases = ()
+    return maps, found
+
+
+def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple[int, Any]:
+    """The regions of neighbouring chunks as those of one stack."""
+    firsts = np.cumsum([0, *(maps for maps, _ in parts)]).tolist()
+    held = [(first, found) for first, (_, found) in zip(firsts, parts) if found is not None]
+    if len(held) < 2 and (not held or held[0][0] == 0):
+        return firsts[-1], held[0][1] if held else None
+    first = held[0][1]
+    facts = (first.grid, first.given, first.direction)
+    if isinstance(first, CoverageRegions):
+        groups = [replace(group, maps=group.maps + before) for before, found in held for group in found._groups]
+        return firsts[-1], CoverageRegions.of(groups, *facts, firsts[-1], ())
+    rings = joined([found._rings for _, found in held], [before * len(first.given) for before, _ in held])
+    cells = np.concatenate([found.cells for _, found in held])
+    exact = sum(found.exact_vertices for _, found in held)
+    return firsts[-1], CoveragePolygons(rings, cells, exact, *facts, ())
+
+
+def _taken(options: _Options, part: tuple[int, Any]) -> CoverageRegions | CoveragePolygons:
+    maps, found = part
+    if found is None:
+        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a map. Got chunks with none.")
+    return found

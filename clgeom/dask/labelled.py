@@ -1,0 +1,249 @@
+"""Convex hulls of the points of each label, in chunks of a collection. A label may be in any number of chunks."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed
+
+from clgeom.dask.graphs import (
+    SPLIT_EVERY,
+    blocks_of,
+    in_chunk,
+    is_array,
+    is_collection,
+    is_frame,
+    name_of,
+    require_alike,
+    tree,
+)
+from clgeom.dask.points import Points, point_blocks
+from clgeom.dask.workers import checked_device, session_of_worker
+from clgeom.errors import short
+from clgeom.hull.batch import hulls as batches
+from clgeom.hull.batch.result import HullBatch
+from clgeom.labels import as_array, as_labels
+from clgeom.runtime.arguments import one_of, wrong
+from clgeom.runtime.typing import Collinear, NDArray, Nonfinite
+
+CALLER = "dask.convex_hulls_by_label"
+
+
+def convex_hulls_by_label(
+    points: Any,
+    labels: Any,
+    *,
+    noise: object = None,
+    collinear: Collinear = "drop",
+    nonfinite: Nonfinite = "raise",
+    device: str | None = None,
+    split_every: int = SPLIT_EVERY,
+    resources: dict[str, float] | None = None,
+) -> Delayed:
+    """Convex hulls of the points of each label, which may be spread over the chunks, exactly and lazily.
+
+    Parameters
+    ----------
+    points : dask.array.Array of shape (n, 2), dask.dataframe.DataFrame, dask_geopandas.GeoDataFrame or GeoSeries, Bag
+        As for `convex_hull`.
+    labels : str, dask.array.Array of shape (n,), dask.dataframe.Series or Bag
+        The name of a column of `points`, or a collection with as many chunks, of equal lengths. Values are as for
+        `clgeom.convex_hulls_by_label`.
+    noise, collinear, nonfinite
+        As for `clgeom.convex_hulls_by_label`.
+    device, split_every, resources
+        As for `convex_hull`.
+
+    Returns
+    -------
+    dask.delayed.Delayed of HullBatch
+        Vertices are indices into the points of all chunks, one after another.
+
+    Raises
+    ------
+    InvalidInput
+        As for `convex_hull`; for labels with other chunks than the points. When it is computed, for labels that do not
+        sort.
+
+    Examples
+    --------
+    >>> import dask.array, numpy, clgeom.dask
+    >>> points = dask.array.from_array(numpy.array([(0, 0), (5, 5), (1, 0), (0, 1), (6, 6)]), chunks=(2, 2))
+    >>> labels = dask.array.from_array(numpy.array(["south", "north", "south", "south", "north"]), chunks=2)
+    >>> batch = clgeom.dask.convex_hulls_by_label(points, labels).compute()
+    >>> batch.labels.tolist(), batch[0].vertices.tolist(), batch[1].vertices.tolist()
+    (['north', 'south'], [1, 4], [0, 2, 3])
+    """
+    one_of(collinear, ("drop", "keep"), "collinear", caller=CALLER)
+    one_of(nonfinite, ("raise", "drop"), "nonfinite", caller=CALLER)
+    device = checked_device(device, caller=CALLER)
+    chosen, facts, apart = _collections(points, labels)
+    options = _Options(facts, noise, collinear, nonfinite, device)
+    sources = [blocks_of(one) for one in (chosen, *apart)]
+    for other in sources[1:]:
+        require_alike(sources[0], other, "labels", caller=CALLER)
+    name = name_of("hulls-by-label", [chosen, *apart], options, split_every)
+    shape = {"split_every": split_every, "resources": resources, "caller": CALLER}
+    return tree(name, _of_chunk, _joined, _finished, options, sources, **shape)
+
+
+def _collections(points, labels):
+    """(collection of the points, what tasks know of it, the collection of the labels unless they are in the first)."""
+    if not is_collection(labels):
+        if not is_frame(points):
+            raise wrong(
+                "labels", CALLER, "a collection of Dask, or a column where the points are a frame", short(labels)
+            )
+        if labels not in list(points._meta.columns):
+            names = ", ".join(map(str, points._meta.columns))
+            raise wrong("labels", CALLER, f"one of the columns {names}", short(labels))
+        return *point_blocks(points, caller=CALLER, label=labels), ()
+    chosen, facts = point_blocks(points, caller=CALLER)
+    if is_frame(labels) or (is_array(labels) and labels.ndim != 1):
+        raise wrong("labels", CALLER, "one-dimensional", f"a {type(labels).__name__} of more dimensions")
+    if is_array(labels) and is_array(chosen) and labels.chunks[0] != chosen.chunks[0]:
+        if labels.shape[0] == chosen.shape[0]:  # never for unknown sizes, which are NaN
+            labels = labels.rechunk((chosen.chunks[0],))
+    return chosen, facts, (labels,)
+
+
+@dataclass(frozen=True)
+class _Options:
+    points: Points
+    noise: Any
+    collinear: Collinear
+    nonfinite: Nonfinite
+    device: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The hulls of the labels of `n` points in a row.
+
+    `vertices` are indices among these points. Label i has ``vertices[offsets[i]:offsets[i + 1]]`` and `sizes`[i]
+    points. `column` has the distinct labels, ascending, in the type of the input.
+    """
+
+    n: int
+    vertices: NDArray[np.int64]
+    points: NDArray[Any]
+    offsets: NDArray[np.int64]
+    column: Any
+    sizes: NDArray[np.int64]
+    left_out: int
+    label_name: str | None
+    areas: NDArray[np.float64]
+    perimeters: NDArray[np.float64]
+
+
+def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) -> Part:
+    facts = options.points
+    with in_chunk(number):
+        if facts.label is not None:
+            labels, chunk = chunk[facts.label], chunk.drop(columns=[facts.label])
+        if isinstance(labels, list):  # of a bag
+            labels = _objects(labels)
+        points, sizes = facts.with_sizes(chunk)
+        batch = batches.convex_hulls_by_label(
+            points if sizes is None else chunk,  # a label is one of a geometry
+            labels,
+            noise=options.noise,
+            collinear=options.collinear,
+            nonfinite=options.nonfinite,
+            device=session_of_worker(options.device),
+        )
+    column = batch.label_column
+    if isinstance(column, np.ndarray) and getattr(getattr(labels, "dtype", None), "kind", None) == "O":
+        column = _objects(column.tolist())  # so that labels of other chunks, of another type, are compared as objects
+    return Part(
+        len(points),
+        batch.vertices,
+        batch.points,
+        batch.offsets,
+        column,
+        batch.sizes,
+        batch.left_out,
+        batch.label_name,
+        batch.areas,
+        batch.perimeters,
+    )
+
+
+def _joined(options: _Options, parts: list[Part]) -> Part:
+    """The hulls of neighbours' labels, from the vertices of their hulls."""
+    if len(parts) == 1:
+        return parts[0]
+    firsts = np.cumsum([0, *(part.n for part in parts)])
+    keys = as_labels(_one_column([part.column for part in parts]), None, caller=CALLER)
+    distinct, numbers = np.unique(keys.keys, return_inverse=True)
+    of_vertices = np.repeat(numbers, np.concatenate([np.diff(part.offsets) for part in parts]))
+    order = np.argsort(of_vertices, kind="stable")  # so that the first of equal points stays the first
+    ids = np.concatenate([first + part.vertices for first, part in zip(firsts, parts)])[order]
+    held = [part.points for part in parts if len(part.points)]
+    points = (np.concatenate(held) if held else options.points.empty)[order]
+    offsets = np.searchsorted(of_vertices[order], np.arange(len(distinct) + 1))
+    batch = batches.convex_hulls(points, offsets, collinear=options.collinear, device=session_of_worker(options.device))
+    sizes = np.bincount(numbers, np.concatenate([part.sizes for part in parts]), len(distinct)).astype(np.int64)
+    return Part(
+        int(firsts[-1]),
+        ids[batch.vertices],
+        batch.points,
+        batch.offsets,
+        keys.column_of(distinct),
+        sizes,
+        sum(part.left_out for part in parts),
+        next((part.label_name for part in parts if part.label_name), None),
+        batch.areas,
+        batch.perimeters,
+    )
+
+
+def _finished(options: _Options, part: Part) -> HullBatch[Any]:
+    column = part.column
+    if isinstance(column, np.ndarray) and column.dtype == object:
+        column = as_labels(column, None, caller=CALLER).column_of(np.arange(len(column)))
+    return HullBatch(
+        part.vertices,
+        part.offsets,
+        part.areas,
+        part.perimeters,
+        part.points,
+        labels=as_array(column),
+        label_column=column,
+        label_name=part.label_name,
+        left_out=part.left_out,
+        keep_collinear=options.collinear == "keep",
+        group_offsets=np.append(0, np.cumsum(part.sizes)),
+        crs=options.points.crs,
+    )
+
+
+# Columns of labels ------------------------------------------------------------------------------------------------
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def _one_column(columns: list[Any]) -> Any:
+    """The labels of neighbours, one after another, as Dask would join the columns of their chunks."""
+    filled = [column for column in columns if len(column)]
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and any(isinstance(column, pandas.Index) for column in columns):
+        series = [pandas.Series(column) for column in columns]
+        if all(isinstance(one.dtype, pandas.CategoricalDtype) for one in series):
+            from dask.dataframe.dispatch import concat
+
+            return concat(series, ignore_index=True)
+        return pandas.concat([one for one in series if len(one)] or series[:1], ignore_index=True)
+    if not filled:
+        return columns[0]
+    kinds = {"number" if column.dtype.kind in "iuf" else column.dtype.kind for column in filled}
+    if "O" in kinds or len(kinds) > 1:
+        return _objects([label for column in filled for label in column.tolist()])
+    return np.concatenate(filled)

@@ -1,0 +1,107 @@
+"""Chunks of points: rows of arrays, columns x and y of dataframes, geometries, bags of pairs of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clgeom.dask.graphs import is_array, is_bag, is_frame, is_series
+from clgeom.errors import InvalidInput
+from clgeom.exchange import crs_of, is_geopandas
+from clgeom.runtime.arguments import wrong
+from clgeom.runtime.arrays import as_given, as_given_with_sizes, canonical_points
+from clgeom.runtime.interop.columns import choose_pair
+from clgeom.runtime.interop.parameter import Parameter
+
+EXPECTED = "an array, a dataframe, a series of geometries or a bag of Dask"
+
+
+@dataclass(frozen=True)
+class Points:
+    """What tasks know of a collection of points.
+
+    Parameters
+    ----------
+    caller : str
+        The public function, for messages.
+    dtype : str or None
+        Type of every chunk. None for bags, whose chunks are lists.
+    crs : object or None
+    label : object or None
+        The column of the labels, where chunks are frames with one.
+    """
+
+    caller: str
+    dtype: str | None = None
+    crs: Any = None
+    label: Any = None
+
+    @property
+    def empty(self) -> np.ndarray:
+        """No points, in the type of all of them."""
+        return canonical_points(np.empty((0, 2), self.dtype or np.float64), caller=self.caller)
+
+    def with_sizes(self, chunk: Any) -> tuple[Any, Any]:
+        """The points of a chunk, checked, and how many each of its rows has; None where each has one."""
+        found = crs_of(chunk)
+        if is_geopandas(chunk) and found != self.crs:
+            raise InvalidInput(
+                f"The 'points' parameter of {self.caller} must have one coordinate reference system, {self.crs}. "
+                f"Got {found} instead."
+            )
+        points, sizes = as_given_with_sizes(chunk, caller=self.caller)
+        if self.dtype is not None and len(points) and points.dtype.newbyteorder("=") != self.dtype:
+            raise InvalidInput(
+                f"The 'points' parameter of {self.caller} must have chunks of one type, {self.dtype} as the collection "
+                f"says. Got {points.dtype} instead."
+            )
+        return (points, sizes) if len(points) else (self.empty, None)
+
+
+def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, Points]:
+    """The collection that has nothing but the points, and the column `label`; and what tasks know of it.
+
+    Raises
+    ------
+    InvalidInput
+        The collection is none of points.
+    """
+    if is_array(points):
+        return _rows_of(points, caller), Points(caller, _type_of(points.dtype, caller))
+    if is_frame(points) or is_series(points):
+        meta, chosen = points._meta, points
+        if is_frame(points):
+            chosen = points[_columns_of(meta, label, caller)]
+        given = as_given(meta if label is None or is_geopandas(meta) else meta.drop(columns=[label]), caller=caller)
+        dtype = None if given.dtype == object else _type_of(given.dtype, caller)
+        return chosen, Points(caller, dtype, crs_of(meta), label)
+    if is_bag(points):
+        return points, Points(caller)
+    name = f"{type(points).__module__.split('.')[0]}.{type(points).__name__}"
+    raise wrong("points", caller, f"{EXPECTED}; clgeom.{caller.rsplit('.', 1)[-1]} takes other points", name)
+
+
+def _rows_of(points, caller):
+    """An array of points in chunks of whole rows."""
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got {points.shape} instead.")
+    return points if points.numblocks[1] == 1 else points.rechunk({1: 2})
+
+
+def _type_of(dtype, caller):
+    """The name of a type that points may have."""
+    canonical_points(np.empty((0, 2), dtype), caller=caller)
+    return np.dtype(dtype).newbyteorder("=").name
+
+
+def _columns_of(meta, label, caller):
+    """The columns of the points of a frame, and that of the labels."""
+    if is_geopandas(meta):
+        if meta.active_geometry_name is None:
+            raise wrong("points", caller, "a GeoDataFrame with an active geometry", "one without")
+        return [meta.active_geometry_name, *([] if label is None else [label])]
+    names = [name for name in meta.columns if label is None or name != label]
+    pair = choose_pair(list(map(str, names)), Parameter("points", caller), ", or geometries")
+    return [*(names[i] for i in pair), *([] if label is None else [label])]

@@ -1,0 +1,97 @@
+"""The session of a worker: one for each process, a host's devices shared out among its workers.
+
+A worker is a process of a cluster of `distributed`, a process of Dask's own scheduler, or the process that calls. Tasks
+ask for the session when they run. No graph has a session or a buffer in it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import sys
+import threading
+from typing import Any
+
+from clgeom.errors import NoDevice, short
+from clgeom.runtime.arguments import wrong
+from clgeom.runtime.device import Session, all_devices, as_session
+
+_sessions: dict[str | None, Session] = {}
+_lock = threading.Lock()
+
+
+def checked_device(device, *, caller: str) -> str | None:
+    """The `device` parameter: a name that each worker looks up for itself."""
+    if device is not None and not isinstance(device, str):
+        raise wrong("device", caller, "part of a device's name, since workers have their own sessions", short(device))
+    return device
+
+
+def session_of_worker(device: str | None = None) -> Session:
+    """The session of this process: of the device that is named, by CLGEOM_DEVICE too, or of its share of the host's.
+
+    Raises
+    ------
+    NoDevice
+        The worker has no device; the message names the worker.
+    """
+    with _lock:
+        if device not in _sessions:
+            try:
+                _sessions[device] = _session(device)
+            except (NoDevice, ImportError) as error:
+                raise NoDevice(f"{worker_name()} cannot use OpenCL. {error}") from error
+        return _sessions[device]
+
+
+def _session(device):
+    first = as_session(device)
+    if device is not None or os.environ.get("CLGEOM_DEVICE"):
+        return first
+    alike = devices_alike(first.device)
+    return first if len(alike) == 1 else as_session(alike[place_on_host() % len(alike)])
+
+
+def devices_alike(first: Any) -> list[Any]:
+    """The devices of this host that have the platform and the kind of the default device: a GPU's, not the CPU's."""
+    return [one for one in all_devices() if one.platform == first.platform and one.type == first.type]
+
+
+def place_on_host() -> int:
+    """The number of this worker among those of its host, in the order of `order_of`; 0 in a process that is none."""
+    worker = _worker()
+    if worker is None:
+        number = re.search(r"-(\d+)$", multiprocessing.current_process().name)  # SpawnProcess-1 ..
+        return int(number[1]) - 1 if number else 0
+    from distributed import get_client
+
+    known = get_client().scheduler_info(n_workers=-1)["workers"]
+    host = known[worker.address]["host"]
+    mates = sorted((order_of(one["name"]), address) for address, one in known.items() if one["host"] == host)
+    return [address for _, address in mates].index(worker.address)
+
+
+def order_of(name: Any) -> tuple[bool, int, str]:
+    """A key that sorts workers: by number those whose names are numbers, then the others by name."""
+    text = str(name)
+    return (False, int(text), "") if text.isdecimal() else (True, 0, text)
+
+
+def worker_name() -> str:
+    """The worker of this process, for messages."""
+    worker = _worker()
+    if worker is not None:
+        return f"Dask's worker {worker.name!r} at {worker.address}"
+    return f"The process {os.getpid()} of Dask"
+
+
+def _worker():
+    """The worker of `distributed` that runs this task; None outside of one."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_worker()
+    except ValueError:
+        return None
