@@ -237,6 +237,8 @@ def coverage_regions(
     if outline == "cells":
         goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
         if apart:
+            if stack.array is None and len(stacks) > 1:
+                raise InvalidInput(f"The 'apart' parameter of {CALLER} is for maps in one array. Got {len(stacks)}.")
             _check_apart(stack, chosen)
         return _polygons(jobs_of(stacks, chosen, False, 1, cuts), grid, goal, profile, placed.values)
     least = _least_cells(holes, grid.cell_area)
@@ -329,8 +331,6 @@ def _polygons(jobs, grid, goal, profile, given):
     most = max(CELLS_AT_ONCE, job.session.profile.global_mem_bytes // CELL_BYTES)
     if goal.apart:  # one device simplifies them, together
         jobs = [job] if job.stack.array is not None else jobs
-        if len(jobs) > 1:
-            raise InvalidInput(f"The 'apart' parameter of {CALLER} is for maps in one array. Got {len(jobs)} arrays.")
         if maps_at_once(job, most) < job.stack.maps:
             raise DeviceLimit(f"{CALLER} takes maps that stay apart all at once, and these are too large for that.")
     with recording(profile) as phases:
