@@ -29,8 +29,8 @@ from clgeom.region.coverage.parts import regions_of
 from clgeom.region.coverage.rasters import Stack, as_levels, as_stack, canonical_raster
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.coverage.runs import Runs, covered_runs
+from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
-from clgeom.region.rings.trace import joined
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.typing import FloatLike, IntLike, NDArray
 
@@ -71,8 +71,7 @@ def coverage_regions(
     segments : int
         One number of segments.
     outline, vertices, part_vertices, tolerance, iou
-        As for `clgeom.coverage_regions`. For ``outline="cells"`` one worker holds all of a raster, and each map is
-        simplified as if it were alone.
+        As for `clgeom.coverage_regions`. For ``outline="cells"`` one worker holds all of a raster.
     device, split_every, resources
         As for `convex_hull`.
 
@@ -109,7 +108,8 @@ def coverage_regions(
         None if transform is None else tuple(transform)[:6],
         crs,
     )
-    whole._check_outline(outline, axis, parts, holes, (*options.budgets.values(), None))
+    own = {"segments": (segments, 64), "cuts": (cuts, "count"), "axis": (axis, "x"), "parts": (parts, True)}
+    whole._check_outline(outline, own, holes, (*options.budgets.values(), None))
     options.levels_of(options.canonical)
     rows, columns = (1 if math.isnan(size) else size for size in raster.shape[-2:])
     grid = as_grid(options.transform, crs, (rows, columns), caller=CALLER)
@@ -259,9 +259,6 @@ def _maps(options: _Options, number: int, chunk: Any) -> tuple[int, Any]:
     maps = 1 if chunk.ndim == 2 else len(chunk)
     if maps == 0:
         return 0, None
-    if maps > 1 and any(budget is not None for budget in options.budgets.values()):
-        # how equal areas are ordered depends on the maps of one call: each alone, whatever the chunks are
-        return _one_after_another(options, [_maps(options, number, one) for one in chunk])
     kinds = {"segments": options.segments, "parts": options.parts} if options.cells["outline"] == "segments" else {}
     with in_chunk(number):
         found = whole.coverage_regions(
@@ -289,10 +286,11 @@ def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple
     if isinstance(first, CoverageRegions):
         groups = [replace(group, maps=group.maps + before) for before, found in held for group in found._groups]
         return firsts[-1], CoverageRegions.of(groups, *facts, firsts[-1], ())
-    rings = joined([found._rings for _, found in held], [before * len(first.given) for before, _ in held])
-    cells = np.concatenate([found.cells for _, found in held])
+    pieces = [{name: getattr(found, name) for name in ARRAYS} for _, found in held]
+    for piece, (before, _) in zip(pieces, held):
+        piece["maps"] = piece["maps"] + before
     exact = sum(found.exact_vertices for _, found in held)
-    return firsts[-1], CoveragePolygons(rings, cells, exact, *facts, ())
+    return firsts[-1], CoveragePolygons(joined(pieces), exact, *facts, ())
 
 
 def _taken(options: _Options, part: tuple[int, Any]) -> CoverageRegions | CoveragePolygons:

@@ -16,8 +16,9 @@ OFFSETS, POLYGONS, KEPT, SIZES, EMIT = (
     for name in ("rings_offsets", "rings_polygons", "outward_kept", "outward_sizes", "outward_emit")
 )
 LONG = np.dtype(np.int64)
-#: Arrays with a value for each polygon.
+#: Arrays with a value for each polygon, and all arrays.
 COLUMNS = ("maps", "levels", "parts", "cells")
+ARRAYS = ("corners", "ring_offsets", "polygon_offsets", *COLUMNS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +82,7 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
 
 def arrays_of(session, batches: list[Emitted], queue=None, *, on_device: bool) -> dict:
     """The arrays of all batches together, as attributes of `CoveragePolygons`: on the device, or on the host."""
-    return {
-        name: _array(session, batches, name, queue, on_device)
-        for name in ("corners", "ring_offsets", "polygon_offsets", *COLUMNS)
-    }
+    return {name: _array(session, batches, name, queue, on_device) for name in ARRAYS}
 
 
 def joined(pieces: list[dict]) -> dict:

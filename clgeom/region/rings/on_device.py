@@ -6,10 +6,9 @@ import copy
 import functools
 from typing import Any
 
+from clgeom.region.rings.emission import ARRAYS
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.runtime.device_arrays import fetched
-
-ARRAYS = ("corners", "ring_offsets", "polygon_offsets", "maps", "levels", "parts", "cells")
 
 
 class DevicePolygons(CoveragePolygons):
