@@ -97,6 +97,8 @@ def coverage_regions(
     one_of(cuts, CUTS, "cuts", caller=CALLER)
     one_of(axis, ("x", "both"), "axis", caller=CALLER)
     one_of(outline, ("segments", "cells"), "outline", caller=CALLER)
+    rows, columns = (1 if math.isnan(size) else size for size in raster.shape[-2:])
+    grid = as_grid(transform, crs, (rows, columns), caller=CALLER)
     options = _Options(
         device,
         _as_given(levels),
@@ -105,14 +107,12 @@ def coverage_regions(
         integer(segments, "segments", caller=CALLER),
         boolean(parts, "parts", caller=CALLER),
         {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou},
-        None if transform is None else tuple(transform)[:6],
+        None if transform is None else grid.transform,
         crs,
     )
     own = {"segments": (segments, 64), "cuts": (cuts, "count"), "axis": (axis, "x"), "parts": (parts, True)}
     whole._check_outline(outline, own, holes, (*options.budgets.values(), None))
     options.levels_of(options.canonical)
-    rows, columns = (1 if math.isnan(size) else size for size in raster.shape[-2:])
-    grid = as_grid(options.transform, crs, (rows, columns), caller=CALLER)
     whole._least_cells(holes, grid.cell_area)
     whole._goal(vertices, part_vertices, tolerance, iou, grid)
     by_strips = raster.ndim == 2 and outline == "segments"

@@ -12,7 +12,7 @@ import contextlib
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -111,7 +111,8 @@ def checked_resources(resources: Any, *, caller: str) -> dict[str, float] | None
     if resources is None:
         return None
     if not isinstance(resources, Mapping) or not all(
-        isinstance(name, str) and isinstance(amount, (int, float)) and amount > 0 for name, amount in resources.items()
+        isinstance(name, str) and isinstance(amount, (int, float)) and amount is not True and amount > 0
+        for name, amount in resources.items()
     ):
         raise wrong("resources", caller, 'amounts by name, such as {"GPU": 1}', short(resources))
     return dict(resources)
@@ -160,9 +161,14 @@ def _annotations(resources):
 def leaf_tasks(name: str, leaf: Callable, options: Any, sources: Sequence[Blocks]) -> dict[Any, Any]:
     """A task ``leaf(options, number, chunk of each source ..)`` for each chunk."""
     return {
-        (f"{name}-chunk", number): (partial(leaf, options, number), *keys)
+        (f"{name}-chunk", number): (partial(_of_lists, leaf, options, number), *keys)
         for number, keys in enumerate(zip(*(blocks.keys for blocks in sources)))
     }
+
+
+def _of_lists(leaf, options, number, *chunks):
+    """The result of a leaf; partitions of bags may be iterators, which it gets as lists."""
+    return leaf(options, number, *(list(chunk) if isinstance(chunk, Iterator) else chunk for chunk in chunks))
 
 
 def tree(

@@ -26,8 +26,10 @@ from clgeom.optional import require_shapely
 
 #: Decimals of degrees in files: 0.1 mm, less than MARGIN.
 DECIMALS = 9
-#: Largest extent in longitude, and largest latitude, of polygons that no meridian cuts and that are at no pole.
+#: Largest extent in longitude of an edge, and largest latitude, of polygons that no meridian cuts and at no pole.
 WIDEST, HIGHEST = 90.0, 80.0
+#: Metres by which a transformation to the earth and back may be off.
+THERE_AND_BACK = 0.01
 #: Most times that edges are cut again.
 MOST_CUTS = 8
 #: Most times that a boundary moves as far as one that is alone: this, or as many as are within a share of a cell.
@@ -111,13 +113,18 @@ def in_degrees(given: Ragged, crs, *, caller, resolution, densify=None, sheets: 
         The coordinates are not on the earth, or polygons that must stay apart do not at the precision of float64.
     """
     plain = crs is None or _is_wgs84(crs, caller)
-    if plain and _is_plain(given.places):
+    if plain and _is_plain(given, given.places):
         made = InDegrees(given)
         return replace(made, others=_valid(made.shapes, lambda wrong: made.shapes.to_shapely()[wrong]))
     curves = None if plain else _curves(given, crs, caller, resolution, densify)
     if curves is None:
         way = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
         made = way.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely().tolist()])
+        if sheets is not None and sheets.apart and not _stay_apart(_array(made), sheets):
+            raise InvalidInput(
+                f"{caller} is not possible: in longitude and latitude the polygons would overlap, so near to a pole or "
+                "to 180 degrees of longitude. Write .gpkg."
+            )
         return InDegrees(given, way.added, None, dict(enumerate(made)))
     if sheets is not None and sheets.apart:
         for share, decimals in FINER:
@@ -209,13 +216,13 @@ def _curves(given: Ragged, crs, caller, resolution, densify, finer=1.0) -> Curve
     """
     system = as_crs(crs, caller=caller)
     geographic = system.is_geographic
-    if not len(given.places) or (geographic and (system.is_derived or not _is_plain(given.places))):
+    if not len(given.places) or (geographic and (system.is_derived or not _is_plain(given, given.places))):
         return None
     mapping = Mapping(system, caller, target=as_crs(WGS84, caller=caller))
     x, y = given.places.T
     reach = max(np.ptp(x), np.ptp(y), resolution)
     seen = np.stack(mapping.anywhere(x, y), axis=1)
-    if not _is_plain(seen) or not (geographic or _is_one_to_one(system, given.places, reach)):
+    if not _is_plain(given, seen) or not (geographic or _is_one_to_one(system, given.places, reach)):
         return None
     narrow = math.cos(math.radians(seen[:, 1].mean()))
     sides = np.array([narrow, 1.0])
@@ -261,16 +268,21 @@ def _cut(places, after, edge, place, pieces):
     return np.where((place == 0)[:, None], begin, first + (last - first) * share[:, None])
 
 
-def _is_plain(places):
-    """Whether polygons are far from the poles, and from the meridian of 180 degrees."""
+def _array(shapes):
+    made = np.empty(len(shapes), object)
+    made[:] = shapes
+    return made
+
+
+def _is_plain(given: Ragged, places):
+    """Whether polygons with vertices at these places are far from the poles and from the meridian of 180 degrees."""
     if not len(places):
         return True
     if not np.isfinite(places).all():
         return False
-    longitude, latitude = places.T
-    return bool(
-        np.abs(longitude).max() < 180 - 2 * MARGIN and np.ptp(longitude) < WIDEST and np.abs(latitude).max() < HIGHEST
-    )
+    longitude, latitude = np.abs(places).max(axis=0)
+    widest = np.abs(places[given.following, 0] - places[:, 0]).max()
+    return bool(longitude < 180 - 2 * MARGIN and widest < WIDEST and latitude < HIGHEST)
 
 
 def _is_one_to_one(system, places, reach):
@@ -281,7 +293,8 @@ def _is_one_to_one(system, places, reach):
     left, low, right, high = (*places.min(axis=0), *places.max(axis=0))
     x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(left, right, 9), np.linspace(low, high, 9)))
     back = there.transform(*there.transform(x, y), direction="INVERSE")
-    return bool(np.hypot(back[0] - x, back[1] - y).max() <= 1e-6 * reach)
+    most = max(1e-6 * reach, THERE_AND_BACK / system.axis_info[0].unit_conversion_factor)
+    return bool(np.hypot(back[0] - x, back[1] - y).max() <= most)
 
 
 def _miters(given: Ragged):

@@ -111,11 +111,16 @@ def release(session, text: str | None = None) -> None:
 
 def _built(session, key):
     kernel, parameters, options = key
-    return build(session, render(kernel, **dict(parameters)), options, caller=kernel)
+    # names that users paste together are not in the source
+    whole = is_of_users(key) and any("##" in str(value) for _, value in parameters)
+    return build(session, render(kernel, **dict(parameters)), options, caller=kernel, whole=whole)
 
 
-def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"):
-    """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails."""
+def build(session, source: str, options: tuple = (), *, caller: str = "a kernel", whole: bool = False):
+    """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails.
+
+    `whole`: with a driver's whole header, see `pocl_headers`.
+    """
     import pyopencl as cl
 
     profile = session.profile
@@ -126,7 +131,7 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            short = pocl_headers.shortened(profile, source)
+            short = None if whole else pocl_headers.shortened(profile, source)
             if short is not None:
                 with contextlib.suppress(cl.Error):  # the full header then says whether it is an error
                     program = cl.Program(session.context, short)

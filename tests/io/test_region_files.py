@@ -26,7 +26,7 @@ ATTRIBUTES = "id level direction map part cells cells_area area dbm unit label a
 #: Cells that are wide, small, turned, in feet, in degrees of another datum.
 PLACES = {
     "wide": ((20_000, 0, 300_000, 0, -20_000, 6_500_000), "EPSG:32632"),
-    "small": ((0.25, 0, 691_000, 0, -0.25, 5_335_500), "EPSG:32632"),
+    "small": ((0.25, 0, 4_300_000, 0, -0.25, 3_200_000), "EPSG:3035"),  # PROJ is 1 mm off, there and back
     "turned": ((300, 250, 2_500_000, 250, -300, 1_200_000), "EPSG:2056"),
     "feet": ((1000, 0, 600_000, 0, -1000, 600_000), "EPSG:2263"),
     "degrees": ((0.01, 0, 10, 0, -0.01, 50), "EPSG:4258"),
@@ -96,6 +96,20 @@ def test_best_servers_stay_apart_in_files(place, budget, tmp_path):
         there = np.stack(to_degrees.transform(*shapely.get_coordinates(shapely.segmentize(own, side / 3)).T), axis=1)
         metres = side * (DEGREE if "deg" in place or "wgs" in place else 1)
         assert shapely.distance(shape, shapely.points(there)).max() <= (metres / 128) / DEGREE / 0.3 + 1e-9
+
+
+def test_best_servers_of_half_the_globe(tmp_path):
+    own = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 1]]) == np.arange(2)[:, None, None]
+    options = {"outline": "cells", "apart": True}
+    for crs, transform in (("EPSG:3857", (3.4e6, 0, -5.1e6, 0, -1e6, 4e6)), ("EPSG:4258", (40, 0, -50, 0, -1, 20))):
+        clgeom.coverage_regions(own, 1, transform=transform, crs=crs, **options).to_file(tmp_path / "out.geojson")
+        one, other = shapes_of(tmp_path / "out.geojson")
+        assert one.area > 10 and not shapely.relate_pattern(one, other, "T********")
+    pole = clgeom.coverage_regions(own, 1, transform=(1e5, 0, -1.5e5, 0, -1e5, 1.5e5), crs="EPSG:3413", **options)
+    (tmp_path / "out.geojson").unlink()
+    with pytest.raises(InvalidInput, match="the polygons would overlap, so near to a pole"):
+        pole.to_file(tmp_path / "out.geojson")
+    assert not list(tmp_path.iterdir())
 
 
 def test_best_servers_by_rational_arithmetic(tmp_path):

@@ -163,6 +163,7 @@ def test_polygons_of_rasters_on_the_device_stay_there(any_session):
         assert shapely.equals(found.to_shapely(), host.to_shapely()).all()
         assert found.to_geopandas().equals(host.to_geopandas()) and found.plot() is not None
         assert len(found.select([0, 2])) == 2 and "<svg" in found._repr_html_()
+        assert repr(found.select(found.cells > 1)) == repr(host.select(host.cells > 1))
         assert np.array_equal(pickle.loads(pickle.dumps(found)).corners, host.corners)
         assert np.array_equal(found.areas_km2, host.areas_km2)
     nothing = coverage_regions(to_array(any_session, maps), 99.0, **options)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from clgeom.errors import KernelBuildError
+from clgeom.runtime import build as building
 from clgeom.runtime import pocl_headers
 from clgeom.runtime.build import build
 from clgeom.runtime.pocl_headers import declarations, needed
@@ -120,6 +121,17 @@ def test_results_are_those_with_the_whole_header(session, monkeypatch):
     monkeypatch.setattr(pocl_headers, "shortened", lambda *_: None)
     whole = results()
     assert found[:2] == whole[:2] and (found[2], whole[2]) == (expected, False)
+
+
+@pytest.mark.parametrize("text, whole", [("a ## b;\n", True), ("a + b;\n", False)])
+def test_names_that_users_paste_together_need_the_whole_header(session, monkeypatch, text, whole):
+    import pyopencl as cl
+
+    monkeypatch.setattr(building, "render", lambda *_, **__: SOURCE)
+    program = building._built(session, ("a kernel", (("body", text),), ()))
+    options = program.get_build_info(session.device, cl.program_build_info.OPTIONS)
+    short = pocl_headers.shortened(session.profile, SOURCE) is not None
+    assert (pocl_headers.GUARD in options) == (short and not whole)
 
 
 def test_errors_count_the_lines_of_the_source(session):

@@ -50,6 +50,19 @@ def test_values_of_pairs():
     assert table["distance"].tolist() == problems.edit_distance(a, b).tolist()
 
 
+def test_partitions_that_are_iterators():
+    a, b = letters(9, 1), letters(9, 2)
+    pairs = db.from_sequence(list(zip(a, b)), npartitions=3).map_partitions(lambda part: (pair for pair in part))
+    expected = problems.edit_distance(a, b).tolist()
+    assert lazily.edit_distance(pairs).compute().tolist() == expected
+    assert lazily.edit_distance(pairs.map(lambda pair: pair[0]), "ACGT").compute().tolist() == [
+        problems.edit_distance(one, "ACGT").distance for one in a
+    ]
+    points = db.from_sequence([(0, 0), (4, 0), (1, 1), (4, 3), (0, 3)], npartitions=2)
+    found = lazily.convex_hull(points.map_partitions(lambda part: iter(list(part)))).compute()
+    assert found.vertices.tolist() == [0, 1, 3, 4]
+
+
 def test_single_letters_and_empty_chunks_are_batches():
     a = db.from_sequence(["A", "C", "G", "GA"], npartitions=4).filter(lambda text: text != "C")
     b = db.from_sequence(["A", "G", "TT"], npartitions=3)
