@@ -33,7 +33,7 @@ from clgeom.runtime.call import each, recording
 from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, read
-from clgeom.runtime.several import as_sessions, spread
+from clgeom.runtime.several import as_sessions, by_first_able, spread
 from clgeom.runtime.typing import ChunksLike, DevicesLike
 
 #: Cost of a pair besides its cells, in cells, for devices that share pairs.
@@ -186,7 +186,6 @@ def align(
         sessions = (session_of(second.given, session if device is None and is_device_array(first.given) else device),)
     else:
         sessions = as_sessions(first.given, device, caller="align")
-    session = sessions[0]
 
     def solve(sequences, lengths, band, path):
         """The fields of the results, with these sequences within a band."""
@@ -194,8 +193,11 @@ def align(
             one: _Call(one, replace(rules, band=band), mode, strand, path, ends, sequences, lengths) for one in sessions
         }
         if len(sessions) == 1 or len(lengths[0]) < 2:
-            call = calls[session]
-            parts = [call.part(part) for part in each(session, call.parts())]
+
+            def whole(one):
+                return [calls[one].part(part) for part in each(one, calls[one].parts())]
+
+            parts = by_first_able(sessions, whole)
         else:
             costs = np.append(0, np.cumsum(PAIR_COST + np.asarray(lengths[0], np.float64) * lengths[1]))
 

@@ -72,7 +72,7 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
 
                 try:
                     entry = known.get(file)
-                    if entry is None or entry["state"] != _state(file):
+                    if entry is None or not entry["state"] or entry["state"] != _state(file):  # "-" has none
                         entry = _hull_of_file(file, what, crs, max_bytes, session, options, progress and watch)
                         state.add(entry)
                     if first is None:

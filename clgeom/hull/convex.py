@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -37,7 +38,8 @@ from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
-from clgeom.runtime.several import are_parts, as_sessions, on_own, spread
+from clgeom.runtime.several import are_parts, as_sessions, by_first_able, on_own, spread
+from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import remembered
 from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
 
@@ -136,8 +138,7 @@ def convex_hull(
         elif not is_device_array(left) and streams(session, left):
             found = _hull_of_stream(session, left, options, progress)
         if found is None:
-            array = as_device_points(session, left, caller=caller)
-            found = hull_of(array, **options)
+            session, array, found = by_first_able(sessions, functools.partial(_hull_at_once, left, options))
     if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice):
         return HullOnDevice(found.vertices, found.dimension, len(points), tuple(phases), session)
     vertices, corners = found.read()
@@ -284,6 +285,12 @@ class Union:
         return _hull_of_hulls(self.session, self.ids[part], self.corners[part], self.options)
 
 
+def _hull_at_once(points, options, session):
+    """The session, the points on its device, and their hull."""
+    array = as_device_points(session, points, caller="convex_hull")
+    return session, array, hull_of(array, **options)
+
+
 def _hull_of_devices(sessions, points, options):
     """The hull of points on the host: that of the hulls of pieces, for which several devices work."""
 
@@ -293,7 +300,7 @@ def _hull_of_devices(sessions, points, options):
 
     parts = itertools.chain.from_iterable(spread(sessions, len(points), work, least=LEAST_OF_DEVICES))
     ids, corners = zip(*parts)
-    return _hull_of_hulls(sessions[0], ids, corners, options)
+    return by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
 
 
 def _hull_of_parts(parts, device, nonfinite, options, profile) -> Hull:
@@ -316,7 +323,8 @@ def _hull_of_parts(parts, device, nonfinite, options, profile) -> Hull:
 
     with recording(profile) as phases:
         ids, corners = zip(*on_own(tasks, work))
-        found = _hull_of_hulls(tasks[0][0], ids, corners, options)
+        sessions = list(dict.fromkeys(session for session, _ in tasks))
+        found = by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
     vertices, corners = found.read()
     return Hull(vertices, corners, found.dimension, firsts[-1], tuple(phases), tasks[0][0])
 
@@ -359,6 +367,7 @@ def _hull_of_chunks(points, **options):
 def _hull_of_hulls(session, ids, corners, options):
     """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
     ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), caller="convex_hull")
+    refuse_flushed(union, caller="convex_hull", name="points")
     whole = hull_of(union, **options)
     vertices, corners = whole.read()
     return Found(ids[vertices], whole.dimension, corners)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,8 @@ def files_of(files, *, caller) -> list[str]:
     InvalidInput
         A pattern matches no file, or there is none at all.
     """
+    if isinstance(files, bytes) or not isinstance(files, (str, os.PathLike, Iterable)):
+        raise InvalidInput(f"The 'files' parameter of {caller} must be names of files. Got {short(files)} instead.")
     given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     found = []
     for one in given:

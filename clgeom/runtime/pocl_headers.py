@@ -19,6 +19,10 @@ from clgeom.runtime import caches
 GUARD = "-D_OPENCL_H_"
 #: Where the wheel on PyPI has it.
 PACKAGE, FOLDER = "pocl_binary_distribution", Path(".libs", "share", "pocl", "include")
+#: Of types and constants, and of functions.
+HEADERS = ("opencl-c-base.h", "opencl-c.h")
+#: Of the text in the cache: another one for another text of the same headers.
+FORMAT = 1
 
 
 def shortened(profile, source: str) -> str | None:
@@ -41,11 +45,12 @@ def needed(known: dict[str, str], source: str) -> str:
 @functools.cache
 def _declarations() -> dict[str, str]:
     """The declarations of PoCL from PyPI, from the cache if they are there; empty where they are not as expected."""
-    found = importlib.util.find_spec(PACKAGE)
     try:
+        found = importlib.util.find_spec(PACKAGE)
         folder = Path(found.submodule_search_locations[0], FOLDER)
-        there = (folder / "opencl-c.h").stat()
-        name = f"opencl-c-{caches.digest_of(f'{folder} {there.st_size} {there.st_mtime_ns}')}"
+        facts = [(folder / name).stat() for name in HEADERS]
+        text = f"{FORMAT} {folder} {[(one.st_size, one.st_mtime_ns) for one in facts]}"
+        name = f"opencl-c-{caches.digest_of(text)}"
         text = caches.kept(name)
         if text is None:
             text = json.dumps(declarations(folder))

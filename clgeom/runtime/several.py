@@ -113,6 +113,16 @@ def spread(sessions, n: int, work, *, least: int = 1, costs=None) -> list:
     return queue.finished()
 
 
+def by_first_able(sessions, work):
+    """The result of ``work(session)`` of the first session that is not too small for it."""
+    for session in sessions[:-1]:
+        try:
+            return work(session)
+        except DeviceLimit:
+            session.pool.free_held()
+    return work(sessions[-1])
+
+
 def on_own(tasks, work) -> list:
     """Results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side."""
     stopped, results, jobs = threading.Event(), [None] * len(tasks), {}

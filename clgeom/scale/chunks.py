@@ -11,6 +11,7 @@ from clgeom.geodesy import as_crs, same_crs
 from clgeom.io.chunks import cloud_parts, files_of, labels_of, state_of
 from clgeom.io.cloud import crs_words
 from clgeom.io.fasta import iterate_sequences
+from clgeom.runtime.arguments import integer
 from clgeom.runtime.chunks import MAX_BYTES, OBJECT_BYTES, Chunks, Peak
 
 __all__ = ["Chunks", "Peak", "read_chunks", "read_sequences"]
@@ -159,6 +160,8 @@ def read_sequences(
     [[8, 3]]
     """
     paths = files_of(files, caller="read_sequences")
+    if max_bytes is not None:
+        max_bytes = integer(max_bytes, "max_bytes", caller="read_sequences", least=1)
     most = max((max_bytes or MAX_BYTES) // BATCHES, 1)
 
     def batches() -> Iterator[list[bytes]]:

@@ -9,7 +9,7 @@ import pytest
 from clouds import cloud
 
 import clgeom
-from clgeom import convex_hull, convex_hulls_by_label
+from clgeom import convex_hull, convex_hulls_by_label, scale
 from clgeom.errors import InvalidInput
 from clgeom.io.chunks import cloud_parts, files_of
 from clgeom.io.fasta import iterate_sequences, read_sequences
@@ -232,3 +232,12 @@ def test_refused_pairs(session):
 def test_coverage_of_an_iterator_is_refused():
     with pytest.raises(InvalidInput, match="coverage_regions"):
         clgeom.coverage_regions(iter([np.zeros((3, 3))]), 1)
+
+
+@pytest.mark.parametrize("read", (scale.read_chunks, scale.read_sequences))
+def test_names_and_sizes_of_other_types(read):
+    for files in (5, b"reads.fasta", None):
+        with pytest.raises(InvalidInput, match="must be names of files"):
+            read(files)
+    with pytest.raises(InvalidInput, match="max_bytes"):
+        list(read(__file__, max_bytes="1 MB"))

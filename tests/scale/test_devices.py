@@ -197,6 +197,29 @@ def test_arrays_on_devices_stay_where_they_are(mixed):
         clgeom.convex_hull(parts[0], device="all")
 
 
+def test_device_that_cannot_do_all_leaves_the_rest_to_others():
+    """Whatever the order of the devices is: numbers that one takes for 0, memory that one has not."""
+    device = as_session(None).device
+    base, flushing = as_session(None), imposed_session(device, denormals=False)
+    small = imposed_session(device, max_alloc_bytes=1 << 16)
+    rng = np.random.default_rng(8)
+    points = rng.integers(-3, 4, (9_000, 2)).astype(np.float32) * np.float32(1e-40)
+    wanted = clgeom.convex_hull(points, device=base).vertices.tolist()
+    for devices in ([flushing, base], [base, flushing]):
+        assert clgeom.convex_hull(points, device=devices).vertices.tolist() == wanted
+    with pytest.raises(DeviceLimit, match="takes them for 0"):
+        clgeom.convex_hull(points, device=[flushing, flushing])
+    round_ = np.stack([np.cos(np.arange(9_000)), np.sin(np.arange(9_000))], axis=1)
+    one, other = "ACGT" * 40_000, "ACGA" * 10
+    wanted = clgeom.convex_hull(round_).vertices.tolist(), problems.edit_distance([one], [other]).tolist()
+    for devices in ([small, base], [base, small]):
+        assert clgeom.convex_hull(round_, device=devices).vertices.tolist() == wanted[0]
+        assert clgeom.convex_hull(round_[:9], device=devices).vertices.tolist() == list(
+            clgeom.convex_hull(round_[:9]).vertices
+        )
+        assert problems.edit_distance([one], [other], device=devices).tolist() == wanted[1]
+
+
 def test_device_without_float64_leaves_the_work_to_others(mixed):
     without = imposed_session(mixed[0].device, fp64=False)
     points = np.random.default_rng(6).normal(size=(9_000, 2))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from sort_keys import DISTRIBUTIONS
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.scale.sorting import file as external
+from clgeom.scale.sorting import state
 from clgeom.scale.sorting.pipeline import Pipeline
 from clgeom.scale.sorting.runs import Run, blocks_of
 from clgeom.sorting.keys import KEY_TYPES
@@ -290,3 +292,54 @@ def test_progress_ends_with_all_bytes(tmp_path):
     source = saved(tmp_path / "keys.npy", np.arange(20_000)[::-1])
     clgeom.scale.sort_file(source, tmp_path / "s.npy", max_bytes=LEAST, progress=lambda *now: seen.append(now))
     assert seen == sorted(seen) and seen[-1] == (320_000, 320_000)
+
+
+def test_a_state_of_keys_that_no_file_has_is_not_taken_up(tmp_path):
+    """A process was killed while it sorted another array."""
+    keys, out = np.random.default_rng(1).integers(0, 99, LEAST, np.int32), tmp_path / "out.npy"
+    job = {"format": 1, "sort": [None, False, 0, 1]}
+    for most in range(1, 1 + 4 * LEAST, LEAST // 8):  # whatever the size of runs is
+        job["sort"][2] = most
+        kept = state.State(out, job, goes_on=False)
+        kept.note_run("run", len(keys))
+        kept.complete("run")
+        kept.close(keep=True)
+    again = state.State(out, job, goes_on=False)
+    assert not again.resumed and not again.runs
+    again.note_run("run", len(keys))
+    again.close(keep=True)
+    found = clgeom.scale.sort_file(keys, out, max_bytes=LEAST)
+    assert not found.resumed and np.array_equal(found.keys, np.sort(keys))
+
+
+def test_one_writes_an_output_at_a_time(tmp_path):
+    """Others are refused, and what is published is of one input."""
+    rng, outcomes = np.random.default_rng(2), []
+    inputs = [rng.integers(0, 1 << 40, LEAST // 8) for _ in range(3)]
+    wanted = {np.sort(keys).tobytes() for keys in inputs}
+
+    def work(keys):
+        for _ in range(12):
+            try:
+                found = clgeom.scale.sort_file(keys, tmp_path / "out.npy", max_bytes=LEAST)
+                outcomes.append(np.load(found.path).tobytes() in wanted)
+            except InvalidInput as refused:
+                outcomes.append("another process is writing it" in str(refused))
+
+    threads = [threading.Thread(target=work, args=(keys,)) for keys in inputs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 36 and all(outcomes)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.npy"]
+
+
+def test_chunks_that_are_none_or_empty(tmp_path):
+    keys = np.arange(5, dtype=np.int16)
+    with pytest.raises(InvalidInput):
+        clgeom.scale.sort_file(iter([keys, None, keys]), tmp_path / "out.npy")
+    assert not list(tmp_path.iterdir())
+    for empty in (keys[:0], iter([keys[:0], keys[:0]])):
+        assert clgeom.scale.sort_file(empty, tmp_path / "out.npy").dtype == np.int16
+        assert np.load(tmp_path / "out.npy").dtype == np.int16

@@ -25,7 +25,7 @@ from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.several import as_sessions, spread
+from clgeom.runtime.several import as_sessions, by_first_able, spread
 from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 
 Letters = TypeVar("Letters", str, bytes)
@@ -406,7 +406,7 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
         return values(session_of(first.letters, session), problem, first, second, cutoff)
     sessions = as_sessions(first.letters, device, caller=caller)
     if len(sessions) == 1 or len(first) < 2:
-        return values(sessions[0], problem, first, second, cutoff)
+        return by_first_able(sessions, lambda session: values(session, problem, first, second, cutoff))
 
     def work(session, start, stop):
         return values(session, problem, first.part(start, stop), second.part(start, stop), cutoff)

@@ -6,8 +6,6 @@ import copy
 import functools
 from typing import Any
 
-import numpy as np
-
 from clgeom.region.rings.emission import ARRAYS
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.runtime.device_arrays import fetched, is_device_array
@@ -59,10 +57,7 @@ class DevicePolygons(CoveragePolygons):
         return self.on_host.at_level(level)
 
     def select(self, chosen: Any) -> CoveragePolygons:
-        if is_device_array(chosen):  # a comparison of such arrays has values of int8
-            chosen = fetched(chosen)
-            chosen = chosen != 0 if chosen.dtype == np.int8 else chosen
-        return self.on_host.select(chosen)
+        return self.on_host.select(fetched(chosen) if is_device_array(chosen) else chosen)
 
     def to_shapely(self, *, cells: bool = False) -> Any:
         return self.on_host.to_shapely(cells=cells)

@@ -285,7 +285,8 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         Parameters
         ----------
         chosen : array_like of int, shape (m,), or of bool, shape (n,)
-            Negative indices count from the end.
+            Negative indices count from the end. An array of n numbers of int8, all 0 or 1, is a mask, as comparisons of
+            ``pyopencl.array.Array`` give it.
 
         Raises
         ------
@@ -316,6 +317,8 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         except (TypeError, ValueError):  # lists of several lengths
             array = np.asarray(None)
         array = array.astype(np.int64) if array.shape == (0,) and array.dtype.kind == "f" else array  # []
+        if array.dtype == np.int8 and array.shape == (count,) and np.isin(array, (0, 1)).all():
+            array = array.astype(bool)  # what comparisons of arrays on a device give
         if array.ndim == 1 and array.dtype == bool:
             if len(array) == count:
                 return np.flatnonzero(array)
@@ -355,8 +358,8 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         return self._ragged.to_shapely()
 
     def ragged_for_files(self) -> Any:
-        """The polygons in map coordinates as files have them: those that stay apart have common vertices."""
-        return self._as_map(self._in_cells()) if self.apart else self._ragged
+        """The polygons in map coordinates as files have them; see `_has_common_vertices`."""
+        return self._as_map(self._in_cells()) if self._has_common_vertices else self._ragged
 
     def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Any:
         """The polygons in longitude and latitude; see `clgeom.io.degrees.in_degrees`.
@@ -384,11 +387,20 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         return replace(found, added=found.added + len(corners.places) - len(self.corners))
 
     def _in_cells(self):
-        """The polygons in columns and rows, those that stay apart with the vertices of their neighbours."""
+        """The polygons in columns and rows as files have them."""
         from clgeom.io.ragged import Ragged, noded
 
         made = Ragged(self.corners, self.ring_offsets, self.polygon_offsets)
-        return noded(made) if self.apart else made
+        return noded(made) if self._has_common_vertices else made
+
+    @property
+    def _has_common_vertices(self):
+        """Whether boundaries that polygons have in common get common vertices in files.
+
+        Those of one level that stay apart; and those of several levels in a turned grid, whose coordinates are rounded.
+        """
+        _, b, _, d, _, _ = self.grid.transform
+        return self.apart or (len(self.given) > 1 and (b, d) != (0, 0))
 
     def _as_map(self, corners):
         """Polygons of columns and rows in map coordinates, outer rings counter-clockwise."""

@@ -188,8 +188,8 @@ class _Job:
     def run(self) -> SortedFile:
         self.folder = self.outs[0].parent
         job = [self.source.identity, self.order.descending, self.most, len(self.outs)]
-        self.state = State(self.outs[0], {"format": 1, "sort": job})
         self.keep = self.source.identity is not None
+        self.state = State(self.outs[0], {"format": 1, "sort": job}, goes_on=self.keep)
         try:
             self._check_room()
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])

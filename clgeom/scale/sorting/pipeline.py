@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 #: Sets of arrays that are in use at once: one is read, one is sorted into another, one is written.
 SETS = 4
 #: Bytes that are read or written between two looks at whether to stop.
 AT_ONCE = 1 << 23
+#: Seconds for which the end of a run that has failed waits for what is under way.
+END_SECONDS = 1.0
 
 
 class Stopped(Exception):
@@ -71,8 +73,11 @@ class Pipeline:
                 self._free.append(coming[1])
         finally:
             self._stop.set()
-            threads.shutdown(wait=True, cancel_futures=True)
-            self._stop.clear()
+            threads.shutdown(wait=False, cancel_futures=True)
+            # a source that is not ours may take long to give its next chunk
+            futures = [one for one in (coming and coming[2], going and going[1]) if one]
+            if not wait(futures, END_SECONDS).not_done:
+                self._stop.clear()
 
     def _finish(self, going):
         if going is not None:

@@ -79,27 +79,28 @@ class ChunkKeys:
                 f"The 'keys' parameter of {CALLER} must be the path of a .npy file, an array, or an iterable of "
                 f"arrays. Got {type(chunks).__name__} instead."
             ) from None
-        self._rest, self.dtype = np.empty(0, np.int64), None
+        self._rest, self.dtype, self._empty = np.empty(0, np.int64), None, None
         self.error = None  # an error of the system that the chunks raised
         self._advance()
         if self.dtype is None:
-            self.dtype, self.n = np.dtype(np.float64), 0
+            self.dtype, self.n = self._empty or np.dtype(np.float64), 0
 
     def _advance(self) -> bool:
         """Take the next chunk that has keys; return whether there is one."""
         while True:
             try:
-                chunk = next(self._chunks, None)
+                chunk = next(self._chunks)
+            except StopIteration:
+                return False
             except OSError as error:
                 self.error = error
                 raise
-            if chunk is None:
-                return False
             values = host_values(chunk, caller=CALLER, name="keys")
             _check_shape(values.shape)
             dtype = key_dtype(values, caller=CALLER, others=OTHER_KINDS)
             if self.dtype is None and len(values):
                 self.dtype = dtype
+            self._empty = self._empty or dtype
             if len(values) and dtype != self.dtype:
                 raise InvalidInput(
                     f"The chunks of keys of {CALLER} must be of one type. Got {dtype} after {self.dtype}."

@@ -32,16 +32,17 @@ class State:
         The output, whose folder gets the folder.
     job : dict
         What the runs depend on, as JSON has it. What was done of another job is removed.
+    goes_on : bool
+        Whether the input can be told from others: else what was done before is removed, too.
     """
 
-    def __init__(self, out: Path, job: dict):
+    def __init__(self, out: Path, job: dict, *, goes_on: bool):
         self.folder = state_folder(out)
         self.job, self.runs, self.written, self.resumed = job, {}, 0, False
-        self.folder.mkdir(exist_ok=True)
-        self._lock = _locked(self.folder / "lock", out)
+        self._lock = _locked(self.folder, out)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # no state, or a damaged one
             kept = json.loads((self.folder / "state.json").read_text())
-            if kept["job"] == job:
+            if goes_on and kept["job"] == job:
                 self.runs, self.written, self.resumed = kept["runs"], kept["written"], True
         if not self.resumed:
             for path in self.folder.iterdir():
@@ -82,23 +83,38 @@ class State:
 
     def close(self, keep: bool) -> None:
         """Unlock the folder, and remove it unless what it has is to be kept."""
+        folder = self.folder
+        if not keep:
+            # under another name: as long as the lock is held, no other process begins in it
+            with contextlib.suppress(OSError):
+                folder = folder.rename(folder.with_name(f"{folder.name}-{os.getpid()}-{id(self)}"))
         self._lock.close()
         if not keep:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
-def _locked(path, out):
-    """The open file of a lock; `InvalidInput` where another process has it."""
-    file = open(path, "w")
-    try:
-        import fcntl
-    except ImportError:  # Windows: it refuses to remove a file that is open
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+def _locked(folder, out):
+    """The open file of the lock of a folder, which is made; `InvalidInput` where another process has it."""
+    while True:
+        with contextlib.suppress(FileExistsError):  # another process may remove it at this moment
+            folder.mkdir(exist_ok=True)
+        try:
+            file = open(folder / "lock", "w")
+        except FileNotFoundError:
+            continue
+        try:
+            import fcntl
+        except ImportError:  # Windows: it refuses to remove a file that is open
+            return file
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(folder / "lock")):
+                return file
+        except BlockingIOError:
+            file.close()
+            raise InvalidInput(
+                f"The output '{printable(str(out))}' cannot be written: another process is writing it."
+            ) from None
+        except FileNotFoundError:  # that of a folder that is gone
+            pass
         file.close()
-        raise InvalidInput(
-            f"The output '{printable(str(out))}' cannot be written: another process is writing it."
-        ) from None
-    return file
