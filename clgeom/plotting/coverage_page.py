@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import as_crs, shown
 from clgeom.io.atomic import check_output
 from clgeom.io.features import count_vertices, features_of
@@ -49,13 +49,17 @@ def save_page(
     InvalidInput
         There is no region, or the file cannot be written.
     """
+    for name, value in (("unit", unit), ("title", title or "")):
+        if not isinstance(value, str):
+            raise InvalidInput(f"The '{name}' parameter of a map page must be a text. Got {short(value)} instead.")
+    sites = _checked_sites(sites)
     check_output(path, PAGE_FORMATS)
     ordered = sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level)
     features = features_of(ordered, unit=unit)
     if not features:
         raise InvalidInput("A map page needs a region that is not empty.")
     grid = next(region.grid for region in ordered if region)
-    crs, sites = grid.crs, [tuple(map(float, site)) for site in sites]
+    crs = grid.crs
     names = _axes(crs, grid)
     parts = [_part(feature, names[1][2]) for feature in features]
     frame = _frame(parts, grid, crs, names, sites)
@@ -95,6 +99,19 @@ def _on_the_earth(area_km2):
     if area_km2 is None:
         return None
     return f"{area_km2:,.6g} km\u00b2" if area_km2 >= 0.1 else f"{area_km2 * 1e6:,.6g} m\u00b2"
+
+
+def _checked_sites(sites):
+    """Positions as pairs of finite floats."""
+    try:
+        places = np.asarray(list(sites) or np.empty((0, 2)), np.float64)
+    except (TypeError, ValueError):
+        places = np.empty(0)
+    if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
+        raise InvalidInput(
+            f"The 'sites' parameter of a map page must be pairs (x, y) of finite numbers. Got {short(sites)} instead."
+        )
+    return [tuple(place) for place in places.tolist()]
 
 
 def _frame(parts, grid, crs, names, sites):

@@ -276,3 +276,21 @@ def test_command_refuses_pages_that_it_cannot_write(here):
     (here / "points.csv").write_text("x,y\n1,2\n3,4\n5,0\n")
     assert "--html is for rasters" in refused("points.csv", "--html", "map.html")
     assert [path.name for path in here.iterdir()] in (["folder.html", "points.csv"], ["points.csv", "folder.html"])
+
+
+@pytest.mark.parametrize(
+    "options, name",
+    [
+        ({"sites": [(1,)]}, "sites"),
+        ({"sites": "ab"}, "sites"),
+        ({"sites": [(np.nan, 1)]}, "sites"),
+        ({"sites": 5}, "sites"),
+        ({"title": 3}, "title"),
+        ({"unit": 3}, "unit"),
+    ],
+)
+def test_parameters_of_other_types(options, name, tmp_path):
+    found = clgeom.coverage_regions(np.eye(3), 1)
+    with pytest.raises(InvalidInput, match=f"'{name}' parameter of a map page"):
+        found.to_html(tmp_path / "page.html", **options)
+    assert not list(tmp_path.iterdir())
