@@ -112,7 +112,7 @@ def in_degrees(given: Ragged, crs, *, caller, resolution, densify=None, sheets: 
     InvalidInput
         The coordinates are not on the earth, or polygons that must stay apart do not at the precision of float64.
     """
-    plain = crs is None or _is_wgs84(crs, caller)
+    plain = is_wgs84(crs, caller)
     if plain and _is_plain(given, given.places):
         made = InDegrees(given)
         return replace(made, others=_valid(made.shapes, lambda wrong: made.shapes.to_shapely()[wrong]))
@@ -141,7 +141,10 @@ def in_degrees(given: Ragged, crs, *, caller, resolution, densify=None, sheets: 
     return _nested(made, sheets) if levels else made
 
 
-def _is_wgs84(crs, caller):
+def is_wgs84(crs, caller) -> bool:
+    """Whether coordinates are longitude and latitude of WGS 84, as those without a system must be."""
+    if crs is None:
+        return True
     system = as_crs(crs, caller=caller)
     return is_plain_geographic(system) and system.equals(WGS84, ignore_axis_order=True)
 

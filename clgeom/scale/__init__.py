@@ -1,6 +1,15 @@
 """Data larger than memory: chunks of it, which functions take where they take arrays.
 
 The names are loaded when they are first used.
+
+Examples
+--------
+>>> import clgeom, numpy as np
+>>> from clgeom import scale
+>>> parts = scale.Chunks(lambda: (np.full((1000, 2), k, np.float32) for k in range(30)), max_bytes=1 << 20)
+>>> hull = clgeom.convex_hull(parts)
+>>> hull.n, hull.dimension, hull.peak.host_bytes < 1 << 20
+(30000, 1, True)
 """
 
 from clgeom.lazy import lazy_names

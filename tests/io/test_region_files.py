@@ -73,6 +73,11 @@ def check_apart(polygons, shapes):
         one, other = shapely.STRtree(own).query(own, predicate="intersects")
         assert not shapely.relate_pattern(own[one[one < other]], own[other[one < other]], "T********").any()
         assert shapely.area(shapely.intersection(own[one[one < other]], own[other[one < other]])).max(initial=0) == 0
+    check_nested(polygons, shapes)
+
+
+def check_nested(polygons, shapes):
+    """That polygons of a higher level are within the lower one's."""
     for number in np.unique(polygons.maps):
         low, high = (np.flatnonzero((polygons.maps == number) & (polygons.levels == level)) for level in (0, 1))
         inside = shapely.point_on_surface(polygons.to_shapely()[high])
@@ -96,6 +101,15 @@ def test_best_servers_stay_apart_in_files(place, budget, tmp_path):
         there = np.stack(to_degrees.transform(*shapely.get_coordinates(shapely.segmentize(own, side / 3)).T), axis=1)
         metres = side * (DEGREE if "deg" in place or "wgs" in place else 1)
         assert shapely.distance(shape, shapely.points(there)).max() <= (metres / 128) / DEGREE / 0.3 + 1e-9
+
+
+def test_levels_nest_in_turned_grids():
+    for crs in ("EPSG:2056", "EPSG:4326"):
+        transform = PLACES["turned"][0] if crs == "EPSG:2056" else (0.003, 0.0025, 10, 0.0025, -0.003, 50)
+        options = {"outline": "cells", "iou": 0.8, "transform": transform, "crs": crs}
+        polygons = clgeom.coverage_regions(shadowing((40, 50), correlation=6, seed=1), (-4.0, 2.0), **options)
+        check_nested(polygons, polygons.ragged_for_files().to_shapely())
+        check_nested(polygons, polygons.in_degrees(crs, caller="test").to_shapely())
 
 
 def test_best_servers_of_half_the_globe(tmp_path):

@@ -358,8 +358,17 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         return self._ragged.to_shapely()
 
     def ragged_for_files(self) -> Any:
-        """The polygons in map coordinates as files have them; see `_has_common_vertices`."""
-        return self._as_map(self._in_cells()) if self._has_common_vertices else self._ragged
+        """The polygons in map coordinates as files have them.
+
+        Those that stay apart have common vertices on common boundaries; so have those of several levels in a turned
+        grid, whose coordinates are rounded.
+        """
+        return self._as_map(self._in_cells(noded=True)) if self.apart or self._is_turned else self._ragged
+
+    @property
+    def _is_turned(self):
+        _, b, _, d, _, _ = self.grid.transform
+        return len(self.given) > 1 and (b, d) != (0, 0)
 
     def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Any:
         """The polygons in longitude and latitude; see `clgeom.io.degrees.in_degrees`.
@@ -373,9 +382,9 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         densify : float, optional
             Largest distance of an edge from its curve, in metres.
         """
-        from clgeom.io.degrees import Sheets, in_degrees
+        from clgeom.io.degrees import Sheets, in_degrees, is_wgs84
 
-        corners = self._in_cells()
+        corners = self._in_cells(noded=self.apart or (self._is_turned and is_wgs84(crs, caller)))
         levels = np.array(self.given) * (1 if self.direction == "<=" else -1)  # the most demanding one is the least
         ranks = np.unique(np.argsort(np.argsort(levels))[self.levels], return_inverse=True)[1]
         oriented = corners.reversed() if self.grid.determinant < 0 else corners
@@ -386,21 +395,12 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         )
         return replace(found, added=found.added + len(corners.places) - len(self.corners))
 
-    def _in_cells(self):
-        """The polygons in columns and rows as files have them."""
-        from clgeom.io.ragged import Ragged, noded
+    def _in_cells(self, *, noded: bool):
+        """The polygons in columns and rows, with the vertices of their neighbours if they are `noded`."""
+        from clgeom.io import ragged
 
-        made = Ragged(self.corners, self.ring_offsets, self.polygon_offsets)
-        return noded(made) if self._has_common_vertices else made
-
-    @property
-    def _has_common_vertices(self):
-        """Whether boundaries that polygons have in common get common vertices in files.
-
-        Those of one level that stay apart; and those of several levels in a turned grid, whose coordinates are rounded.
-        """
-        _, b, _, d, _, _ = self.grid.transform
-        return self.apart or (len(self.given) > 1 and (b, d) != (0, 0))
+        made = ragged.Ragged(self.corners, self.ring_offsets, self.polygon_offsets)
+        return ragged.noded(made) if noded else made
 
     def _as_map(self, corners):
         """Polygons of columns and rows in map coordinates, outer rings counter-clockwise."""
