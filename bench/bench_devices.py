@@ -20,11 +20,11 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-import pyopencl.array  # noqa: E402
+import pyopencl.array
 
-import clgeom  # noqa: E402
-from clgeom.dp import problems  # noqa: E402
-from clgeom.runtime import several  # noqa: E402
+import clgeom
+from clgeom.dp import problems
+from clgeom.runtime import several
 
 #: Points that are made and sent at a time.
 AT_ONCE = 1 << 24
@@ -84,8 +84,10 @@ def resident_maps(sessions, options):
             found = clgeom.coverage_regions(resident, LEVELS, parts=False)
         return found
 
+    def same(one, other):
+        return rings(one) == rings(other)
+
     amount = {"maps each": options.maps, "rounds": options.rounds}
-    same = lambda one, other: rings(one) == rings(other)  # noqa: E731
     return rows_of("regions, resident", lambda: rounds(parts), lambda: rounds(here), same, amount, options)
 
 

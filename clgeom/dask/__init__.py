@@ -15,7 +15,7 @@ Examples
 
 from clgeom.optional import require
 
-require("Dask", "clgeom.dask", "dask")
+require("Dask", "clgeom.dask", "dask")  # before the imports that need it: it says what to install
 
 from clgeom.dask.coverage import coverage_regions  # noqa: E402
 from clgeom.dask.hulls import convex_hull  # noqa: E402

@@ -7,7 +7,7 @@ from typing import Any
 
 from clgeom.errors import DeviceLimit
 
-#: Known defects of some devices: (words of platform, vendor and version, quirk, consequence).
+#: Known defects of some devices: (words of platform, driver, vendor and version, quirk, consequence).
 QUIRKS = (
     (
         "portable computing language",
@@ -23,6 +23,11 @@ QUIRKS = (
         "pocl hstr: pthread-x86_64-unknown-linux-gnu-generic",
         "unnamed_cpu",
         "does not know processors newer than itself, calls them 'generic', and its compiler refuses that name",
+    ),
+    (
+        "portable computing language 3.0",
+        "long_header",
+        "reads the declarations of all built-in functions with every program, most of the time of a short build",
     ),
     (
         "nvidia cuda",
@@ -100,7 +105,7 @@ class DeviceProfile:
 def describe(device) -> DeviceProfile:
     """The profile of a ``pyopencl.Device``."""
     platform = device.platform
-    words = f"{platform.name} {device.vendor} {device.version}".lower()
+    words = f"{platform.name} {device.driver_version} {device.vendor} {device.version}".lower()
     kind = next((name for bit, name in KINDS.items() if device.type & bit), "accelerator")
     return DeviceProfile(
         name=device.name.strip(),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Filed(Exchange):
     """Results in coordinates of a map, which are written with the attributes of their levels."""
 
-    def to_file(  # type: ignore[override]
+    def to_file(  # type: ignore[override]  # it also returns what was written
         self,
         path: str | PathLike[str],
         *,

@@ -25,7 +25,7 @@ class DevicePolygons(CoveragePolygons):
         made.apart = self.apart
         return made
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+    def __getitem__(self, index: Any) -> Any:
         return self.on_host[index]
 
     def __reduce__(self) -> Any:  # arrays stay on their device
