@@ -8,6 +8,7 @@ change an answer.
 """
 
 import os
+import tempfile
 from dataclasses import replace
 
 import hypothesis
@@ -18,6 +19,11 @@ from clgeom.errors import DeviceLimit, NoDevice
 from clgeom.runtime import build
 from clgeom.runtime.device import Session, as_session, describe, devices
 from clgeom.runtime.tuning import TABLE, overridden, override
+
+# No test, and no child of one, uses policies that the developer measured, or adds to them.
+_own_data = tempfile.TemporaryDirectory(prefix="clgeom-tests-")
+os.environ["CLGEOM_DATA_DIR"] = _own_data.name
+os.environ.pop("CLGEOM_POLICIES", None)
 
 # so that their failures show what they compared
 pytest.register_assert_rewrite("command_line", "damaged", "dp_tables", "hulls", "region_commands", "sort_keys")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -36,6 +38,16 @@ QUIRKS = (
     ),
 )
 
+#: Short names of OpenCL implementations, by a word of platform and vendor.
+RUNTIMES = (
+    ("portable computing", "pocl"),
+    ("nvidia", "nvidia"),
+    ("intel", "intel"),
+    ("amd", "amd"),
+    ("advanced micro", "amd"),
+    ("apple", "apple"),
+    ("rusticl", "rusticl"),
+)
 KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}
 
 
@@ -43,7 +55,9 @@ KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}
 class DeviceProfile:
     """Facts about an OpenCL device: limits, capabilities, quirks.
 
-    Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``.
+    Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``. `architecture` is
+    NVIDIA's compute capability as "sm_90", AMD's "gfx1100", or Intel's IP version as "ip_12.55"; None where the driver
+    does not tell.
 
     Examples
     --------
@@ -68,6 +82,7 @@ class DeviceProfile:
     unified_memory: bool
     denormals: bool
     quirks: frozenset[str] = field(default_factory=frozenset)
+    architecture: str | None = None
 
     @property
     def is_cpu(self) -> bool:
@@ -77,16 +92,8 @@ class DeviceProfile:
     def runtime(self) -> str:
         """Short name of the OpenCL implementation: pocl, nvidia, intel, amd, apple, or the platform's first word."""
         words = f"{self.platform} {self.vendor}".lower()
-        for key, name in (
-            ("portable computing", "pocl"),
-            ("nvidia", "nvidia"),
-            ("intel", "intel"),
-            ("amd", "amd"),
-            ("advanced micro", "amd"),
-            ("apple", "apple"),
-            ("rusticl", "rusticl"),
-        ):
-            if key in words:
+        for word, name in RUNTIMES:
+            if word in words:
                 return name
         return self.platform.split()[0].lower()
 
@@ -105,6 +112,7 @@ class DeviceProfile:
 def describe(device) -> DeviceProfile:
     """The profile of a ``pyopencl.Device``."""
     platform = device.platform
+    extensions = device.extensions.split()
     words = f"{platform.name} {device.driver_version} {device.vendor} {device.version}".lower()
     kind = next((name for bit, name in KINDS.items() if device.type & bit), "accelerator")
     return DeviceProfile(
@@ -119,8 +127,49 @@ def describe(device) -> DeviceProfile:
         local_mem_bytes=device.local_mem_size,
         global_mem_bytes=device.global_mem_size,
         max_alloc_bytes=device.max_mem_alloc_size,
-        fp64="cl_khr_fp64" in device.extensions.split(),
+        fp64="cl_khr_fp64" in extensions,
         unified_memory=bool(device.host_unified_memory),
         denormals=bool(device.single_fp_config & 1),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
         quirks=frozenset(quirk for word, quirk, _ in QUIRKS if word in words),
+        architecture=_architecture(device, extensions) if kind == "gpu" else None,
     )
+
+
+# Architecture ---------------------------------------------------------------------------------------------------------
+
+#: AMD's names of instruction sets; features may follow, as in "gfx90a:sramecc+:xnack-".
+GFX = re.compile(r"\bgfx[0-9a-f]{3,4}\b")
+#: Intel's IP version. PyOpenCL does not know this number.
+IP_VERSION_INTEL = 0x4250
+
+
+def _architecture(device, extensions) -> str | None:
+    """The architecture of a GPU, None where its driver does not tell or fails."""
+    import pyopencl as cl
+
+    try:
+        if "cl_nv_device_attribute_query" in extensions:
+            return f"sm_{device.compute_capability_major_nv}{device.compute_capability_minor_nv}"
+        if "cl_intel_device_attribute_query" in extensions:
+            version = _number(device, IP_VERSION_INTEL)
+            return f"ip_{version >> 22}.{version >> 14 & 0xFF}" if version else None  # what follows is the stepping
+        words = f"{device.name} {device.board_name_amd if 'cl_amd_device_attribute_query' in extensions else ''}"
+    except (cl.Error, AttributeError, OSError):
+        return None
+    found = GFX.search(words)
+    return found.group() if found else None
+
+
+def _number(device, parameter: int) -> int | None:
+    """What clGetDeviceInfo says for a parameter that is a cl_uint; None where it has none such."""
+    import ctypes
+
+    import pyopencl as cl
+
+    # the loader that pyopencl is linked with, which knows its devices; Windows has one for all
+    loader = ctypes.CDLL("OpenCL.dll" if os.name == "nt" else cl._cl.__file__)
+    value = ctypes.c_uint32(0)
+    ask = loader.clGetDeviceInfo
+    ask.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
+    failed = ask(device.int_ptr, parameter, ctypes.sizeof(value), ctypes.byref(value), None)
+    return None if failed else value.value

@@ -7,6 +7,7 @@ the package.
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.resources
 import importlib.util
 import re
@@ -36,6 +37,23 @@ def template(kernel: str, variant: str = "group") -> str:
     """
     own = _root("templates") / f"{kernel}_{variant}.cl.mako"
     return (own if own.is_file() else _root("templates") / f"{kernel}.cl.mako").read_text(encoding="utf-8")
+
+
+@functools.cache
+def _included(name: str) -> frozenset[str]:
+    """Names of a header and of all that it includes."""
+    return frozenset({name}).union(*map(_included, INCLUDE.findall(header(name))))
+
+
+@functools.cache
+def digest(kernel: str) -> str:
+    """A digest of a kernel's templates, those of all its variants, with all headers that they include."""
+    texts = dict.fromkeys(template(kernel, variant) for variant in ("group", "serial"))
+    names = sorted(frozenset().union(*(_included(name) for text in texts for name in INCLUDE.findall(text))))
+    found = hashlib.sha256()
+    for text in (*texts, *map(header, names)):
+        found.update(text.encode() + b"\0")
+    return found.hexdigest()[:32]
 
 
 def kernels() -> tuple[str, ...]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.runtime import caches, sources
+from clgeom.runtime.stored_policies import policies_of
 from clgeom.runtime.tuning import TABLE, overridden
 
 #: The trial of a family or of a part of it, as (module, function), and its kernels: names of families, or of kernels,
@@ -114,15 +115,15 @@ def _needed(key):
 
 def passes(session, trial, dtype=None) -> bool:
     """Whether the session's device passes a trial: known in this process, noted in the cache, or tried now."""
-    known = session.device, trial, dtype
+    known, profile = (session.device, trial, dtype), session.own_profile
     if known not in _verdicts:
-        name, digest = _name(trial, dtype), _digest(trial)
-        noted = _noted(session.profile).get(name)
+        name, digest = _name(trial, dtype), _digest(trial, profile)
+        noted = _noted(profile).get(name)
         if noted and noted[0] == digest:
             _verdicts[known] = noted[1]
         else:
             _verdicts[known] = _try(session.unlimited(), trial, dtype)  # the device is what is tried
-            _keep(session.profile, name, [digest, _verdicts[known]])
+            _keep(profile, name, [digest, _verdicts[known]])
             if not _verdicts[known]:
                 session.rank_again()
     return _verdicts[known]
@@ -135,7 +136,7 @@ def remembered(session, name: str, kernel: str, ask) -> bool:
     """
     if session.profile != session.own_profile or overridden():
         return ask()
-    digest = _digest_of([kernel])
+    digest = _digest_of([kernel], session.profile)
     right = _noted(session.profile).get(name) == [digest, True]
     if not right and ask():
         _keep(session.profile, name, [digest, True])
@@ -146,7 +147,7 @@ def remembered(session, name: str, kernel: str, ask) -> bool:
 def is_refused(profile) -> bool:
     """Whether a device has failed a trial of the current kernels."""
     failed = {name.split()[0]: digest for name, (digest, right) in _noted(profile).items() if not right}
-    return any(_digest(trial) == failed[_name(trial)] for trial in TRIALS if _name(trial) in failed)
+    return any(_digest(trial, profile) == failed[_name(trial)] for trial in TRIALS if _name(trial) in failed)
 
 
 def _try(session, trial, dtype) -> bool:
@@ -200,19 +201,18 @@ def _name(trial, dtype=None):
 
 
 @functools.cache
-def _digest(trial) -> str:
+def _digest(trial, profile) -> str:
     """A digest of a trial's kernels, their headers and their policies, and of options for all builds."""
-    return _digest_of(_kernels_of(trial))
+    return _digest_of(_kernels_of(trial), profile)
 
 
-def _digest_of(kernels) -> str:
+def _digest_of(kernels, profile) -> str:
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
     for name in filter(os.environ.get, BUILD_VARIABLES):
         digest.update(os.fsencode(f"{name}={os.environ[name]}"))
     for kernel in kernels:
-        for text in dict.fromkeys(sources.template(kernel, variant) for variant in ("group", "serial")):
-            digest.update(sources.inline_headers(text).encode())
-        digest.update(repr(TABLE.get(kernel)).encode())
+        rows = [(key, getattr(row, "__qualname__", row)) for key, row in TABLE.get(kernel, {}).items()]
+        digest.update(repr((sources.digest(kernel), rows, policies_of(profile, kernel))).encode())
     return digest.hexdigest()[:32]
 
 

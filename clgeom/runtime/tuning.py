@@ -1,8 +1,9 @@
 """The policy of every kernel on every device: a table, searched from specific to general keys.
 
-A row's key is part of a device's name, the name of a runtime ("nvidia", "pocl", "intel", "amd"), a kind
-("gpu", "cpu") or "any", and is looked for in that order; "any" is the safe default that every phase has.
-Each number has its measurement beside it. The rows of dynamic programming are in `clgeom.runtime.tuning_dp`.
+The user's own measurements come first (`clgeom.runtime.stored_policies`). A row's key is part of a device's name, an
+architecture ("sm_90", "gfx1100", "ip_12.55"), the name of a runtime ("nvidia", "pocl", "intel", "amd"), a kind ("gpu",
+"cpu") or "any", and is looked for in that order; "any" is the safe default that every phase has. Each number has its
+measurement beside it. The rows of dynamic programming are in `clgeom.runtime.tuning_dp`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import contextvars
 from dataclasses import replace
 
 from clgeom.runtime.policies import PairsPolicy, Policy
+from clgeom.runtime.profile import KINDS, RUNTIMES
+from clgeom.runtime.stored_policies import stored_policy
 from clgeom.runtime.tuning_dp import DP
 from clgeom.runtime.tuning_rings import RINGS
 
@@ -385,6 +388,9 @@ TABLE: dict[str, dict[str, Policy]] = {
     **RINGS,
 }
 
+#: Keys of rows that are no parts of devices' names.
+GENERAL = frozenset((*KINDS.values(), *(name for _, name in RUNTIMES), "any"))
+
 _overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039
 
 
@@ -403,12 +409,34 @@ def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
         return _overrides.get()[kernel]
     if kernel not in TABLE:
         raise KeyError(f"the kernel {kernel} has no row in clgeom.runtime.tuning.TABLE")
+    own = stored_policy(profile, kernel, dtype)
+    if own is not None:
+        return within_limits(own.policy, profile)
     rows = TABLE[kernel]
-    by_name = next((policy for key, policy in rows.items() if key in profile.name), None)
-    policy = by_name or rows.get(profile.runtime) or rows.get(profile.kind) or rows["any"]
+    policy = rows[row_of(profile, rows)[1]]
     if callable(policy):
         policy = policy(profile, dtype, n)
     return within_limits(policy, profile)
+
+
+def row_of(profile, rows) -> tuple[str, str]:
+    """The step of the look-up, and the key, by which a device finds its row among those of a kernel."""
+    architecture = profile.architecture
+    for key in rows:
+        if key not in GENERAL and key != architecture and key in profile.name:
+            return "device", key
+    if architecture in rows:
+        return "architecture", architecture
+    if profile.runtime in rows:
+        return "vendor", profile.runtime
+    if profile.kind in rows:
+        return "kind", profile.kind
+    return "default", "any"
+
+
+def policy_class(kernel: str) -> type[Policy]:
+    """The class of a kernel's policies."""
+    return next((type(row) for row in TABLE[kernel].values() if not callable(row)), Policy)
 
 
 def within_limits(policy: Policy, profile) -> Policy:

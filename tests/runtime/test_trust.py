@@ -181,7 +181,7 @@ def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
         clgeom.convex_hull(FEW, device=fresh)
     assert calls == [(fresh, np.dtype(np.float32))]
     noted = caches.noted(trust.NOTE)[trust.describe_driver(fresh.profile)]
-    assert noted[f"{few.name} float32"] == [trust._digest(few.trial), True]
+    assert noted[f"{few.name} float32"] == [trust._digest(few.trial, fresh.profile), True]
     for verdicts, more in (({}, 0), ({}, 0)):  # other processes, with sessions of their own
         monkeypatch.setattr(trust, "_verdicts", verdicts)
         clgeom.convex_hull(FEW, device=Session(fresh.device))
@@ -193,11 +193,11 @@ def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
 def test_other_kernels_or_another_driver_are_tried_again(fresh, monkeypatch):
     calls = counted(monkeypatch, FEW_POINTS)
     assert trust.passes(fresh, FEW_POINTS) and trust.passes(fresh, FEW_POINTS) and len(calls) == 1
-    digest = trust._digest(FEW_POINTS)
+    digest = trust._digest(FEW_POINTS, fresh.profile)
     monkeypatch.setattr(trust, "_verdicts", {})
     monkeypatch.setitem(trust.TABLE, "hull/sieve/tile_hull", {"any": Policy("serial", wg_size=1, items_per_thread=7)})
     trust._digest.cache_clear()
-    assert trust._digest(FEW_POINTS) != digest
+    assert trust._digest(FEW_POINTS, fresh.profile) != digest
     assert trust.passes(fresh, FEW_POINTS) and len(calls) == 2
     monkeypatch.undo()
     trust._digest.cache_clear()
@@ -206,17 +206,36 @@ def test_other_kernels_or_another_driver_are_tried_again(fresh, monkeypatch):
     assert trust.describe_driver(profile) == trust.describe_driver(replace(profile, max_alloc_bytes=1))
 
 
-def test_digests_follow_the_sources(monkeypatch):
+def test_digests_follow_the_sources(session, monkeypatch):
+    def forget():
+        for cached in (trust._digest, sources.digest, sources._included):
+            cached.cache_clear()
+
     digests = {}
     for text in ("// one", "// two"):
-        trust._digest.cache_clear()
+        forget()
         monkeypatch.setattr(sources, "header", lambda name, text=text: text)
-        digests[text] = {name: trust._digest(name) for name in TRIALS}
-    trust._digest.cache_clear()
+        digests[text] = {name: trust._digest(name, session.profile) for name in TRIALS}
+    forget()
     for name in TRIALS:
         texts = [sources.template(kernel) for kernel in trust._kernels_of(name)]
         assert texts and (digests["// one"][name] != digests["// two"][name]) == any("#include" in t for t in texts)
     assert len(set(digests["// one"].values())) == len(TRIALS)
+
+
+def test_digests_are_those_of_other_processes(session, monkeypatch):
+    """No digest has an address in it, as that of a function in the table of policies."""
+
+    def row():
+        return lambda profile, dtype, n: Policy("serial", wg_size=1)
+
+    digests = {}
+    for made in (row(), row()):
+        monkeypatch.setitem(trust.TABLE, "hull/sieve/tile_hull", {"any": made})
+        trust._digest.cache_clear()
+        digests[made] = trust._digest(FEW_POINTS, session.profile)
+    trust._digest.cache_clear()
+    assert len(digests) == 2 and len(set(digests.values())) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(fresh, few, monkeypatch):
@@ -386,7 +405,7 @@ def test_a_refused_device_ranks_last(fresh, monkeypatch):
     monkeypatch.setattr(runtime, "_platforms", lambda: [platform])
     monkeypatch.setattr(runtime, "describe", lambda profile: profile)
     assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
-    digest = trust._digest(("clgeom.sorting.known", "radix"))
+    digest = trust._digest(("clgeom.sorting.known", "radix"), fast)
     trust._keep(gpu, "clgeom.sorting.known.radix", [digest, False])
     assert runtime._ranked.__wrapped__() == (fast, slow, gpu)
     trust._keep(fast, "clgeom.sorting.known.radix", [digest, True])

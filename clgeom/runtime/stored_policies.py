@@ -1,0 +1,350 @@
+"""The user's own measurements: policies that ``clgeom tune`` found for the devices of this machine.
+
+They are in one JSON file in the user's data folder::
+
+    {"version": 1, "policies": [{"device": {..}, "kernel": "hull/sieve/sieve", "itemsize": null, "kernel_hash": "..",
+                                 "class": "Policy", "fields": {..}, "measured": {..}, "clgeom": "0.2.0", "digest": ".."}]}
+
+A process reads the file at most once. What it cannot use is left out with one warning, which names the first case: a
+file that is unreadable or of another version, another driver, a kernel that has changed since, a policy that is
+damaged or does not fit the device. An entry is checked when its kernel is first asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import itertools
+import json
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from clgeom.errors import DeviceWarning, InvalidInput, warn
+from clgeom.runtime import sources
+from clgeom.runtime.caches import digest_of
+from clgeom.runtime.messages import printable, shown
+from clgeom.runtime.policies import Policy
+
+#: Version of the file's format.
+VERSION = 1
+#: Facts about a device that an entry must share with it; other drivers may want other shapes.
+DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """A policy of the store, and what was measured: milliseconds, the case and the date."""
+
+    policy: Policy
+    measured: dict[str, Any]
+
+
+def store_path() -> Path:
+    """The file of the store, which may not exist. ``CLGEOM_DATA_DIR`` names another folder."""
+    named = os.environ.get("CLGEOM_DATA_DIR")
+    if named:
+        return Path(named) / "policies.json"
+    import platformdirs
+
+    return platformdirs.user_data_path("clgeom", appauthor=False) / "policies.json"
+
+
+def kernel_hash(kernel: str) -> str:
+    """A digest of a kernel's templates with all that they include, and of the class of its policies."""
+    from clgeom.runtime.tuning import policy_class
+
+    made = policy_class(kernel)
+    fields = [(field.name, field.default) for field in dataclasses.fields(made)]
+    return digest_of(repr((sources.digest(kernel), made.__name__, fields)))
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+class _Store:
+    """What this process has read of the store."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.entries: dict[tuple, list[dict]] | None = None  # by kernel and size of a type; None: not read yet
+        self.checked: dict = {}  # (profile, kernel, itemsize) -> Stored or None
+        self.has_warned = False
+
+    def read(self) -> dict[tuple, list[dict]]:
+        """All entries of the file, read once."""
+        if self.entries is None:
+            with self.lock:
+                if self.entries is None:
+                    self.entries = {} if _is_switched_off() else self._found()
+        return self.entries
+
+    def _found(self):
+        entries: dict[tuple, list[dict]] = {}
+        try:
+            present = _content(store_path())
+        except ValueError as error:
+            self.note(f"The tuned policies are not used: {error}")
+            return entries
+        for entry in filter(_is_entry, present):
+            entries.setdefault((entry["kernel"], entry["itemsize"]), []).append(entry)
+        if not all(map(_is_entry, present)):
+            self.note(f"Some tuned policies are not used: the file '{printable(str(store_path()))}' is damaged")
+        return entries
+
+    def note(self, said: str) -> None:
+        """Warn, once in a process."""
+        if not self.has_warned:
+            self.has_warned = True
+            warn(f"{said}. Run 'clgeom tune' again; until then shipped policies are used.", DeviceWarning)
+
+    def of(self, profile, kernel: str, itemsize: int | None) -> Stored | None:
+        """The valid entry for a kernel on a device, None where there is none."""
+        key = profile, kernel, itemsize
+        try:
+            return self.checked[key]
+        except KeyError:
+            pass
+        with self.lock:
+            if key not in self.checked:
+                self.checked[key] = self._of(*key)
+            return self.checked[key]
+
+    def _of(self, profile, kernel, itemsize):
+        found = [entry for entry in self.read().get((kernel, itemsize), ()) if _shares(entry, profile, DEVICE)]
+        own = [entry for entry in found if _shares(entry, profile, DRIVER)]
+        what = f"The tuned policy of {shown(kernel)} for {profile.name} is not used"
+        if found and not own and not self._knows(profile):
+            driver = shown(str(found[-1]["device"].get("driver")))
+            self.note(f"{what}: it was measured with the driver {driver}, the present one is {profile.driver}")
+        for entry in own[-1:]:
+            try:
+                return _checked(entry, profile)
+            except ValueError as error:
+                self.note(f"{what}: {error} (in '{printable(str(store_path()))}')")
+        return None
+
+    def _knows(self, profile) -> bool:
+        """Whether there are entries for a device with its present driver."""
+        everything = itertools.chain.from_iterable(self.read().values())
+        return any(_shares(entry, profile, (*DEVICE, *DRIVER)) for entry in everything)
+
+
+_store = _Store()
+
+
+def read_again() -> None:
+    """Forget what this process has read of the store, and that it has warned."""
+    global _store
+    _store = _Store()
+
+
+def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:
+    """The user's measured policy of a kernel on a device: that of the type's size, else that of all types."""
+    store = _store
+    if not store.read():
+        return None
+    sized = None if dtype is None else store.of(profile, kernel, dtype.itemsize)
+    return sized or store.of(profile, kernel, None)
+
+
+def policies_of(profile, kernel: str) -> list[tuple[int | None, Policy]]:
+    """The valid policies of the store for a kernel on a device, each with the size of a type (None: all types)."""
+    store = _store
+    sizes = [itemsize for name, itemsize in store.read() if name == kernel]
+    found = ((itemsize, store.of(profile, kernel, itemsize)) for itemsize in sizes)
+    return [(itemsize, one.policy) for itemsize, one in found if one]
+
+
+def stored(profile) -> dict[tuple[str, int | None], Policy]:
+    """All valid policies of the store for a device, by the kernel and by the size of a type (None: all types)."""
+    found = {key: _store.of(profile, *key) for key in _store.read()}
+    return {key: one.policy for key, one in found.items() if one}
+
+
+def _is_switched_off() -> bool:
+    wanted = os.environ.get("CLGEOM_POLICIES", "")
+    if wanted not in ("", "shipped"):
+        raise InvalidInput(
+            f"The environment variable CLGEOM_POLICIES must be 'shipped' (no policies of 'clgeom tune') or unset. "
+            f"Got {shown(wanted)!r} instead."
+        )
+    return wanted == "shipped"
+
+
+def _content(path) -> list:
+    """The entries of a store's file, good or not; ValueError where it is none of this version."""
+    where = f"the file '{printable(str(path))}'"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{where} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})") from error
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where} is damaged") from error
+    if not isinstance(content, dict) or not isinstance(content.get("policies"), list):
+        raise ValueError(f"{where} is damaged")
+    if content.get("version") != VERSION:
+        raise ValueError(f"{where} has the version {shown(str(content.get('version')))}, not {VERSION}")
+    return content["policies"]
+
+
+def _is_entry(entry) -> bool:
+    """Whether an entry says what it is for."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("device"), dict) or "itemsize" not in entry:
+        return False
+    return isinstance(entry.get("kernel"), str) and (entry["itemsize"] is None or type(entry["itemsize"]) is int)
+
+
+def _shares(entry, profile, facts) -> bool:
+    return all(entry["device"].get(fact) == getattr(profile, fact) for fact in facts)
+
+
+def _checked(entry, profile) -> Stored:
+    """The policy of an entry; ValueError where it must not be used."""
+    from clgeom.runtime.tuning import TABLE, policy_class, within_limits
+
+    kernel = entry["kernel"]
+    if entry.get("digest") != _digest(entry):
+        raise ValueError("it is damaged")
+    if kernel not in TABLE or entry.get("kernel_hash") != kernel_hash(kernel):
+        raise ValueError("the kernel has changed since")
+    made, given = policy_class(kernel), entry.get("fields")
+    types = {field.name: type(field.default) for field in dataclasses.fields(made)}
+    if entry.get("class") != made.__name__ or not isinstance(given, dict) or not isinstance(entry.get("measured"), dict):
+        raise ValueError("it is damaged")
+    if {name: type(value) for name, value in given.items()} != types:
+        raise ValueError("it is damaged")
+    policy = made(**given)
+    if within_limits(policy, profile) != policy:
+        raise ValueError(f"its groups of {policy.wg_size} do not fit the device, which allows {profile.max_wg_size}")
+    return Stored(policy, entry["measured"])
+
+
+def _digest(entry) -> str:
+    """A digest of an entry: no policy counts that was not verified, so not one that was changed since."""
+    return digest_of(json.dumps({key: entry[key] for key in entry if key != "digest"}, sort_keys=True))
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str, Any]) -> None:
+    """Add a policy for a device to the store; it replaces the one for the same device, driver, kernel and type.
+
+    Later processes use it; this one does so after `read_again`.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    kernel : str
+    policy : Policy
+        It must fit the device.
+    dtype : numpy.dtype, optional
+        The type of the elements, if the policy is for types of this size only.
+    measured : dict
+        What was measured, as plain values: "default_ms", "policy_ms", "case". The date is added.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder or the file cannot be written.
+    """
+    import numpy as np
+
+    from clgeom import __version__
+
+    entry = {
+        "device": {fact: getattr(profile, fact) for fact in (*DEVICE, *DRIVER)},
+        "kernel": kernel,
+        "itemsize": None if dtype is None else np.dtype(dtype).itemsize,
+        "kernel_hash": kernel_hash(kernel),
+        "class": type(policy).__name__,
+        "fields": dataclasses.asdict(policy),
+        "measured": {"date": datetime.date.today().isoformat(), **measured},
+        "clgeom": __version__,
+    }
+    entry = json.loads(json.dumps(entry))
+    entry["digest"] = _digest(entry)
+    _checked(entry, profile)
+
+    def is_replaced(old):
+        same = old.get("kernel") == kernel and old.get("itemsize") == entry["itemsize"]
+        return same and _shares(old, profile, (*DEVICE, *DRIVER))
+
+    _change(lambda entries: [*(old for old in entries if not is_replaced(old)), entry])
+
+
+def forget(profile, kernels=None) -> int:
+    """Remove the policies of these kernels, or all, for a device from the store; returns how many there were.
+
+    Those measured with other drivers go, too.
+    """
+    names, gone = None if kernels is None else set(kernels), []
+
+    def others(entries):
+        gone[:] = [e for e in entries if _shares(e, profile, DEVICE) and (names is None or e.get("kernel") in names)]
+        return [entry for entry in entries if entry not in gone]
+
+    if store_path().exists():
+        _change(others)
+    return len(gone)
+
+
+def _change(change) -> None:
+    """Replace the entries of the store by ``change(entries)``, while no other process does."""
+    path = store_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.with_suffix(".lock")):
+            try:
+                entries = list(filter(_is_entry, _content(path)))
+            except ValueError:  # of another version, or damaged: somebody may still want it
+                os.replace(path, path.with_suffix(".old.json"))
+                entries = []
+            _replace(path, json.dumps({"version": VERSION, "policies": change(entries)}, indent=1))
+    except OSError as error:
+        raise InvalidInput(
+            f"The tuned policies cannot be written to '{printable(str(path))}': {error.strerror or error}. Let the "
+            "environment variable CLGEOM_DATA_DIR name a folder that can be written."
+        ) from error
+
+
+def _replace(path, text):
+    number, made = tempfile.mkstemp(prefix="policies-", suffix=".part", dir=path.parent)
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(made, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(made)
+        raise
+
+
+@contextlib.contextmanager
+def _locked(path):
+    """Hold the lock of a file, which is made; other processes and threads wait."""
+    with open(path, "a+b") as file:
+        if os.name == "nt":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # tries for ten seconds
+            try:
+                yield
+            finally:
+                file.seek(0)
+                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+            yield
