@@ -3,8 +3,8 @@
     python -m pytest --device nvidia --device pocl      # devices by part of their name; default: all present
 
 `session` is each device as it is. `any_session` is each device in every setting of ``SETTINGS``, or in those that
-``@pytest.mark.settings`` names, where ``...`` stands for the usual ones: smaller limits, other work-group shapes, flushed subnormal numbers. None of them may
-change an answer.
+``@pytest.mark.settings`` names, where ``...`` stands for the usual ones: smaller limits, other work-group shapes,
+flushed subnormal numbers. None of them may change an answer.
 """
 
 import os
@@ -210,7 +210,9 @@ _sessions = {}
 
 def imposed_session(device, **imposed):
     """A session of its own with these limits, whose device has these facts in its profile, such as a `kind`."""
-    facts = {name: imposed.pop(name) for name in ("name", "platform", "vendor", "architecture", "kind") if name in imposed}
+    facts = {
+        name: imposed.pop(name) for name in ("name", "platform", "vendor", "architecture", "kind") if name in imposed
+    }
     session = Session(device, **imposed)
     session.profile = replace(session.profile, **facts)
     return session

@@ -1,4 +1,4 @@
-"""The option ``--explain`` of ``clgeom tune``: which policy each phase of a family's calls gets on a device, and why."""
+"""The option ``--explain`` of ``clgeom tune``: which policy each phase of a family's calls gets, and why."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 They are in one JSON file in the user's data folder::
 
-    {"version": 1, "policies": [{"device": {..}, "kernel": "hull/sieve/sieve", "itemsize": null, "kernel_hash": "..",
-                                 "class": "Policy", "fields": {..}, "measured": {..}, "clgeom": "0.2.0", "digest": ".."}]}
+    {"version": 1, "policies": [
+        {"device": {..}, "kernel": "hull/sieve/sieve", "itemsize": null, "kernel_hash": "..", "class": "Policy",
+         "fields": {..}, "measured": {..}, "clgeom": "0.2.0", "digest": ".."}, ..]}
 
 A process reads the file at most once. What it cannot use is left out with one warning, which names the first case: a
 file that is unreadable or of another version, another driver, a kernel that has changed since, a policy that is
@@ -33,6 +34,7 @@ from clgeom.runtime.policies import Policy
 VERSION = 1
 #: Facts about a device that an entry must share with it; other drivers may want other shapes.
 DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
+
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
@@ -216,7 +218,11 @@ def _checked(entry, profile) -> Stored:
         raise ValueError("the kernel has changed since")
     made, given = policy_class(kernel), entry.get("fields")
     types = {field.name: type(field.default) for field in dataclasses.fields(made)}
-    if entry.get("class") != made.__name__ or not isinstance(given, dict) or not isinstance(entry.get("measured"), dict):
+    if (
+        entry.get("class") != made.__name__
+        or not isinstance(given, dict)
+        or not isinstance(entry.get("measured"), dict)
+    ):
         raise ValueError("it is damaged")
     if {name: type(value) for name, value in given.items()} != types:
         raise ValueError("it is damaged")

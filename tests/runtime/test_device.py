@@ -19,8 +19,8 @@ from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import device as runtime
 from clgeom.runtime import profile as profiles
 from clgeom.runtime.device import Session, as_session, default_session, devices
-from clgeom.runtime.policies import Policy
 from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
+from clgeom.runtime.policies import Policy
 from clgeom.runtime.profile import DeviceProfile, describe
 from clgeom.runtime.tuning import TABLE, override, within_limits
 

@@ -82,8 +82,14 @@ def test_measured_policies():
 
 def test_times_of_a_kernel_are_added():
     one, other = Policy(wg_size=32), Policy(wg_size=64)
-    choices = explain(GPU, [phase(SCAN, one, 1.0), phase(TILES, one, 2.0), phase(SCAN, other, 4.0), phase(SCAN, one, 8.0)])
-    assert [(c.kernel, c.policy, c.seconds) for c in choices] == [(SCAN, one, 9.0), (TILES, one, 2.0), (SCAN, other, 4.0)]
+    choices = explain(
+        GPU, [phase(SCAN, one, 1.0), phase(TILES, one, 2.0), phase(SCAN, other, 4.0), phase(SCAN, one, 8.0)]
+    )
+    assert [(c.kernel, c.policy, c.seconds) for c in choices] == [
+        (SCAN, one, 9.0),
+        (TILES, one, 2.0),
+        (SCAN, other, 4.0),
+    ]
 
 
 def test_phases_of_a_call(session):
