@@ -16,6 +16,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import functools
+import importlib
 import itertools
 import json
 import os
@@ -58,9 +60,13 @@ def kernel_hash(kernel: str) -> str:
     """A digest of a kernel's templates with all that they include, and of the class of its policies."""
     from clgeom.runtime.tuning import policy_class
 
-    made = policy_class(kernel)
-    fields = [(field.name, field.default) for field in dataclasses.fields(made)]
-    return digest_of(repr((sources.digest(kernel), made.__name__, fields)))
+    return digest_of(f"{sources.digest(kernel)} {_words(policy_class(kernel))}")
+
+
+@functools.cache
+def _words(made: type[Policy]) -> str:
+    """A class of policies, with its fields, as text."""
+    return repr((made.__name__, [(field.name, field.default) for field in dataclasses.fields(made)]))
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -263,8 +269,6 @@ def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str
     """
     import numpy as np
 
-    from clgeom import __version__
-
     entry = {
         "device": {fact: getattr(profile, fact) for fact in (*DEVICE, *DRIVER)},
         "kernel": kernel,
@@ -273,7 +277,7 @@ def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str
         "class": type(policy).__name__,
         "fields": dataclasses.asdict(policy),
         "measured": {"date": datetime.date.today().isoformat(), **measured},
-        "clgeom": __version__,
+        "clgeom": importlib.import_module("clgeom").__version__,
     }
     entry = json.loads(json.dumps(entry))
     entry["digest"] = _digest(entry)
@@ -313,7 +317,8 @@ def _change(change) -> None:
             except ValueError:  # of another version, or damaged: somebody may still want it
                 os.replace(path, path.with_suffix(".old.json"))
                 entries = []
-            _replace(path, json.dumps({"version": VERSION, "policies": change(entries)}, indent=1))
+            lines = ",\n".join(map(json.dumps, change(entries)))
+            _replace(path, f'{{"version": {VERSION}, "policies": [\n{lines}\n]}}\n')
     except OSError as error:
         raise InvalidInput(
             f"The tuned policies cannot be written to '{printable(str(path))}': {error.strerror or error}. Let the "
