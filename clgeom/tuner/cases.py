@@ -27,6 +27,8 @@ class Case:
         Elements on CPUs, and on other devices.
     fp64 : bool
         Whether the device must compute in float64.
+    itemsize : int, optional
+        Bytes of an element, for kernels whose policy depends on them.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Case:
     cpu: int
     gpu: int
     fp64: bool = False
+    itemsize: int | None = None
 
     def size(self, profile) -> int:
         """Elements on a device: fewer than usual where one buffer holds few."""
@@ -46,11 +49,11 @@ class Case:
 CASES: dict[str, Case] = {}
 
 
-def case(family, name, *, cpu, gpu, fp64=False):
+def case(family, name, *, cpu, gpu, fp64=False, itemsize=None):
     """Enter a function into CASES."""
 
     def enter(prepare):
-        CASES[name] = Case(name, family, prepare, int(cpu), int(gpu), fp64)
+        CASES[name] = Case(name, family, prepare, int(cpu), int(gpu), fp64, itemsize)
         return prepare
 
     return enter
@@ -193,10 +196,10 @@ def sorting(function, dtype, **options):
     return prepare
 
 
-case("sort", "sort uint32", cpu=3e6, gpu=3e7)(sorting("sort", np.uint32))
-case("sort", "sort uint64", cpu=1e6, gpu=3e7)(sorting("sort", np.uint64))
-case("sort", "argsort float32", cpu=1e6, gpu=3e7)(sorting("argsort", np.float32))
-case("sort", "argsort float64", cpu=1e6, gpu=3e7, fp64=True)(sorting("argsort", np.float64))
+case("sort", "sort uint32", cpu=3e6, gpu=3e7, itemsize=4)(sorting("sort", np.uint32))
+case("sort", "sort uint64", cpu=1e6, gpu=3e7, itemsize=8)(sorting("sort", np.uint64))
+case("sort", "argsort float32", cpu=1e6, gpu=3e7, itemsize=4)(sorting("argsort", np.float32))
+case("sort", "argsort float64", cpu=1e6, gpu=3e7, fp64=True, itemsize=8)(sorting("argsort", np.float64))
 
 
 def segments_of(length):
@@ -293,18 +296,18 @@ case("region", "region of segments of 64 points", cpu=1e6, gpu=1e7)(region_by(64
 case("region", "region of long segments", cpu=1e6, gpu=1e7)(region_by(100_000))
 
 
-def hills(n):
-    """A square map of about n cells, smooth with small steps."""
+def hills(n, noise=0.5):
+    """A square map of about n cells: smooth hills, and noise."""
     side = max(int(np.sqrt(n)), 8)
     y, x = np.mgrid[:side, :side].astype(np.float32) * np.float32(2000 / side)
-    return np.float32(-80) + 10 * np.sin(x / 90) * np.cos(y / 70) + rng().normal(0, 0.5, x.shape).astype(np.float32)
+    return np.float32(-80) + 10 * np.sin(x / 90) * np.cos(y / 70) + rng().normal(0, noise, x.shape).astype(np.float32)
 
 
-def coverage_by(**options):
+def coverage_by(smooth=False, **options):
     def prepare(session, n):
         from clgeom.region.coverage.regions import coverage_regions
 
-        raster = there(session, hills(n))
+        raster = there(session, hills(n, 0.0 if smooth else 0.5))
 
         def call():
             found = coverage_regions(raster, (-78, -84), device=session, **options)
@@ -316,7 +319,7 @@ def coverage_by(**options):
 
 
 case("region", "outlines of a map", cpu=1e6, gpu=1.6e7)(coverage_by(parts=False))
-case("region", "outlines of parts of a map", cpu=1e6, gpu=4e6)(coverage_by())
+case("region", "outlines of parts of a map", cpu=1e6, gpu=1.6e7)(coverage_by(smooth=True))
 
 
 def cells_by(**options):

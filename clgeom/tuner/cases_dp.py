@@ -184,7 +184,7 @@ def aligned(**options):
 
         def call():
             found = align(a, b, device=session, **options)
-            return [found.scores, *([found.cigars] if options.get("path") else [])][:1]
+            return [found.scores, found.operations, found.offsets] if options["path"] else found.scores
 
         return call
 

@@ -1,0 +1,152 @@
+"""Child processes that measure, with time limits: one that crashes or hangs is ended and replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import time
+from collections import deque
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+
+from clgeom.errors import DeviceError
+from clgeom.tuner.measure import Sample, Target, serve
+
+#: Seconds between looks at the children.
+LOOK = 0.2
+#: Children that may die before their first request.
+MOST_LOST = 3
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds that a child may take: to start, for its first run of something (with builds), and for a further run."""
+
+    start: float = 120.0
+    first: float = 60.0
+    again: float = 20.0
+
+
+@dataclass(frozen=True)
+class Died:
+    """What ended a child before it answered."""
+
+    reason: str
+
+
+class Child:
+    """A process that answers requests of `clgeom.tuner.measure`, one at a time."""
+
+    def __init__(self, target: Target, limits: Limits):
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, target), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.is_ready, self.request, self.samples = False, None, []
+        self.deadline, self.limits = time.monotonic() + limits.start, limits
+
+    @property
+    def is_idle(self) -> bool:
+        return self.is_ready and self.request is None
+
+    def send(self, request) -> None:
+        """Give an idle child something to do. A child that is gone shows at the next `look`."""
+        self.deadline, self.request, self.samples = time.monotonic() + self.limits.first, request, []
+        with contextlib.suppress(OSError):
+            self.connection.send(request)
+
+    def look(self):
+        """A reply that has come, `Died`, or None."""
+        try:
+            if self.connection.poll():
+                reply = self.connection.recv()
+                self.deadline = time.monotonic() + self.limits.again
+                return reply
+        except (EOFError, OSError):
+            self.process.join(timeout=5)
+            code = self.process.exitcode
+            return Died(f"crashed (signal {-code})" if code is not None and code < 0 else f"ended (code {code})")
+        if not self.is_idle and time.monotonic() > self.deadline:
+            return Died("took too long")
+        return None
+
+    def end(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.connection.close()
+        self.process.join(timeout=2)
+
+
+class Crew:
+    """Children that work at the same time. Use it as a context: its end is theirs.
+
+    Parameters
+    ----------
+    target : Target
+    size : int
+        The most children.
+    limits : Limits
+    """
+
+    def __init__(self, target: Target, size: int = 1, limits: Limits | None = None):
+        self.target, self.size, self.limits = target, size, limits or Limits()
+        self.children: list[Child] = []
+        self.lost = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for child in self.children:
+            child.end()
+        self.children.clear()
+
+    def answers(self, requests, deadline: float, wanted=lambda request: True):
+        """Yield (request, last reply or Died, samples before it) as requests are answered, in any order.
+
+        A request that is not `wanted` when its turn comes is left out. After the deadline no further request begins,
+        and those that have begun are given up.
+        """
+        waiting = deque(requests)
+        while waiting or any(child.request is not None for child in self.children):
+            if time.monotonic() > deadline:
+                self._drop([child for child in self.children if child.request is not None])
+                return
+            while waiting and not wanted(waiting[0]):
+                waiting.popleft()
+            while len(self.children) < min(self.size, len(waiting)):
+                self.children.append(Child(self.target, self.limits))
+            for child in list(self.children):
+                if waiting and child.is_idle:
+                    child.send(waiting.popleft())
+                for request, reply, samples in self._ended(child):
+                    yield request, reply, samples
+            if not any(child.is_idle and waiting for child in self.children):
+                wait([child.connection for child in self.children], timeout=LOOK)
+
+    def _ended(self, child):
+        """The request that a child has ended, if it has: (request, last reply or Died, samples)."""
+        while (reply := child.look()) is not None:
+            if isinstance(reply, Died):
+                self._drop([child])
+                if child.request is not None:
+                    yield child.request, reply, child.samples
+                else:  # it did not even start
+                    self.lost += 1
+                    if self.lost > MOST_LOST:
+                        raise DeviceError(f"The processes that measure do not start: the last one {reply.reason}.")
+                return
+            if isinstance(reply, Sample):
+                child.samples.append(reply)
+            elif not child.is_ready:
+                child.is_ready = True
+            else:
+                request, child.request = child.request, None
+                yield request, reply, child.samples
+                return
+
+    def _drop(self, children):
+        for child in children:
+            child.end()
+            self.children.remove(child)
