@@ -387,5 +387,7 @@ SPACES: dict[str, Space] = {
         (group((1,), (16, 64, 256), (2, 8, 32)), group((4, 16, 64), (16,), (2, 8, 32))),
         EACH_GPU,
     ),
-    "radio/best_server": each("best server"),
+    "radio/best_server": Space(  # on CPUs, groups round other than one work-item
+        ("best server",), (serial((128, 512, 2048), (1, 2, 4, 16)),), EACH_GPU
+    ),
 }  # fmt: skip

@@ -15,6 +15,8 @@ from clgeom.runtime.policies import Policy
 NOISE = 0.03
 #: Least share of the rounds that a winner must win.
 MOST_ROUNDS = 2 / 3
+#: Rounds, and the share of them that must agree, before other kernels count as slower or faster.
+LEAST_PAIRS, AGREEMENT = 7, 0.8
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Ratio:
     Parameters
     ----------
     kernel : float
-        Of the kernel; what the other kernels take more, or less, beyond noise, is added.
+        Of the kernel; what the other kernels take more, or less, is added if it is beyond noise in most rounds.
     call : float or None
         Of the whole call.
     won : float
@@ -54,9 +56,7 @@ def ratio(samples, present) -> Ratio:
     rounds = sorted(set(samples) & set(present))
     pairs = [(samples[number], present[number]) for number in rounds]
     median = statistics.median
-    before = median(old.others for _, old in pairs)
-    more = median(new.others - old.others for new, old in pairs)
-    more = more if abs(more) > NOISE * before else 0.0
+    more = _beyond_noise([(new.others, old.others) for new, old in pairs])
     ratios = [(new.kernel + more) / max(old.kernel, 1e-9) for new, old in pairs]
     calls = [(new.call, old.call) for new, old in pairs if new.call and old.call]
     return Ratio(
@@ -68,6 +68,13 @@ def ratio(samples, present) -> Ratio:
         1e3 * median(old for _, old in calls) if calls else None,
         1e3 * median(new for new, _ in calls) if calls else None,
     )
+
+
+def _beyond_noise(pairs) -> float:
+    """The median difference of pairs of times, if almost all of many rounds agree that there is one; else 0."""
+    more = statistics.median(new - old for new, old in pairs)
+    agree = sum(abs(new - old) > NOISE * old and (new > old) == (more > 0) for new, old in pairs)
+    return more if len(pairs) >= LEAST_PAIRS and agree >= AGREEMENT * len(pairs) else 0.0
 
 
 def score(ratios) -> float:
