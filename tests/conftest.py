@@ -38,6 +38,16 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else
 LONG = PROFILE == "long"
 hypothesis.settings.load_profile(PROFILE)
 
+#: A GPU of AMD, whose groups have at most 256 work-items.
+AMD = {
+    "name": "gfx1100",
+    "platform": "AMD Accelerated Parallel Processing",
+    "vendor": "Advanced Micro Devices, Inc.",
+    "architecture": "gfx1100",
+    "kind": "gpu",
+    "max_wg_size": 256,
+    "local_mem_bytes": 64 << 10,
+}
 #: What a session is made to be, and the policies to use in it. "as_gpu" takes the paths of devices with memory of
 #: their own: copies, aligned loads, the shapes of GPUs.
 SETTINGS = {
@@ -49,6 +59,7 @@ SETTINGS = {
     "odd_shapes": ({}, lambda: policies("any", wg_sizes=(32, 1, 128))),
     "small_groups": ({"max_wg_size": 64, "local_mem_bytes": 8 << 10}, None),
     "flushed": ({"denormals": False}, None),
+    "as_amd": (AMD, None),
 }
 #: Folders of tests for which PoCL builds no kernel with optimisations, but for those in parts of `OPTIMISED`.
 QUICK = ("tests/dp/", "tests/alignment/", "tests/region/", "tests/radio/", "tests/runtime/test_trust.py")
@@ -57,7 +68,7 @@ OPTIMISED = (
     *("test_dp_problems", "test_dp_books", "test_dp_sequences", "test_dp_rows", "test_dp_launches"),
 )
 #: Settings of tests that name them only.
-BY_NAME = ("flushed",)
+BY_NAME = ("flushed", "as_amd")
 #: Settings in which tests of several types try one, float32 if they can: to build kernels for more takes long.
 ONE_TYPE = ("cpu_shapes", "odd_shapes", "small_groups")
 
@@ -76,7 +87,7 @@ def build_quickly():
         imposed = not session.profile.is_cpu or overridden() or is_foreign(kernel, **dict(parameters))
         test = os.environ.get("PYTEST_CURRENT_TEST", "")
         quick = test.startswith(QUICK) and not any(name in test for name in OPTIMISED)
-        if session.profile.runtime == "pocl" and (imposed or quick):
+        if session.own_profile.runtime == "pocl" and (imposed or quick):
             key = kernel, parameters, (*options, "-cl-opt-disable")
         return built(session, key)
 
@@ -196,11 +207,25 @@ def session(request):
 _sessions = {}
 
 
-def imposed_session(device, *, kind=None, **limits):
-    """A session of its own with these limits, whose device calls itself a "cpu" or "gpu"."""
-    session = Session(device, **limits)
-    session.profile = replace(session.profile, kind=kind or session.profile.kind)
+def imposed_session(device, **imposed):
+    """A session of its own with these limits, whose device has these facts in its profile, such as a `kind`."""
+    facts = {name: imposed.pop(name) for name in ("name", "platform", "vendor", "architecture", "kind") if name in imposed}
+    session = Session(device, **imposed)
+    session.profile = replace(session.profile, **facts)
     return session
+
+
+def assert_kernels_fit(session):
+    """No program of a session has larger groups, and no kernel of this thread more local memory, than the profile."""
+    import pyopencl as cl
+
+    profile, ask = session.profile, cl.kernel_work_group_info.LOCAL_MEM_SIZE
+    sizes = {(key[0], dict(key[1]).get("wg_size", 1)) for key in session.programs}
+    assert sizes and not [one for one in sizes if one[1] > profile.max_wg_size]
+    for key, kernel in session.threads.__dict__.get("kernels", {}).items():
+        if key != "plans":
+            used = kernel.get_work_group_info(ask, session.device)
+            assert used <= profile.local_mem_bytes, f"{key} takes {used} bytes of local memory"
 
 
 @pytest.fixture
@@ -215,6 +240,8 @@ def any_session(request):
         )
     with override(chosen() if chosen else {}):
         yield session
+    if setting == "as_amd":
+        assert_kernels_fit(session)
 
 
 @pytest.fixture

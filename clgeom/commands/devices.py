@@ -26,6 +26,7 @@ def devices(as_json):
             profile.kind,
             profile.name,
             profile.platform,
+            profile.architecture or "",
             f"{profile.compute_units}",
             f"{profile.global_mem_bytes / 2**30:.1f} GiB",
             f"{profile.local_mem_bytes // 1024} KiB",
@@ -34,5 +35,5 @@ def devices(as_json):
         )
         for profile in found
     ]
-    terminal.print_table(("kind", "name", "platform", ">units", ">memory", ">local", ">work-group", "fp64"), rows)
+    terminal.print_table(("kind", "name", "platform", "architecture", ">units", ">memory", ">local", ">work-group", "fp64"), rows)
     click.echo("The first is taken by default; --device or CLGEOM_DEVICE chooses another by part of its name.")

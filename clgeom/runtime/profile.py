@@ -153,10 +153,11 @@ def _architecture(device, extensions) -> str | None:
         if "cl_intel_device_attribute_query" in extensions:
             version = _number(device, IP_VERSION_INTEL)
             return f"ip_{version >> 22}.{version >> 14 & 0xFF}" if version else None  # what follows is the stepping
-        words = f"{device.name} {device.board_name_amd if 'cl_amd_device_attribute_query' in extensions else ''}"
+        found = GFX.search(device.name)
+        if found is None and "cl_amd_device_attribute_query" in extensions:
+            found = GFX.search(device.board_name_amd)
     except (cl.Error, AttributeError, OSError):
         return None
-    found = GFX.search(words)
     return found.group() if found else None
 
 

@@ -150,12 +150,12 @@ def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:
     return sized or store.of(profile, kernel, None)
 
 
-def policies_of(profile, kernel: str) -> list[tuple[int | None, Policy]]:
-    """The valid policies of the store for a kernel on a device, each with the size of a type (None: all types)."""
+def stored_of(profile, kernel: str) -> dict[int | None, Stored]:
+    """The valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
     store = _store
     sizes = [itemsize for name, itemsize in store.read() if name == kernel]
-    found = ((itemsize, store.of(profile, kernel, itemsize)) for itemsize in sizes)
-    return [(itemsize, one.policy) for itemsize, one in found if one]
+    found = {itemsize: store.of(profile, kernel, itemsize) for itemsize in sizes}
+    return {itemsize: one for itemsize, one in found.items() if one}
 
 
 def stored(profile) -> dict[tuple[str, int | None], Policy]:
@@ -179,9 +179,9 @@ def _content(path) -> list:
     where = f"the file '{printable(str(path))}'"
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return []
     except (OSError, ValueError) as error:
+        if not os.path.exists(path):  # nor where its folder cannot be looked into
+            return []
         raise ValueError(f"{where} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})") from error
     try:
         content = json.loads(text)
@@ -291,7 +291,7 @@ def forget(profile, kernels=None) -> int:
         gone[:] = [e for e in entries if _shares(e, profile, DEVICE) and (names is None or e.get("kernel") in names)]
         return [entry for entry in entries if entry not in gone]
 
-    if store_path().exists():
+    if os.path.exists(store_path()):
         _change(others)
     return len(gone)
 

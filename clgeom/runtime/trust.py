@@ -20,7 +20,7 @@ import numpy as np
 
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.runtime import caches, sources
-from clgeom.runtime.stored_policies import policies_of
+from clgeom.runtime.stored_policies import stored_of
 from clgeom.runtime.tuning import TABLE, overridden
 
 #: The trial of a family or of a part of it, as (module, function), and its kernels: names of families, or of kernels,
@@ -212,7 +212,8 @@ def _digest_of(kernels, profile) -> str:
         digest.update(os.fsencode(f"{name}={os.environ[name]}"))
     for kernel in kernels:
         rows = [(key, getattr(row, "__qualname__", row)) for key, row in TABLE.get(kernel, {}).items()]
-        digest.update(repr((sources.digest(kernel), rows, policies_of(profile, kernel))).encode())
+        own = [(itemsize, one.policy) for itemsize, one in stored_of(profile, kernel).items()]
+        digest.update(repr((sources.digest(kernel), rows, own)).encode())
     return digest.hexdigest()[:32]
 
 

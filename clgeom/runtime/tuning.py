@@ -410,8 +410,11 @@ def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
     if kernel not in TABLE:
         raise KeyError(f"the kernel {kernel} has no row in clgeom.runtime.tuning.TABLE")
     own = stored_policy(profile, kernel, dtype)
-    if own is not None:
-        return within_limits(own.policy, profile)
+    return shipped(profile, kernel, dtype, n) if own is None else within_limits(own.policy, profile)
+
+
+def shipped(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
+    """The policy of a kernel by the rows of TABLE, within the device's limits."""
     rows = TABLE[kernel]
     policy = rows[row_of(profile, rows)[1]]
     if callable(policy):
@@ -454,9 +457,9 @@ def fitting(profile, kernel: str, dtype, local_bytes) -> Policy:
     return policy
 
 
-def overridden() -> bool:
-    """Whether this context overrides policies, so that cached plans do not apply."""
-    return bool(_overrides.get())
+def overridden(kernel: str | None = None) -> bool:
+    """Whether this context overrides policies, or that of a kernel, so that cached plans do not apply."""
+    return bool(_overrides.get()) if kernel is None else kernel in _overrides.get()
 
 
 def remembered(session, key: tuple, make):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from command_line import PNG, done, here, refused, run, square
@@ -61,6 +62,12 @@ def test_devices():
     text = done("devices")
     for profile in profiles:
         assert profile["name"] in text and profile["kind"] in text
+
+
+def test_devices_show_the_architecture(monkeypatch):
+    found = tuple(replace(profile, architecture="sm_90") for profile in clgeom.devices())
+    monkeypatch.setattr("clgeom.runtime.device.devices", lambda: found)
+    assert "sm_90" in done("devices") and json.loads(done("devices", "--json"))[0]["architecture"] == "sm_90"
 
 
 def test_devices_without_any(monkeypatch):

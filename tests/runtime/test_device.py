@@ -16,6 +16,7 @@ from sort_keys import device_array
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
 from clgeom.runtime import device as runtime
+from clgeom.runtime import profile as profiles
 from clgeom.runtime.device import Session, as_session, default_session, devices
 from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
 from clgeom.runtime.profile import DeviceProfile, describe
@@ -91,6 +92,57 @@ def test_runtime_name(platform, vendor, runtime_name):
         name="n", platform=platform, vendor=vendor, version="", driver="", kind="gpu", **sizes, **flags
     )
     assert profile.runtime == runtime_name
+
+
+class Pretended:
+    """What `describe` asks a device for; others of its drivers' extensions are not there."""
+
+    def __init__(self, name="Some GPU", extensions="", kind=4, **more):
+        self.name, self.extensions, self.type = name, f"cl_khr_fp64 {extensions}", kind
+        self.platform = SimpleNamespace(name="Some OpenCL")
+        self.vendor = self.version = self.driver_version = "1"
+        self.max_compute_units = self.max_work_group_size = self.local_mem_size = self.global_mem_size = 1
+        self.max_mem_alloc_size = self.host_unified_memory = self.single_fp_config = 1
+        vars(self).update(more)
+
+
+NV = {"extensions": "cl_nv_device_attribute_query"}
+BOARD = {"extensions": "cl_amd_device_attribute_query", "board_name_amd": "AMD Instinct MI250X"}
+INTEL = {"extensions": "cl_intel_device_attribute_query"}
+
+
+@pytest.mark.parametrize(
+    "facts, architecture",
+    [
+        ({"compute_capability_major_nv": 9, "compute_capability_minor_nv": 0, **NV}, "sm_90"),
+        ({"compute_capability_major_nv": 12, "compute_capability_minor_nv": 1, **NV}, "sm_121"),
+        (NV, None),
+        ({"name": "gfx1100", **BOARD}, "gfx1100"),
+        ({"name": "gfx90a:sramecc+:xnack-", **BOARD}, "gfx90a"),
+        ({"name": "AMD Radeon", **BOARD, "board_name_amd": "board gfx906"}, "gfx906"),
+        ({"name": "Hawaii", **BOARD}, None),
+        ({"name": "gfx90a", "extensions": "cl_amd_device_attribute_query"}, "gfx90a"),
+        ({"extensions": "cl_amd_device_attribute_query"}, None),
+        ({"name": "gfx90a"}, "gfx90a"),
+        ({"name": "gfx90a", "kind": 2}, None),
+        ({"name": "gfxgfx1x"}, None),
+        ({"version_number": 0x030DC008, **INTEL}, "ip_12.55"),
+        ({"version_number": 0x05010004, **INTEL}, "ip_20.4"),
+        ({"version_number": 0, **INTEL}, None),
+        ({"version_number": None, **INTEL}, None),
+    ],
+)
+def test_architecture(monkeypatch, facts, architecture):
+    monkeypatch.setattr(profiles, "_number", lambda device, parameter: device.version_number)
+    found = profiles.describe(Pretended(**facts))
+    assert found.architecture == architecture and found.asdict()["architecture"] == architecture
+
+
+def test_numbers_that_pyopencl_does_not_know(session):
+    """Asked past pyopencl: CL_DEVICE_VENDOR_ID and CL_DEVICE_MAX_COMPUTE_UNITS, which it knows, and no parameter."""
+    assert profiles._number(session.device, 0x1001) == session.device.vendor_id
+    assert profiles._number(session.device, 0x1002) == session.device.max_compute_units
+    assert profiles._number(session.device, 0x7FFF) is None
 
 
 def test_device_argument_takes_names_devices_and_sessions(session):

@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
+from profiles import imaginary as profile
 
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, KernelBuildError, NoDevice
 from clgeom.runtime import sources, tuning
@@ -17,31 +18,9 @@ from clgeom.runtime.device import Session
 from clgeom.runtime.launch import allocate, fill, read, run, write
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.policies import Policy, ceil_div
-from clgeom.runtime.profile import DeviceProfile
 from clgeom.runtime.render import render, render_text
 
 SET = "primitives/set_value"
-
-
-def profile(**changed):
-    """A DeviceProfile of no device."""
-    values = {
-        "name": "Imaginary 9000",
-        "platform": "Imaginary OpenCL",
-        "vendor": "Nobody",
-        "version": "OpenCL 1.2",
-        "driver": "1",
-        "kind": "gpu",
-        "compute_units": 10,
-        "max_wg_size": 1024,
-        "local_mem_bytes": 32768,
-        "global_mem_bytes": 1 << 33,
-        "max_alloc_bytes": 1 << 31,
-        "fp64": True,
-        "unified_memory": False,
-        "denormals": True,
-    }
-    return DeviceProfile(**{**values, **changed})
 
 
 # Errors ---------------------------------------------------------------------------------------------------------
@@ -118,21 +97,42 @@ def test_select_names_a_kernel_without_a_row():
 
 
 def test_select_goes_from_the_particular_to_the_general(monkeypatch):
-    names = {"Imaginary 9000": 2, "nvidia": 4, "gpu": 8, "any": 16}
+    names = {"Imaginary 9000": 2, "sm_90": 3, "nvidia": 4, "gpu": 8, "any": 16}
     nvidia = profile(name="H1", vendor="NVIDIA Corporation")
-    for left_out, device, expected in (
-        ((), profile(), 2),
-        ((), nvidia, 4),
-        (("nvidia",), nvidia, 8),
-        (("nvidia", "gpu"), nvidia, 16),
-        ((), profile(name="x", kind="cpu"), 16),
+    hopper, older = replace(nvidia, architecture="sm_90"), replace(nvidia, architecture="sm_70")
+    for left_out, device, expected, step, key in (
+        ((), profile(), 2, "device", "Imaginary 9000"),
+        ((), replace(profile(), architecture="sm_90"), 2, "device", "Imaginary 9000"),
+        ((), hopper, 3, "architecture", "sm_90"),
+        (("sm_90",), hopper, 4, "vendor", "nvidia"),
+        ((), older, 4, "vendor", "nvidia"),
+        ((), nvidia, 4, "vendor", "nvidia"),
+        (("nvidia",), older, 8, "kind", "gpu"),
+        (("nvidia", "gpu"), nvidia, 16, "default", "any"),
+        ((), profile(name="x", kind="cpu"), 16, "default", "any"),
     ):
-        rows = {key: Policy(wg_size=size) for key, size in names.items() if key not in left_out}
+        rows = {key: Policy(items_per_thread=size) for key, size in names.items() if key not in left_out}
         monkeypatch.setitem(tuning.TABLE, SET, rows)
-        assert tuning.select(device, SET).wg_size == expected
+        assert tuning.select(device, SET).items_per_thread == expected
+        assert tuning.row_of(device, rows) == (step, key)
     monkeypatch.setitem(tuning.TABLE, SET, {"any": lambda p, dtype, n: Policy(wg_size=64 if n > 10 else 32)})
     assert tuning.select(profile(), SET, np.float32, 11).wg_size == 64
     assert tuning.select(profile(), SET, np.float32, 10).wg_size == 32
+
+
+@pytest.mark.parametrize(
+    "name, architecture, step",
+    [
+        ("gfx1100", "gfx1100", "architecture"),
+        ("gfx1100:sramecc+", "gfx1100", "architecture"),
+        ("gfx1100", None, "device"),
+        ("cpu-haswell-any amd gpu", None, "default"),  # as PoCL names devices
+    ],
+)
+def test_words_of_names_that_are_other_keys(name, architecture, step):
+    rows = dict.fromkeys(("gpu", "amd", "gfx1100", "any"), Policy())
+    device = profile(name=name, kind="cpu", architecture=architecture)
+    assert tuning.row_of(device, rows)[0] == step
 
 
 @pytest.mark.parametrize("limit, wg_size", [(1024, 256), (256, 256), (255, 128), (100, 64), (1, 1)])

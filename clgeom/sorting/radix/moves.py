@@ -187,9 +187,13 @@ CHAINED = ("nvidia",)
 
 def means_of(session) -> Means:
     """The means of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
-    if overridden() and select(session.profile, "sorting/radix/radix_scatter").variant == "serial":
+    if overridden() and _is_serial(session):
         return Means()
-    return session.cached(("means of sorts",), lambda: _means(session))
+    return session.cached(("means of sorts",), lambda: Means() if _is_serial(session) else _means(session))
+
+
+def _is_serial(session):
+    return select(session.profile, "sorting/radix/radix_scatter").variant == "serial"
 
 
 def _means(session):
