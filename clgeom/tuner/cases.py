@@ -6,6 +6,7 @@ policy. Inputs lie on the device, so that the time of a call is that of its kern
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -39,12 +40,27 @@ class Case:
     fp64: bool = False
     itemsize: int | None = None
 
+    def __reduce__(self):
+        """Pickle a case of CASES by its name, since its functions have none; others as they are."""
+        if CASES.get(self.name) is self:
+            return known_case, (self.name,)
+        return Case, tuple(vars(self).values())
+
     def size(self, profile) -> int:
         """Elements on a device: fewer than usual where one buffer holds few."""
         n = self.cpu if profile.is_cpu else self.gpu
         return max(min(n, profile.max_alloc_bytes // 64), 1)
 
 
+#: The cases of a quick search, and how many of their kernels it tunes.
+QUICK = (
+    "hull of normal points",
+    "hulls of 64 points",
+    "sort uint32",
+    "region of segments of 64 points",
+    "table by tiles, last row",
+)
+QUICK_KERNELS = 5
 #: All cases by name, in the order in which they are measured. Tests may add their own.
 CASES: dict[str, Case] = {}
 
@@ -59,9 +75,19 @@ def case(family, name, *, cpu, gpu, fp64=False, itemsize=None):
     return enter
 
 
+def all_cases() -> dict[str, Case]:
+    """All cases by name, those of all modules."""
+    importlib.import_module("clgeom.tuner.cases_dp")  # adds to them
+    return CASES
+
+
+def known_case(name: str) -> Case:
+    return all_cases()[name]
+
+
 def families() -> tuple[str, ...]:
     """The families that have cases, in order."""
-    return tuple(dict.fromkeys(one.family for one in CASES.values()))
+    return tuple(dict.fromkeys(one.family for one in all_cases().values()))
 
 
 def there(session, array):

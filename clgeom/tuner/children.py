@@ -102,17 +102,20 @@ class Crew:
             child.end()
         self.children.clear()
 
-    def answers(self, requests, deadline: float, wanted=lambda request: True):
+    def answers(self, requests, end: float, *, last_begin: float | None = None, wanted=lambda request: True):
         """Yield (request, last reply or Died, samples before it) as requests are answered, in any order.
 
-        A request that is not `wanted` when its turn comes is left out. After the deadline no further request begins,
-        and those that have begun are given up.
+        A request that is not `wanted` when its turn comes is left out. No request begins after `last_begin`; those that
+        run at the `end` are given up.
         """
         waiting = deque(requests)
         while waiting or any(child.request is not None for child in self.children):
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if now > end:
                 self._drop([child for child in self.children if child.request is not None])
                 return
+            if last_begin is not None and now > last_begin:
+                waiting.clear()
             while waiting and not wanted(waiting[0]):
                 waiting.popleft()
             while len(self.children) < min(self.size, len(waiting)):

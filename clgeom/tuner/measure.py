@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.runtime import sources
 from clgeom.runtime.policies import Policy
 from clgeom.tuner.cases import Case
 
@@ -193,9 +194,8 @@ class Measurer:
     def _profiled(self, call, kernel=None):
         """(seconds of each kernel, seconds of all but `kernel`) in a call."""
         from clgeom.runtime.call import recording
-        from clgeom.runtime.tuning import TABLE
 
-        names = {name.rsplit("/", 1)[-1]: name for name in TABLE}
+        names = {name.rpartition("/")[2]: name for name in sources.kernels()}
         with recording(True) as phases:
             call()
         seconds = Counter()

@@ -126,6 +126,8 @@ class Tuner:
         Whether winners are kept in the user's store.
     watch : callable, optional
         Called as ``watch(share done, what)`` again and again.
+    tell : callable, optional
+        Called with each `Finding` as it is decided.
     limits : Limits, optional
         Of children.
     """
@@ -140,12 +142,14 @@ class Tuner:
         most: int | None = None,
         store: bool = True,
         watch: Callable[[float, str], object] | None = None,
+        tell: Callable[[Finding], object] | None = None,
         limits: Limits | None = None,
     ):
         self.session, self.profile = session, session.profile
         self.cases = {one.name: one for one in cases if self.profile.fp64 or not one.fp64}
         self.seconds, self.size, self.most, self.store = seconds, size, most, store
         self.watch = watch or (lambda done, what: None)
+        self.tell = tell or (lambda finding: None)
         self.limits = limits or Limits()
         self.shared: dict[str, Shared] = {}
         self.failed: dict[str, str] = {}  # cases that do not run, and why
@@ -167,8 +171,18 @@ class Tuner:
                 for number, finding in enumerate(some, at):
                     self._show(f"measuring {finding.kernel}", number)
                     self._race(finding, len(self.findings) - number)
+                    self.tell(finding)
         self.watch(1.0, "done")
         return self.findings
+
+    def asdict(self) -> dict[str, Any]:
+        """What was found, as plain values, for JSON."""
+        return {
+            "kernels": [one.asdict() for one in self.findings],
+            "cases": {name: {"n": self.n(self.cases[name]), **asdict(one)} for name, one in self.shared.items()},
+            "failed_cases": self.failed,
+            "without_space": {kernel: {"case": case, "share": share} for kernel, (case, share) in self.unknown.items()},
+        }
 
     def _children(self):
         if self.profile.is_cpu:
@@ -235,7 +249,7 @@ class Tuner:
     def _try(self, findings, left):
         """Run the candidates of some kernels once, in as many of their cases as there are."""
         slot = (self.end - time.monotonic()) / max(left, 1) * len(findings)
-        deadline = min(time.monotonic() + 0.6 * slot, self.end)
+        deadline = time.monotonic() + 0.5 * slot
         requests, owners = [], {}
         bad: set[int] = set()
         done: Counter[int] = Counter()
@@ -247,8 +261,9 @@ class Tuner:
                     request = Trial(case, self.n(case), finding.kernel, candidate.policy, self._base(case))
                     owners[id(request)] = finding, candidate
                     requests.append(request)
-        answers = self.crew.answers(requests, deadline, lambda request: id(owners[id(request)][1]) not in bad)
-        for request, reply, _ in answers:
+        for request, reply, _ in self.crew.answers(
+            requests, self.end, last_begin=deadline, wanted=lambda request: id(owners[id(request)][1]) not in bad
+        ):
             finding, candidate = owners[id(request)]
             self._show(f"trying {finding.kernel}", self.findings.index(finding))
             if isinstance(reply, Tried) and reply.digest == self.shared[request.case.name].digest:
