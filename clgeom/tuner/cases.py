@@ -105,11 +105,11 @@ def rng():
 
 
 def normal(n, dtype=np.float32):
-    return rng().normal(size=(n, 2)).astype(dtype)
+    return rng().standard_normal((n, 2), np.float32).astype(dtype)
 
 
 def circle(n, dtype=np.float32):
-    angles = rng().random(n) * 2 * np.pi
+    angles = rng().random(n, np.float32).astype(np.float64) * 2 * np.pi
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(dtype)
 
 
@@ -123,11 +123,11 @@ def hull_of(cloud, dtype=np.float32, **options):
     return prepare
 
 
-case("hull", "hull of normal points", cpu=4e6, gpu=3e7)(hull_of(normal))
+case("hull", "hull of normal points", cpu=4e6, gpu=1e7)(hull_of(normal))
 case("hull", "hull of a circle", cpu=3e5, gpu=3e6)(hull_of(circle))
 case("hull", "hull of a circle, float64", cpu=3e5, gpu=3e6, fp64=True)(hull_of(circle, np.float64))
 case("hull", "hull of all points", cpu=3e5, gpu=1e7)(hull_of(normal, filter="none"))
-case("hull", "hull by octagon", cpu=2e6, gpu=3e7)(hull_of(normal, filter="octagon"))
+case("hull", "hull by octagon", cpu=2e6, gpu=1e7)(hull_of(normal, filter="octagon"))
 
 
 def hood_by(method):
@@ -145,7 +145,7 @@ case("hull", "upper hood, published", cpu=3e5, gpu=3e6)(hood_by("published"))
 case("hull", "upper hood, runs", cpu=1e6, gpu=1e7)(hood_by("runs"))
 
 
-@case("hull", "heaphull filter", cpu=2e6, gpu=3e7)
+@case("hull", "heaphull filter", cpu=2e6, gpu=1e7)
 def _heaphull(session, n):
     from clgeom.hull.heaphull import heaphull_filter
 
@@ -182,8 +182,8 @@ def batch_of(sizes_of, cloud=normal):
     return prepare
 
 
-case("batch", "hulls of 64 points", cpu=1e6, gpu=3e7)(batch_of(lambda n: np.full(n // 64, 64)))
-case("batch", "hulls of 1,000 points", cpu=1e6, gpu=3e7)(batch_of(lambda n: np.full(n // 1000, 1000)))
+case("batch", "hulls of 64 points", cpu=1e6, gpu=1e7)(batch_of(lambda n: np.full(n // 64, 64)))
+case("batch", "hulls of 1,000 points", cpu=1e6, gpu=1e7)(batch_of(lambda n: np.full(n // 1000, 1000)))
 case("batch", "hulls of all sizes, on circles", cpu=3e5, gpu=1e7)(
     batch_of(lambda n: np.maximum(n // 12 // np.arange(1, n // 200 + 2), 1), circle)
 )
@@ -208,7 +208,7 @@ def _by_label(session, n):
 def keys(n, dtype):
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
-        return rng().normal(size=n).astype(dtype)
+        return rng().standard_normal(n, np.float32).astype(dtype)
     return rng().integers(0, np.iinfo(dtype).max, n, dtype=dtype, endpoint=True)
 
 
@@ -222,10 +222,10 @@ def sorting(function, dtype, **options):
     return prepare
 
 
-case("sort", "sort uint32", cpu=3e6, gpu=3e7, itemsize=4)(sorting("sort", np.uint32))
-case("sort", "sort uint64", cpu=1e6, gpu=3e7, itemsize=8)(sorting("sort", np.uint64))
-case("sort", "argsort float32", cpu=1e6, gpu=3e7, itemsize=4)(sorting("argsort", np.float32))
-case("sort", "argsort float64", cpu=1e6, gpu=3e7, fp64=True, itemsize=8)(sorting("argsort", np.float64))
+case("sort", "sort uint32", cpu=3e6, gpu=1e7, itemsize=4)(sorting("sort", np.uint32))
+case("sort", "sort uint64", cpu=1e6, gpu=1e7, itemsize=8)(sorting("sort", np.uint64))
+case("sort", "argsort float32", cpu=1e6, gpu=1e7, itemsize=4)(sorting("argsort", np.float32))
+case("sort", "argsort float64", cpu=1e6, gpu=1e7, fp64=True, itemsize=8)(sorting("argsort", np.float64))
 
 
 def segments_of(length):
@@ -251,7 +251,7 @@ def _unique(session, n):
     return lambda: unique(given, return_counts=True, device=session)
 
 
-@case("sort", "first 1,000 keys", cpu=3e6, gpu=3e7)
+@case("sort", "first 1,000 keys", cpu=3e6, gpu=1e7)
 def _first(session, n):
     from clgeom.sorting.select import topk
 
@@ -267,7 +267,7 @@ def _search(session, n):
     return lambda: searchsorted(ordered, needles, device=session)
 
 
-@case("sort", "histogram", cpu=3e6, gpu=3e7)
+@case("sort", "histogram", cpu=3e6, gpu=1e7)
 def _histogram(session, n):
     from clgeom.sorting.bins import histogram
 
@@ -337,7 +337,7 @@ def coverage_by(smooth=False, **options):
 
         def call():
             found = coverage_regions(raster, (-78, -84), device=session, **options)
-            return [np.asarray(one.exterior) for one in found]
+            return [found.maps, found.levels, found.parts, np.asarray(found.areas)]
 
         return call
 

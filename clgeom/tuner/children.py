@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import time
 from collections import deque
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 
 from clgeom.errors import DeviceError
-from clgeom.tuner.measure import Sample, Target, serve
+from clgeom.tuner.measure import HELD, Sample, Target, serve
 
 #: Seconds between looks at the children.
 LOOK = 0.2
@@ -44,6 +45,7 @@ class Child:
         self.process.start()
         theirs.close()
         self.is_ready, self.request, self.samples = False, None, []
+        self.held: deque[str] = deque(maxlen=HELD)  # names of cases, about as the process holds them
         self.deadline, self.limits = time.monotonic() + limits.start, limits
 
     @property
@@ -53,6 +55,8 @@ class Child:
     def send(self, request) -> None:
         """Give an idle child something to do. A child that is gone shows at the next `look`."""
         self.deadline, self.request, self.samples = time.monotonic() + self.limits.first, request, []
+        if request.case.name not in self.held:
+            self.held.append(request.case.name)
         with contextlib.suppress(OSError):
             self.connection.send(request)
 
@@ -108,7 +112,7 @@ class Crew:
         A request that is not `wanted` when its turn comes is left out. No request begins after `last_begin`; those that
         run at the `end` are given up.
         """
-        waiting = deque(requests)
+        waiting = list(requests)
         while waiting or any(child.request is not None for child in self.children):
             now = time.monotonic()
             if now > end:
@@ -116,17 +120,23 @@ class Crew:
                 return
             if last_begin is not None and now > last_begin:
                 waiting.clear()
-            while waiting and not wanted(waiting[0]):
-                waiting.popleft()
+            waiting = list(filter(wanted, waiting))
             while len(self.children) < min(self.size, len(waiting)):
                 self.children.append(Child(self.target, self.limits))
             for child in list(self.children):
                 if waiting and child.is_idle:
-                    child.send(waiting.popleft())
+                    child.send(waiting.pop(self._next_of(child, waiting)))
                 for request, reply, samples in self._ended(child):
                     yield request, reply, samples
             if not any(child.is_idle and waiting for child in self.children):
                 wait([child.connection for child in self.children], timeout=LOOK)
+
+    def _next_of(self, child, waiting) -> int:
+        """The index of the request that a child takes next: of a case that it holds, else of one that none holds."""
+        others = {name for other in self.children for name in other.held}
+        held = (at for at, request in enumerate(waiting) if request.case.name in child.held)
+        free = (at for at, request in enumerate(waiting) if request.case.name not in others)
+        return next(itertools.chain(held, free), 0)
 
     def _ended(self, child):
         """The request that a child has ended, if it has: (request, last reply or Died, samples)."""

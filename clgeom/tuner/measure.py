@@ -34,7 +34,7 @@ Policies = dict[str, Policy]
 #: A kernel that is overridden by its own policy in all measurements, so that all take the path of overridden policies.
 NEUTRAL = "primitives/long_loops"
 #: Prepared cases that a process holds.
-HELD = 3
+HELD = 6
 
 
 @dataclass(frozen=True)
