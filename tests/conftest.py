@@ -209,7 +209,9 @@ _sessions = {}
 
 def imposed_session(device, **imposed):
     """A session of its own with these limits, whose device has these facts in its profile, such as a `kind`."""
-    facts = {name: imposed.pop(name) for name in ("name", "platform", "vendor", "architecture", "kind") if name in imposed}
+    facts = {
+        name: imposed.pop(name) for name in ("name", "platform", "vendor", "architecture", "kind") if name in imposed
+    }
     session = Session(device, **imposed)
     session.profile = replace(session.profile, **facts)
     return session

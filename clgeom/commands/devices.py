@@ -35,5 +35,7 @@ def devices(as_json):
         )
         for profile in found
     ]
-    terminal.print_table(("kind", "name", "platform", "architecture", ">units", ">memory", ">local", ">work-group", "fp64"), rows)
+    terminal.print_table(
+        ("kind", "name", "platform", "architecture", ">units", ">memory", ">local", ">work-group", "fp64"), rows
+    )
     click.echo("The first is taken by default; --device or CLGEOM_DEVICE chooses another by part of its name.")

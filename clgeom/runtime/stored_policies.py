@@ -34,6 +34,7 @@ VERSION = 1
 #: Facts about a device that an entry must share with it; other drivers may want other shapes.
 DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
 
+
 @dataclasses.dataclass(frozen=True)
 class Stored:
     """A policy of the store, and what was measured: milliseconds, the case and the date."""
@@ -216,7 +217,11 @@ def _checked(entry, profile) -> Stored:
         raise ValueError("the kernel has changed since")
     made, given = policy_class(kernel), entry.get("fields")
     types = {field.name: type(field.default) for field in dataclasses.fields(made)}
-    if entry.get("class") != made.__name__ or not isinstance(given, dict) or not isinstance(entry.get("measured"), dict):
+    if (
+        entry.get("class") != made.__name__
+        or not isinstance(given, dict)
+        or not isinstance(entry.get("measured"), dict)
+    ):
         raise ValueError("it is damaged")
     if {name: type(value) for name, value in given.items()} != types:
         raise ValueError("it is damaged")

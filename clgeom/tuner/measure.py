@@ -1,10 +1,10 @@
-"""What a child process of the tuner does: run cases under policies, and tell digests and times.
+"""What a child process of the tuner does: run cases under policies, tell whether results are right, and times.
 
 The process may crash or hang in any driver's compiler or kernel; `clgeom.tuner.children` lives with that. Requests and
 replies are pickled over a pipe::
 
-    Shares(case, ..)                -> Shared(digest, seconds of each kernel, seconds of the call)
-    Trial(case, kernel, policy, ..) -> Tried(digest)
+    Shares(case, ..)                -> Shared(seconds of each kernel, seconds of the call)
+    Trial(case, kernel, policy, ..) -> Tried(whether the result is right)
     Race(case, kernel, ..)          -> Sample for each round and policy, then Done
 
 A reply may also be Failed: the policy is refused with an error.
@@ -74,7 +74,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Trial:
-    """Run a case once with a policy."""
+    """Run a case once with a policy, and compare the result with that of the default."""
 
     case: Case
     n: int
@@ -98,14 +98,15 @@ class Race:
 
 @dataclass(frozen=True)
 class Shared:
-    digest: str
     kernels: dict[str, float]
     call: float
 
 
 @dataclass(frozen=True)
 class Tried:
-    digest: str
+    """Whether the result is that of the default, bit for bit."""
+
+    is_right: bool
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ class Measurer:
     def __init__(self, session):
         self.session = session
         self.prepared: dict[tuple[str, int], Callable[[], Any]] = {}
+        self.digests: dict[tuple[str, int], str] = {}  # of the defaults' results
 
     def replies(self, request):
         """The replies to a request, as they are known."""
@@ -169,15 +171,18 @@ class Measurer:
     def _shares(self, request):
         call = self._call(request)
         with self._within(request.base):
-            digest = digest_of(call())
+            call()
             kernels, _ = self._profiled(call)
             seconds = self._timed(call)
-        yield Shared(digest, kernels, seconds)
+        yield Shared(kernels, seconds)
 
     def _trial(self, request):
-        call = self._call(request)
+        call, key = self._call(request), (request.case.name, request.n)
+        if key not in self.digests:
+            with self._within({}):
+                self.digests[key] = digest_of(call())
         with self._within(request.base, request.kernel, request.policy):
-            yield Tried(digest_of(call()))
+            yield Tried(digest_of(call()) == self.digests[key])
 
     def _race(self, request):
         call, shuffle = self._call(request), random.Random(0).shuffle

@@ -266,7 +266,7 @@ class Tuner:
         ):
             finding, candidate = owners[id(request)]
             self._show(f"trying {finding.kernel}", self.findings.index(finding))
-            if isinstance(reply, Tried) and reply.digest == self.shared[request.case.name].digest:
+            if isinstance(reply, Tried) and reply.is_right:
                 done[id(candidate)] += 1
                 if done[id(candidate)] == len(finding.shares):
                     candidate.state = "right"
