@@ -105,10 +105,12 @@ def _forget(session, cases, as_json):
 def _tune(session, cases, seconds, quick, store, as_json):
     """Tune, show what was found, and return the exit code."""
     from clgeom.commands.main import STOPPED
-    from clgeom.runtime.stored_policies import store_path
+    from clgeom.runtime.stored_policies import require_writable, store_path
     from clgeom.tuner.cases import QUICK, QUICK_KERNELS
     from clgeom.tuner.search import Tuner
 
+    if store:
+        require_writable()
     chosen = {"size": 0.25, "most": QUICK_KERNELS} if quick else {}
     if quick:
         cases = [case for case in cases if case.name in QUICK]

@@ -156,7 +156,9 @@ SPACES: dict[str, Space] = {
         (group((32, 64, 128, 256), (32, 64, 128, 256), (8, 32)),),
     ),
     "hull/batch/batch_tiles": Space(
-        ("hulls of 1,000 points", "hulls of all sizes, on circles"), (), (group((32, 64, 128, 256), (32, 64, 128, 256)),)
+        ("hulls of 1,000 points", "hulls of all sizes, on circles"),
+        (),
+        (group((32, 64, 128, 256), (32, 64, 128, 256)),),
     ),
     "hull/batch/batch_crowded": Space(
         ("hulls of all sizes, on circles",),
@@ -190,7 +192,9 @@ SPACES: dict[str, Space] = {
         by_itemsize=True,
     ),
     "sorting/radix/radix_digits": Space(SORTS, (), (group((256, 512, 1024), (4, 8, 16), (4, 8, 16)),)),
-    "sorting/radix/radix_onesweep": Space(SORTS, (), (group((128, 256, 512), (12, 16, 20, 24, 32, 40)),), by_itemsize=True),
+    "sorting/radix/radix_onesweep": Space(
+        SORTS, (), (group((128, 256, 512), (12, 16, 20, 24, 32, 40)),), by_itemsize=True
+    ),
     "sorting/radix/radix_segments": Space(
         ("sort segments of 200", "sort segments of 5,000"),
         SERIAL_GROUPS,
@@ -227,9 +231,7 @@ SPACES: dict[str, Space] = {
         ("distinct values",), SERIAL_GROUPS, (group((64, 128, 256, 512), (1,), (0, 8, 16, 32)),)
     ),
     "sorting/unique_runs": each("distinct values"),
-    "sorting/shellsort/shell_codes": Space(
-        ("shellsort",), SERIAL_GROUPS, (group((64, 128, 256, 512), (1, 2, 4, 8)),)
-    ),
+    "sorting/shellsort/shell_codes": Space(("shellsort",), SERIAL_GROUPS, (group((64, 128, 256, 512), (1, 2, 4, 8)),)),
     "sorting/shellsort/shell_auto_subsequences": Space(
         ("shellsort",),
         (serial((16, 32, 64, 96, 128, 192, 256, 512, 1024), (0,)),),
@@ -241,7 +243,9 @@ SPACES: dict[str, Space] = {
         (group((64, 128, 256, 512, 1024), (8, 16, 32)),),
     ),
     **{
-        f"sorting/shellsort/shell_{variant}": Space((f"shellsort {variant.upper()}",), (group((1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),), SIZES)
+        f"sorting/shellsort/shell_{variant}": Space(
+            (f"shellsort {variant.upper()}",), (group((1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),), SIZES
+        )
         for variant in "bcdf"
     },
     # Regions
@@ -270,12 +274,8 @@ SPACES: dict[str, Space] = {
         (serial((16, 32, 64, 96, 128, 192, 256, 512, 1024), (0,)),),
         (group((64, 128, 256), (16, 32, 64)),),
     ),
-    "region/arc/arc_outline_local": Space(
-        ("region of short segments",), (), SIZES
-    ),
-    "region/arc/arc_place": Space(
-        ("region of short segments",), (), (group((64, 128, 256, 512), (4, 8, 16)),)
-    ),
+    "region/arc/arc_outline_local": Space(("region of short segments",), (), SIZES),
+    "region/arc/arc_place": Space(("region of short segments",), (), (group((64, 128, 256, 512), (4, 8, 16)),)),
     "region/arc/arc_corners": Space(("region of segments of 64 points",), (), SIZES),
     "region/arc/arc_tangents_wide": Space(("region of long segments",), (), SIZES),
     "region/arc/arc_offsets": Space(
@@ -307,17 +307,13 @@ SPACES: dict[str, Space] = {
         (serial((1024, 4096, 16384), (1, 2, 4)),),
         (group((64, 128, 256, 512), (1, 2, 4, 8)),),
     ),
-    "dp/paths/wide_stage": Space(
-        ("table of wide stages",), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)
-    ),
+    "dp/paths/wide_stage": Space(("table of wide stages",), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)),
     "dp/paths/rows_direct": Space(
         ("table by rows",),
         (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),),
         (group((64, 128, 256, 512), (1, 2, 4, 8)),),
     ),
-    "dp/paths/rows_fused": Space(
-        ("table by rows",), (), (group((128, 256, 512, 1024), (4, 8, 16, 20, 32)),)
-    ),
+    "dp/paths/rows_fused": Space(("table by rows",), (), (group((128, 256, 512, 1024), (4, 8, 16, 20, 32)),)),
     "dp/paths/split_product": Space(
         ("table by splits",),
         (serial((16, 24, 32, 48, 64, 96, 128, 256), (0,)),),
@@ -333,9 +329,7 @@ SPACES: dict[str, Space] = {
         ("edit distance", "longest common subsequence"), (), (group((32, 64, 128), (1, 2, 3, 4, 8)),)
     ),
     "dp/paths/bits_traceback": Space(("longest common subsequence",), (), SIZES),
-    "dp/batch/batch_fill": Space(
-        ("tables of pairs",), SERIAL_GROUPS, (group((32, 64, 128, 256), (1,), (0, 4, 16)),)
-    ),
+    "dp/batch/batch_fill": Space(("tables of pairs",), SERIAL_GROUPS, (group((32, 64, 128, 256), (1,), (0, 4, 16)),)),
     "dp/pairs/pairs_bits": Space(
         ("distances of pairs",),
         (serial((4, 8, 16), (1, 2, 4, 8)),),
@@ -390,4 +384,4 @@ SPACES: dict[str, Space] = {
     "radio/best_server": Space(  # on CPUs, groups round other than one work-item
         ("best server",), (serial((128, 512, 2048), (1, 2, 4, 16)),), EACH_GPU
     ),
-}  # fmt: skip
+}

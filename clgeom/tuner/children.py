@@ -126,8 +126,7 @@ class Crew:
             for child in list(self.children):
                 if waiting and child.is_idle:
                     child.send(waiting.pop(self._next_of(child, waiting)))
-                for request, reply, samples in self._ended(child):
-                    yield request, reply, samples
+                yield from self._ended(child)
             if not any(child.is_idle and waiting for child in self.children):
                 wait([child.connection for child in self.children], timeout=LOOK)
 
@@ -156,6 +155,8 @@ class Crew:
                 child.is_ready = True
             else:
                 request, child.request = child.request, None
+                if getattr(reply, "is_broken", False):
+                    self._drop([child])
                 yield request, reply, child.samples
                 return
 

@@ -104,9 +104,10 @@ class Shared:
 
 @dataclass(frozen=True)
 class Tried:
-    """Whether the result is that of the default, bit for bit."""
+    """Whether the result is that of the default, bit for bit; and whether the process now gives other results."""
 
     is_right: bool
+    is_broken: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,10 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
+    """An error; and whether the process is of no use since, as on GPUs after an access beyond memory."""
+
     error: str
+    is_broken: bool = False
 
 
 def digest_of(found) -> str:
@@ -151,7 +155,25 @@ class Measurer:
         try:
             yield from {Shares: self._shares, Trial: self._trial, Race: self._race}[type(request)](request)
         except Exception as error:  # whatever a driver or a kernel's plan says about a policy
-            yield Failed(" ".join(f"{type(error).__name__}: {error}".split())[:300])
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            yield Failed(said, not self._is_sound(request))
+
+    def _is_sound(self, request) -> bool:
+        """Whether the default still gives the result that it gave before."""
+        try:
+            return self._default(request, again=True) == self._default(request)
+        except Exception:
+            return False
+
+    def _default(self, request, again=False) -> str:
+        """The digest of the default's result, made once or again."""
+        key = request.case.name, request.n
+        if again or key not in self.digests:
+            call = self._call(request)
+            with self._within({}):
+                digest = digest_of(call())
+            return digest if again else self.digests.setdefault(key, digest)
+        return self.digests[key]
 
     def _call(self, request):
         """The call of a case; its input is made once."""
@@ -177,12 +199,10 @@ class Measurer:
         yield Shared(kernels, seconds)
 
     def _trial(self, request):
-        call, key = self._call(request), (request.case.name, request.n)
-        if key not in self.digests:
-            with self._within({}):
-                self.digests[key] = digest_of(call())
+        wanted, call = self._default(request), self._call(request)
         with self._within(request.base, request.kernel, request.policy):
-            yield Tried(digest_of(call()) == self.digests[key])
+            is_right = digest_of(call()) == wanted
+        yield Tried(is_right, not is_right and not self._is_sound(request))
 
     def _race(self, request):
         call, shuffle = self._call(request), random.Random(0).shuffle

@@ -9,7 +9,7 @@ OFFER = "clgeom has no shapes measured on this GPU. 'clgeom tune --quick' measur
 
 
 def is_unmeasured(profile) -> bool:
-    """Whether a device is a GPU of which no kernel has a measured shape: no row of its name or architecture, nor stored.
+    """Whether a device is a GPU without any measured shape: no row of its name or architecture, and nothing stored.
 
     Examples
     --------
