@@ -21,6 +21,7 @@ LAYERS = (
     ("conformance", "dask", "data", "io", "pandas", "plotting"),
     ("scale",),
     ("selftest",),
+    ("tuner",),
     ("commands",),
     ("__main__",),
 )

@@ -20,6 +20,7 @@ def demo(output, device):
     from clgeom.plotting.figures import FORMATS
     from clgeom.plotting.hulls import save_hull_plot
     from clgeom.runtime.device import as_session
+    from clgeom.tuner.offer import OFFER, is_unmeasured
 
     picture = "clgeom-demo.png" if output is None else output
     check_outputs(None, (picture, FORMATS))
@@ -40,6 +41,7 @@ def demo(output, device):
         ("hull", f"{len(names)} corners, area {hull.area:,.2f} square degrees"),
         ("time", f"{terminal.duration(again)} (first call, with kernel builds: {terminal.duration(first)})"),
         ("corners", ", ".join(names)),
+        *([("tuning", OFFER)] if is_unmeasured(session.profile) else []),
     )
     if no_picture:
         click.echo(f"picture    none. {no_picture}")

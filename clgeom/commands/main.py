@@ -26,6 +26,7 @@ COMMANDS = {
     "selftest": ("clgeom.commands.selftest", "selftest", "Check a device: every kernel against its reference."),
     "sort": ("clgeom.commands.sort", "sort", "Sort the numbers of a file."),
     "trace": ("clgeom.commands.trace", "trace", "Show an algorithm step by step, as a page, animation or picture."),
+    "tune": ("clgeom.commands.tune", "tune", "Measure which shapes of kernels are fastest on a device."),
 }
 #: Exit codes: wrong input or call; failure of the system (output, memory, compiler of a driver); bug; interrupt.
 WRONG_INPUT, FAILED, BUG, STOPPED = 2, 1, 70, 130

@@ -26,11 +26,14 @@ class Space:
         Names of the cases that show its time.
     cpu, gpu : tuple of dict
         Products of values of fields: for CPUs, and for other devices.
+    by_itemsize : bool
+        Whether the best shape depends on the bytes of an element, so that one is sought for each number of them.
     """
 
     cases: tuple[str, ...]
     cpu: tuple[dict, ...] = ()
     gpu: tuple[dict, ...] = ()
+    by_itemsize: bool = False
 
     def products(self, profile) -> tuple[dict, ...]:
         """The products for a device."""
@@ -67,14 +70,14 @@ EACH_CPU = (serial(groups=(1, 2, 4, 16)), group((16, 64, 256), (8,), (2, 16)))
 EACH_GPU = (group((64, 128, 256, 512)), group((128, 256, 512), (4,)), group((128, 256), (1,), (8, 16, 32)))
 #: The same where there is no serial twin, or tiles of fixed size.
 SERIAL_GROUPS = (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16, 32)),)
-SIZES = (group((32, 64, 128, 256, 512, 1024)),)
+SIZES = (group((8, 16, 32, 64, 128, 256, 512, 1024)),)
 
 
 def each(*cases) -> Space:
     return Space(cases, EACH_CPU, EACH_GPU)
 
 
-SORTS = "sort uint32", "sort uint64", "argsort float32"
+SORTS = "sort uint32", "sort uint64", "argsort float32", "argsort float64"
 CELLS = "polygons along cells", "polygons along cells, simplified"
 
 SPACES: dict[str, Space] = {
@@ -153,7 +156,9 @@ SPACES: dict[str, Space] = {
         (group((32, 64, 128, 256), (32, 64, 128, 256), (8, 32)),),
     ),
     "hull/batch/batch_tiles": Space(
-        ("hulls of 1,000 points", "hulls of all sizes, on circles"), (), (group((32, 64, 128, 256), (32, 64, 128, 256)),)
+        ("hulls of 1,000 points", "hulls of all sizes, on circles"),
+        (),
+        (group((32, 64, 128, 256), (32, 64, 128, 256)),),
     ),
     "hull/batch/batch_crowded": Space(
         ("hulls of all sizes, on circles",),
@@ -176,21 +181,24 @@ SPACES: dict[str, Space] = {
     ),
     "sorting/radix/radix_count": Space(
         SORTS,
-        (),
+        (group((4, 16, 64, 256), (4, 16, 64)),),
         (group((64, 128, 256, 512), (2, 4, 8, 16)),),
     ),
-    "sorting/radix/radix_spine": Space(SORTS, (), (group((32, 64, 128, 256, 512, 1024)),)),
+    "sorting/radix/radix_spine": Space(SORTS, (), SIZES),
     "sorting/radix/radix_scatter": Space(
         SORTS,
         (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),),
         (group((128, 256, 512), (8, 12, 16, 24), (8, 16, 32)),),
+        by_itemsize=True,
     ),
     "sorting/radix/radix_digits": Space(SORTS, (), (group((256, 512, 1024), (4, 8, 16), (4, 8, 16)),)),
-    "sorting/radix/radix_onesweep": Space(SORTS, (), (group((256, 384, 512), (12, 16, 20, 24, 32, 40)),)),
+    "sorting/radix/radix_onesweep": Space(
+        SORTS, (), (group((128, 256, 512), (12, 16, 20, 24, 32, 40)),), by_itemsize=True
+    ),
     "sorting/radix/radix_segments": Space(
         ("sort segments of 200", "sort segments of 5,000"),
         SERIAL_GROUPS,
-        (group((64, 128, 256, 512, 1024), (1,), (0, 8)),),
+        SIZES,
     ),
     "sorting/radix/radix_mark": Space(("sort segments of 5,000",), (), (group((128, 256, 512), (4, 8, 16)),)),
     "sorting/take_rows": each("rows by index"),
@@ -223,21 +231,21 @@ SPACES: dict[str, Space] = {
         ("distinct values",), SERIAL_GROUPS, (group((64, 128, 256, 512), (1,), (0, 8, 16, 32)),)
     ),
     "sorting/unique_runs": each("distinct values"),
-    "sorting/shellsort/shell_codes": Space(
-        ("shellsort",), SERIAL_GROUPS, (group((64, 128, 256, 512), (1, 2, 4, 8)),)
-    ),
+    "sorting/shellsort/shell_codes": Space(("shellsort",), SERIAL_GROUPS, (group((64, 128, 256, 512), (1, 2, 4, 8)),)),
     "sorting/shellsort/shell_auto_subsequences": Space(
         ("shellsort",),
         (serial((16, 32, 64, 96, 128, 192, 256, 512, 1024), (0,)),),
-        (group((32, 64, 128, 256, 512), (1,), (0,)),),
+        SIZES,
     ),
     "sorting/shellsort/shell_auto_windows": Space(
         ("shellsort",),
         (serial((8192, 16384, 32768, 65536, 131072), (1, 2, 4)),),
-        (group((64, 128, 256, 512, 1024), (8, 16, 32, 64)),),
+        (group((64, 128, 256, 512, 1024), (8, 16, 32)),),
     ),
     **{
-        f"sorting/shellsort/shell_{variant}": Space((f"shellsort {variant.upper()}",), (group((1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),), (group((32, 64, 128, 256, 512, 1024)),))
+        f"sorting/shellsort/shell_{variant}": Space(
+            (f"shellsort {variant.upper()}",), (group((1, 2, 4, 8, 16, 32, 64, 128, 256, 512)),), SIZES
+        )
         for variant in "bcdf"
     },
     # Regions
@@ -266,16 +274,12 @@ SPACES: dict[str, Space] = {
         (serial((16, 32, 64, 96, 128, 192, 256, 512, 1024), (0,)),),
         (group((64, 128, 256), (16, 32, 64)),),
     ),
-    "region/arc/arc_outline_local": Space(
-        ("region of short segments",), (), (group((32, 64, 128, 256, 512)),)
-    ),
-    "region/arc/arc_place": Space(
-        ("region of short segments",), (), (group((64, 128, 256, 512), (4, 8, 16)),)
-    ),
-    "region/arc/arc_corners": Space(("region of segments of 64 points",), (), (group((32, 64, 128, 256)),)),
-    "region/arc/arc_tangents_wide": Space(("region of long segments",), (), (group((32, 64, 128, 256)),)),
+    "region/arc/arc_outline_local": Space(("region of short segments",), (), SIZES),
+    "region/arc/arc_place": Space(("region of short segments",), (), (group((64, 128, 256, 512), (4, 8, 16)),)),
+    "region/arc/arc_corners": Space(("region of segments of 64 points",), (), SIZES),
+    "region/arc/arc_tangents_wide": Space(("region of long segments",), (), SIZES),
     "region/arc/arc_offsets": Space(
-        ("outlines of a map",), (group((1,), (4096, 8192, 16384, 32768, 65536, 131072)),), SIZES
+        ("outlines of a map",), (group((1,), (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144)),), SIZES
     ),
     "region/coverage/coverage_extents": Space(
         ("outlines of a map",),
@@ -284,10 +288,6 @@ SPACES: dict[str, Space] = {
     ),
     "region/coverage/coverage_edges": each("outlines of parts of a map"),
     "region/coverage/coverage_unite": each("outlines of parts of a map"),
-    "region/coverage/coverage_unite_shares": Space(
-        ("outlines of parts of a map", "polygons along cells"),
-        (serial((512,), (1, 2, 3, 4, 6, 8, 12, 16)),),
-    ),
     "region/coverage/coverage_roots": each("outlines of parts of a map"),
     "region/rings/rings_runs": each("polygons along cells"),
     "region/rings/rings_trace": Space(("polygons along cells",), (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),)),
@@ -307,23 +307,19 @@ SPACES: dict[str, Space] = {
         (serial((1024, 4096, 16384), (1, 2, 4)),),
         (group((64, 128, 256, 512), (1, 2, 4, 8)),),
     ),
-    "dp/paths/wide_stage": Space(
-        ("table of wide stages",), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)
-    ),
+    "dp/paths/wide_stage": Space(("table of wide stages",), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)),
     "dp/paths/rows_direct": Space(
         ("table by rows",),
         (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),),
         (group((64, 128, 256, 512), (1, 2, 4, 8)),),
     ),
-    "dp/paths/rows_fused": Space(
-        ("table by rows",), (), (group((128, 256, 512, 1024), (4, 8, 16, 20, 32)),)
-    ),
+    "dp/paths/rows_fused": Space(("table by rows",), (), (group((128, 256, 512, 1024), (4, 8, 16, 20, 32)),)),
     "dp/paths/split_product": Space(
         ("table by splits",),
         (serial((16, 24, 32, 48, 64, 96, 128, 256), (0,)),),
         (group((64, 256, 1024), (2, 4, 8)),),
     ),
-    "dp/paths/split_finish": Space(("table by splits",), (), (group((64, 128, 256, 512, 1024)),)),
+    "dp/paths/split_finish": Space(("table by splits",), (), SIZES),
     "dp/paths/bits_tiles": Space(
         ("edit distance", "longest common subsequence"),
         (serial((1, 2, 3, 4, 6, 8, 12, 16, 32), (0,)),),
@@ -332,18 +328,16 @@ SPACES: dict[str, Space] = {
     "dp/paths/bits_sweep": Space(
         ("edit distance", "longest common subsequence"), (), (group((32, 64, 128), (1, 2, 3, 4, 8)),)
     ),
-    "dp/paths/bits_traceback": Space(("longest common subsequence",), (), (group((32, 64, 128, 256, 512)),)),
-    "dp/batch/batch_fill": Space(
-        ("tables of pairs",), SERIAL_GROUPS, (group((32, 64, 128, 256), (1,), (0, 4, 16)),)
-    ),
+    "dp/paths/bits_traceback": Space(("longest common subsequence",), (), SIZES),
+    "dp/batch/batch_fill": Space(("tables of pairs",), SERIAL_GROUPS, (group((32, 64, 128, 256), (1,), (0, 4, 16)),)),
     "dp/pairs/pairs_bits": Space(
         ("distances of pairs",),
-        (serial((1, 2, 4, 8, 16), (2, 4, 8)),),
+        (serial((4, 8, 16), (1, 2, 4, 8)),),
         (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
     ),
     "dp/pairs/pairs_letters": Space(
         ("distances of pairs",),
-        (group((1,), (1,), (1, 2, 4, 8, 16, 32)), group((64, 256), (1,), (1, 4))),
+        (),
         (group((64, 128, 256, 512), (1,), (4, 8, 16)),),
     ),
     "dp/cubes/fill_plane": Space(
@@ -353,17 +347,17 @@ SPACES: dict[str, Space] = {
     ),
     "dp/table/reduce_cells": Space(
         ("minima of a table",),
-        (serial((4, 8, 16, 32), (1, 2, 4, 8)),),
+        (),
         (group((64, 128, 256, 512), (1,), (8, 16, 32)),),
     ),
     "dp/table/reduce_across": Space(
         ("minima of a table",),
-        (serial((8, 16, 32), (1, 2, 4, 8)),),
+        (),
         (group((64, 128, 256), (1,), (8, 16, 32)),),
     ),
     "dp/table/select_cells": Space(
         ("minima of a table",),
-        (group((1,), (1024, 4096, 16384), (1, 2, 4, 8)),),
+        (),
         (group((128, 256, 512), (4, 8, 16), (8, 16)),),
     ),
     # Alignments
@@ -387,5 +381,7 @@ SPACES: dict[str, Space] = {
         (group((1,), (16, 64, 256), (2, 8, 32)), group((4, 16, 64), (16,), (2, 8, 32))),
         EACH_GPU,
     ),
-    "radio/best_server": each("best server"),
-}  # fmt: skip
+    "radio/best_server": Space(  # on CPUs, groups round other than one work-item
+        ("best server",), (serial((128, 512, 2048), (1, 2, 4, 16)),), EACH_GPU
+    ),
+}

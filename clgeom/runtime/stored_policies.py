@@ -306,12 +306,19 @@ def forget(profile, kernels=None) -> int:
     return len(gone)
 
 
+def require_writable() -> None:
+    """Raise `InvalidInput` unless the store can be written, so that nobody measures for nothing."""
+    _change(None)
+
+
 def _change(change) -> None:
-    """Replace the entries of the store by ``change(entries)``, while no other process does."""
+    """Replace the entries of the store by ``change(entries)``, while no other process does; None changes nothing."""
     path = store_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.with_suffix(".lock")):
+            if change is None:
+                return
             try:
                 entries = list(filter(_is_entry, _content(path)))
             except ValueError:  # of another version, or damaged: somebody may still want it

@@ -6,6 +6,7 @@ policy. Inputs lie on the device, so that the time of a call is that of its kern
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ class Case:
         Elements on CPUs, and on other devices.
     fp64 : bool
         Whether the device must compute in float64.
+    itemsize : int, optional
+        Bytes of an element, for kernels whose policy depends on them.
     """
 
     name: str
@@ -35,6 +38,13 @@ class Case:
     cpu: int
     gpu: int
     fp64: bool = False
+    itemsize: int | None = None
+
+    def __reduce__(self):
+        """Pickle a case of CASES by its name, since its functions have none; others as they are."""
+        if CASES.get(self.name) is self:
+            return known_case, (self.name,)
+        return Case, tuple(vars(self).values())
 
     def size(self, profile) -> int:
         """Elements on a device: fewer than usual where one buffer holds few."""
@@ -42,23 +52,42 @@ class Case:
         return max(min(n, profile.max_alloc_bytes // 64), 1)
 
 
+#: The cases of a quick search, and how many of their kernels it tunes.
+QUICK = (
+    "hull of normal points",
+    "hulls of 64 points",
+    "sort uint32",
+    "region of segments of 64 points",
+    "table by tiles, last row",
+)
+QUICK_KERNELS = 5
 #: All cases by name, in the order in which they are measured. Tests may add their own.
 CASES: dict[str, Case] = {}
 
 
-def case(family, name, *, cpu, gpu, fp64=False):
+def case(family, name, *, cpu, gpu, fp64=False, itemsize=None):
     """Enter a function into CASES."""
 
     def enter(prepare):
-        CASES[name] = Case(name, family, prepare, int(cpu), int(gpu), fp64)
+        CASES[name] = Case(name, family, prepare, int(cpu), int(gpu), fp64, itemsize)
         return prepare
 
     return enter
 
 
+def all_cases() -> dict[str, Case]:
+    """All cases by name, those of all modules."""
+    importlib.import_module("clgeom.tuner.cases_dp")  # adds to them
+    return CASES
+
+
+def known_case(name: str) -> Case:
+    return all_cases()[name]
+
+
 def families() -> tuple[str, ...]:
     """The families that have cases, in order."""
-    return tuple(dict.fromkeys(one.family for one in CASES.values()))
+    return tuple(dict.fromkeys(one.family for one in all_cases().values()))
 
 
 def there(session, array):
@@ -76,11 +105,11 @@ def rng():
 
 
 def normal(n, dtype=np.float32):
-    return rng().normal(size=(n, 2)).astype(dtype)
+    return rng().standard_normal((n, 2), np.float32).astype(dtype)
 
 
 def circle(n, dtype=np.float32):
-    angles = rng().random(n) * 2 * np.pi
+    angles = rng().random(n, np.float32).astype(np.float64) * 2 * np.pi
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(dtype)
 
 
@@ -94,11 +123,11 @@ def hull_of(cloud, dtype=np.float32, **options):
     return prepare
 
 
-case("hull", "hull of normal points", cpu=4e6, gpu=3e7)(hull_of(normal))
+case("hull", "hull of normal points", cpu=4e6, gpu=1e7)(hull_of(normal))
 case("hull", "hull of a circle", cpu=3e5, gpu=3e6)(hull_of(circle))
 case("hull", "hull of a circle, float64", cpu=3e5, gpu=3e6, fp64=True)(hull_of(circle, np.float64))
 case("hull", "hull of all points", cpu=3e5, gpu=1e7)(hull_of(normal, filter="none"))
-case("hull", "hull by octagon", cpu=2e6, gpu=3e7)(hull_of(normal, filter="octagon"))
+case("hull", "hull by octagon", cpu=2e6, gpu=1e7)(hull_of(normal, filter="octagon"))
 
 
 def hood_by(method):
@@ -116,7 +145,7 @@ case("hull", "upper hood, published", cpu=3e5, gpu=3e6)(hood_by("published"))
 case("hull", "upper hood, runs", cpu=1e6, gpu=1e7)(hood_by("runs"))
 
 
-@case("hull", "heaphull filter", cpu=2e6, gpu=3e7)
+@case("hull", "heaphull filter", cpu=2e6, gpu=1e7)
 def _heaphull(session, n):
     from clgeom.hull.heaphull import heaphull_filter
 
@@ -153,8 +182,8 @@ def batch_of(sizes_of, cloud=normal):
     return prepare
 
 
-case("batch", "hulls of 64 points", cpu=1e6, gpu=3e7)(batch_of(lambda n: np.full(n // 64, 64)))
-case("batch", "hulls of 1,000 points", cpu=1e6, gpu=3e7)(batch_of(lambda n: np.full(n // 1000, 1000)))
+case("batch", "hulls of 64 points", cpu=1e6, gpu=1e7)(batch_of(lambda n: np.full(n // 64, 64)))
+case("batch", "hulls of 1,000 points", cpu=1e6, gpu=1e7)(batch_of(lambda n: np.full(n // 1000, 1000)))
 case("batch", "hulls of all sizes, on circles", cpu=3e5, gpu=1e7)(
     batch_of(lambda n: np.maximum(n // 12 // np.arange(1, n // 200 + 2), 1), circle)
 )
@@ -179,7 +208,7 @@ def _by_label(session, n):
 def keys(n, dtype):
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
-        return rng().normal(size=n).astype(dtype)
+        return rng().standard_normal(n, np.float32).astype(dtype)
     return rng().integers(0, np.iinfo(dtype).max, n, dtype=dtype, endpoint=True)
 
 
@@ -193,10 +222,10 @@ def sorting(function, dtype, **options):
     return prepare
 
 
-case("sort", "sort uint32", cpu=3e6, gpu=3e7)(sorting("sort", np.uint32))
-case("sort", "sort uint64", cpu=1e6, gpu=3e7)(sorting("sort", np.uint64))
-case("sort", "argsort float32", cpu=1e6, gpu=3e7)(sorting("argsort", np.float32))
-case("sort", "argsort float64", cpu=1e6, gpu=3e7, fp64=True)(sorting("argsort", np.float64))
+case("sort", "sort uint32", cpu=3e6, gpu=1e7, itemsize=4)(sorting("sort", np.uint32))
+case("sort", "sort uint64", cpu=1e6, gpu=1e7, itemsize=8)(sorting("sort", np.uint64))
+case("sort", "argsort float32", cpu=1e6, gpu=1e7, itemsize=4)(sorting("argsort", np.float32))
+case("sort", "argsort float64", cpu=1e6, gpu=1e7, fp64=True, itemsize=8)(sorting("argsort", np.float64))
 
 
 def segments_of(length):
@@ -222,7 +251,7 @@ def _unique(session, n):
     return lambda: unique(given, return_counts=True, device=session)
 
 
-@case("sort", "first 1,000 keys", cpu=3e6, gpu=3e7)
+@case("sort", "first 1,000 keys", cpu=3e6, gpu=1e7)
 def _first(session, n):
     from clgeom.sorting.select import topk
 
@@ -238,7 +267,7 @@ def _search(session, n):
     return lambda: searchsorted(ordered, needles, device=session)
 
 
-@case("sort", "histogram", cpu=3e6, gpu=3e7)
+@case("sort", "histogram", cpu=3e6, gpu=1e7)
 def _histogram(session, n):
     from clgeom.sorting.bins import histogram
 
@@ -293,22 +322,22 @@ case("region", "region of segments of 64 points", cpu=1e6, gpu=1e7)(region_by(64
 case("region", "region of long segments", cpu=1e6, gpu=1e7)(region_by(100_000))
 
 
-def hills(n):
-    """A square map of about n cells, smooth with small steps."""
+def hills(n, noise=0.5):
+    """A square map of about n cells: smooth hills, and noise."""
     side = max(int(np.sqrt(n)), 8)
     y, x = np.mgrid[:side, :side].astype(np.float32) * np.float32(2000 / side)
-    return np.float32(-80) + 10 * np.sin(x / 90) * np.cos(y / 70) + rng().normal(0, 0.5, x.shape).astype(np.float32)
+    return np.float32(-80) + 10 * np.sin(x / 90) * np.cos(y / 70) + rng().normal(0, noise, x.shape).astype(np.float32)
 
 
-def coverage_by(**options):
+def coverage_by(smooth=False, **options):
     def prepare(session, n):
         from clgeom.region.coverage.regions import coverage_regions
 
-        raster = there(session, hills(n))
+        raster = there(session, hills(n, 0.0 if smooth else 0.5))
 
         def call():
             found = coverage_regions(raster, (-78, -84), device=session, **options)
-            return [np.asarray(one.exterior) for one in found]
+            return [found.maps, found.levels, found.parts, np.asarray(found.areas)]
 
         return call
 
@@ -316,7 +345,7 @@ def coverage_by(**options):
 
 
 case("region", "outlines of a map", cpu=1e6, gpu=1.6e7)(coverage_by(parts=False))
-case("region", "outlines of parts of a map", cpu=1e6, gpu=4e6)(coverage_by())
+case("region", "outlines of parts of a map", cpu=1e6, gpu=1.6e7)(coverage_by(smooth=True))
 
 
 def cells_by(**options):

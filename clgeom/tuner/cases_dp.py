@@ -43,11 +43,10 @@ def letters(n, seed=0):
     return np.random.default_rng(seed).integers(0, 4, n).astype(np.uint8)
 
 
-def in_rows(symbols, length):
-    """Texts of this length from symbols 0 to 3."""
-    text = (b"ACGT" * 64)[:256]
-    whole = symbols.tobytes().translate(text)
-    return [whole[at : at + length].decode() for at in range(0, len(whole), length)]
+def batch(session, count, length, seed):
+    """Sequences of one length, one after the other, and where each begins, on the device."""
+    text = np.frombuffer(b"ACGT", np.uint8)[letters(count * length, seed)]
+    return there(session, text), there(session, np.arange(0, count * length + 1, length))
 
 
 def side_of(n, per=64):
@@ -129,7 +128,7 @@ def _lcs(session, n):
 def _pairs(session, n):
     from clgeom.dp import problems
 
-    a, b = (in_rows(letters(100 * n, seed), 100) for seed in (1, 2))
+    a, b = (batch(session, n, 100, seed) for seed in (1, 2))
     return lambda: np.asarray(problems.edit_distance(a, b, device=session))
 
 
@@ -180,11 +179,11 @@ def aligned(**options):
     def prepare(session, n):
         from clgeom.alignment.align import align
 
-        a, b = (in_rows(letters(150 * n, seed), 150) for seed in (1, 2))
+        (a, a_offsets), (b, b_offsets) = (batch(session, n, 150, seed) for seed in (1, 2))
 
         def call():
-            found = align(a, b, device=session, **options)
-            return [found.scores, *([found.cigars] if options.get("path") else [])][:1]
+            found = align(a, b, a_offsets=a_offsets, b_offsets=b_offsets, device=session, **options)
+            return [found.scores, found.operations, found.offsets] if options["path"] else found.scores
 
         return call
 
@@ -199,15 +198,15 @@ case("align", "alignments of pairs", cpu=1e3, gpu=3e4)(aligned(path=True))
 def _long(session, n):
     from clgeom.alignment.align import align
 
-    side = side_of(n)
-    a, b = (in_rows(letters(side, seed), side)[0] for seed in (1, 2))
-    return lambda: np.asarray(align([a], [b], path=False, device=session).scores)
+    (a, a_offsets), (b, b_offsets) = (batch(session, 1, side_of(n), seed) for seed in (1, 2))
+    offsets = {"a_offsets": a_offsets, "b_offsets": b_offsets}
+    return lambda: np.asarray(align(a, b, path=False, device=session, **offsets).scores)
 
 
 # Primitives -----------------------------------------------------------------------------------------------------
 
 
-@case("primitives", "running sum", cpu=4e6, gpu=3e7)
+@case("primitives", "running sum", cpu=4e6, gpu=1e7)
 def _scan(session, n):
     from clgeom.primitives.scan import inclusive_scan
 
@@ -215,7 +214,7 @@ def _scan(session, n):
     return lambda: inclusive_scan(given, device=session)
 
 
-@case("primitives", "indices of flags", cpu=4e6, gpu=3e7)
+@case("primitives", "indices of flags", cpu=4e6, gpu=1e7)
 def _compact(session, n):
     from clgeom.primitives.compact import compact
 

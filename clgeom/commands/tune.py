@@ -1,0 +1,177 @@
+"""The command ``clgeom tune``: measure which shapes of kernels are fastest on a device, and keep them."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import click
+
+from clgeom.commands import terminal
+
+#: Minutes by default, and seconds of --quick.
+MINUTES, QUICK_SECONDS = 10.0, 10.0
+
+
+@click.command()
+@click.argument("families", nargs=-1, metavar="[FAMILY ...]")
+@terminal.device_option
+@click.option("--minutes", type=float, help=f"Time for all; default: {MINUTES:g}.")
+@click.option("--quick", is_flag=True, help=f"Only the five kernels that matter most, in {QUICK_SECONDS:g} seconds.")
+@click.option("--list", "listing", is_flag=True, help="List the kernels that can be tuned, and measure nothing.")
+@click.option("--explain", is_flag=True, help="Show which policy each phase gets here, and from where.")
+@click.option("--dry-run", is_flag=True, help="Measure, but keep nothing.")
+@click.option("--forget", is_flag=True, help="Remove what was kept for the device, and measure nothing.")
+@terminal.json_option
+def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as_json):
+    """Measure which shapes of kernels are fastest on a device, and keep them for all later calls.
+
+    FAMILY is one of hull, batch, sort, shellsort, region, rings, dp, align, primitives, radio; default: all.
+    Policies never change results: only shapes whose results are the same bit for bit are kept. Ctrl-C ends it; what was
+    found until then is kept.
+    """
+    from clgeom.errors import InvalidInput
+    from clgeom.runtime.device import as_session
+
+    chosen = [name for name, given in (
+        ("--list", listing), ("--explain", explain), ("--forget", forget),
+        ("--quick", quick), ("--minutes", minutes is not None),
+    ) if given]  # fmt: skip
+    if len(chosen) > 1:
+        raise InvalidInput(f"Only one of {' and '.join(chosen)} can be given.")
+    if dry_run and (listing or explain or forget):
+        raise InvalidInput(f"--dry-run measures, {chosen[0]} does not: only one of them can be given.")
+    if quick and families:
+        raise InvalidInput("--quick chooses the kernels itself: without a FAMILY.")
+    if minutes is not None and not 0 < minutes < 1e5:
+        raise InvalidInput(f"The option --minutes must be a positive number. Got {minutes:g} instead.")
+    cases = _cases(families)
+    session = as_session(device)
+    if listing:
+        _list(session, cases, as_json)
+    elif explain:
+        from clgeom.commands.tune_explain import explained
+
+        explained(session, families, as_json)
+    elif forget:
+        _forget(session, cases if families else None, as_json)
+    else:
+        seconds = QUICK_SECONDS if quick else 60 * (MINUTES if minutes is None else minutes)
+        return _tune(session, cases, seconds, quick, not dry_run, as_json)
+    return 0
+
+
+def _cases(families):
+    """The cases of some families, or all."""
+    from clgeom.errors import InvalidInput
+    from clgeom.tuner import cases
+
+    for family in families:
+        if family not in cases.families():
+            raise InvalidInput(f"FAMILY must be one of {', '.join(cases.families())}. Got {family!r} instead.")
+    return [case for case in cases.all_cases().values() if not families or case.family in families]
+
+
+def _list(session, cases, as_json):
+    from clgeom.runtime.spaces import SPACES, candidates
+    from clgeom.runtime.tuning import select
+
+    names, rows = {case.name: case.family for case in cases}, []
+    for kernel, space in SPACES.items():
+        families = dict.fromkeys(names[case] for case in space.cases if case in names)
+        count = len(candidates(session.profile, kernel, select(session.profile, kernel)))
+        if families and count:
+            rows.append({"kernel": kernel, "families": list(families), "candidates": count, "cases": list(space.cases)})
+    if as_json:
+        terminal.print_json({"device": session.profile.asdict(), "kernels": rows})
+        return
+    lines = [(row["kernel"], str(row["candidates"]), "; ".join(row["cases"])) for row in rows]
+    terminal.print_table(("kernel", ">candidates", "measured with"), lines)
+
+
+def _forget(session, cases, as_json):
+    from clgeom.runtime.spaces import SPACES
+    from clgeom.runtime.stored_policies import forget, store_path
+
+    names = None if cases is None else {case.name for case in cases}
+    kernels = None if names is None else [kernel for kernel, space in SPACES.items() if names & set(space.cases)]
+    gone = forget(session.own_profile, kernels)
+    if as_json:
+        terminal.print_json({"device": session.profile.asdict(), "removed": gone, "file": str(store_path())})
+    else:
+        click.echo(f"{gone} policies of {session.profile.name} removed from {store_path()}")
+
+
+def _tune(session, cases, seconds, quick, store, as_json):
+    """Tune, show what was found, and return the exit code."""
+    from clgeom.commands.main import STOPPED
+    from clgeom.runtime.stored_policies import require_writable, store_path
+    from clgeom.tuner.cases import QUICK, QUICK_KERNELS
+    from clgeom.tuner.search import Tuner
+
+    if store:
+        require_writable()
+    chosen = {"size": 0.25, "most": QUICK_KERNELS} if quick else {}
+    if quick:
+        cases = [case for case in cases if case.name in QUICK]
+    if not as_json:
+        terminal.print_facts(("device", terminal.device_words(session)), ("time", terminal.duration(seconds)))
+    begun, stopped = time.perf_counter(), False
+    with terminal.progress("Tuning", hidden=as_json) as advance:
+        tuner = Tuner(
+            session,
+            cases,
+            seconds=seconds,
+            store=store,
+            watch=lambda done, what: advance and advance(round(1000 * done), 1000),
+            tell=None if as_json else _tell,
+            **chosen,
+        )
+        try:
+            tuner.run()
+        except KeyboardInterrupt:
+            stopped = True
+    took = time.perf_counter() - begun
+    if as_json:
+        facts = {"device": session.profile.asdict(), "seconds": took, "interrupted": stopped}
+        terminal.print_json({**facts, "file": str(store_path()) if store else None, **tuner.asdict()})
+    else:
+        _summary(tuner, took, stopped, store_path() if store else None)
+    return STOPPED if stopped else 0
+
+
+def _tell(finding):
+    """Print what was found for a kernel."""
+    which = finding.kernel + (f" ({finding.itemsize} bytes)" if finding.itemsize else "")
+    if finding.best is not None:
+        name, found = max(finding.ratios.items(), key=lambda one: finding.shares[one[0]])
+        mark = click.style("faster   ", fg="green")
+        times = f"{found.default_ms:.3g} -> {found.policy_ms:.3g} ms ({1 / found.kernel:.2f} x)"
+        click.echo(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
+    else:
+        tried = sum(one.state != "not tried" for one in finding.candidates)
+        click.echo(f"{finding.state:<10} {which:<40} {tried} shapes tried")
+    for one in finding.candidates:
+        if one.state in ("wrong", "crashed"):
+            click.echo(f"{click.style(one.state, fg='red'):<10} {which} as {one.policy}: {one.reason}")
+
+
+def _changed(before, after) -> str:
+    """The fields of a policy that have changed: "wg_size 256 -> 512"."""
+    names = [field.name for field in dataclasses.fields(after)]
+    pairs = [(name, getattr(before, name), getattr(after, name)) for name in names]
+    return ", ".join(f"{name} {old} -> {new}" for name, old, new in pairs if old != new)
+
+
+def _summary(tuner, took, stopped, path):
+    faster = [one for one in tuner.findings if one.best is not None]
+    missed = sum(one.state == "not reached" for one in tuner.findings)
+    for name, reason in tuner.failed.items():
+        click.echo(f"left out   {name}: {reason}")
+    for kernel, (name, share) in tuner.unknown.items():
+        click.echo(f"fixed      {kernel} takes {share:.0%} of '{name}' and has no other shapes")
+    click.echo(f"{len(faster)} of {len(tuner.findings)} kernels faster, in {terminal.duration(took)}")
+    if missed:
+        click.echo(f"{missed} kernels not reached{'' if stopped else ': --minutes gives more time'}")
+    if faster and path:
+        click.echo(f"kept in {path}; 'clgeom tune --explain' shows what is used, 'clgeom tune --forget' removes it")

@@ -1,0 +1,166 @@
+"""Child processes that measure, with time limits: one that crashes or hangs is ended and replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import multiprocessing
+import time
+from collections import deque
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+
+from clgeom.errors import DeviceError
+from clgeom.tuner.measure import HELD, Sample, Target, serve
+
+#: Seconds between looks at the children.
+LOOK = 0.2
+#: Children that may die before their first request.
+MOST_LOST = 3
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds that a child may take: to start, for its first run of something (with builds), and for a further run."""
+
+    start: float = 120.0
+    first: float = 60.0
+    again: float = 20.0
+
+
+@dataclass(frozen=True)
+class Died:
+    """What ended a child before it answered."""
+
+    reason: str
+
+
+class Child:
+    """A process that answers requests of `clgeom.tuner.measure`, one at a time."""
+
+    def __init__(self, target: Target, limits: Limits):
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, target), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.is_ready, self.request, self.samples = False, None, []
+        self.held: deque[str] = deque(maxlen=HELD)  # names of cases, about as the process holds them
+        self.deadline, self.limits = time.monotonic() + limits.start, limits
+
+    @property
+    def is_idle(self) -> bool:
+        return self.is_ready and self.request is None
+
+    def send(self, request) -> None:
+        """Give an idle child something to do. A child that is gone shows at the next `look`."""
+        self.deadline, self.request, self.samples = time.monotonic() + self.limits.first, request, []
+        if request.case.name not in self.held:
+            self.held.append(request.case.name)
+        with contextlib.suppress(OSError):
+            self.connection.send(request)
+
+    def look(self):
+        """A reply that has come, `Died`, or None."""
+        try:
+            if self.connection.poll():
+                reply = self.connection.recv()
+                self.deadline = time.monotonic() + self.limits.again
+                return reply
+        except (EOFError, OSError):
+            self.process.join(timeout=5)
+            code = self.process.exitcode
+            return Died(f"crashed (signal {-code})" if code is not None and code < 0 else f"ended (code {code})")
+        if not self.is_idle and time.monotonic() > self.deadline:
+            return Died("took too long")
+        return None
+
+    def end(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.connection.close()
+        self.process.join(timeout=2)
+
+
+class Crew:
+    """Children that work at the same time. Use it as a context: its end is theirs.
+
+    Parameters
+    ----------
+    target : Target
+    size : int
+        The most children.
+    limits : Limits
+    """
+
+    def __init__(self, target: Target, size: int = 1, limits: Limits | None = None):
+        self.target, self.size, self.limits = target, size, limits or Limits()
+        self.children: list[Child] = []
+        self.lost = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for child in self.children:
+            child.end()
+        self.children.clear()
+
+    def answers(self, requests, end: float, *, last_begin: float | None = None, wanted=lambda request: True):
+        """Yield (request, last reply or Died, samples before it) as requests are answered, in any order.
+
+        A request that is not `wanted` when its turn comes is left out. No request begins after `last_begin`; those that
+        run at the `end` are given up.
+        """
+        waiting = list(requests)
+        while waiting or any(child.request is not None for child in self.children):
+            now = time.monotonic()
+            if now > end:
+                self._drop([child for child in self.children if child.request is not None])
+                return
+            if last_begin is not None and now > last_begin:
+                waiting.clear()
+            waiting = list(filter(wanted, waiting))
+            while len(self.children) < min(self.size, len(waiting)):
+                self.children.append(Child(self.target, self.limits))
+            for child in list(self.children):
+                if waiting and child.is_idle:
+                    child.send(waiting.pop(self._next_of(child, waiting)))
+                yield from self._ended(child)
+            if not any(child.is_idle and waiting for child in self.children):
+                wait([child.connection for child in self.children], timeout=LOOK)
+
+    def _next_of(self, child, waiting) -> int:
+        """The index of the request that a child takes next: of a case that it holds, else of one that none holds."""
+        others = {name for other in self.children for name in other.held}
+        held = (at for at, request in enumerate(waiting) if request.case.name in child.held)
+        free = (at for at, request in enumerate(waiting) if request.case.name not in others)
+        return next(itertools.chain(held, free), 0)
+
+    def _ended(self, child):
+        """The request that a child has ended, if it has: (request, last reply or Died, samples)."""
+        while (reply := child.look()) is not None:
+            if isinstance(reply, Died):
+                self._drop([child])
+                if child.request is not None:
+                    yield child.request, reply, child.samples
+                else:  # it did not even start
+                    self.lost += 1
+                    if self.lost > MOST_LOST:
+                        raise DeviceError(f"The processes that measure do not start: the last one {reply.reason}.")
+                return
+            if isinstance(reply, Sample):
+                child.samples.append(reply)
+            elif not child.is_ready:
+                child.is_ready = True
+            else:
+                request, child.request = child.request, None
+                if getattr(reply, "is_broken", False):
+                    self._drop([child])
+                yield request, reply, child.samples
+                return
+
+    def _drop(self, children):
+        for child in children:
+            child.end()
+            self.children.remove(child)

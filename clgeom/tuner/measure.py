@@ -1,0 +1,263 @@
+"""What a child process of the tuner does: run cases under policies, tell whether results are right, and times.
+
+The process may crash or hang in any driver's compiler or kernel; `clgeom.tuner.children` lives with that. Requests and
+replies are pickled over a pipe::
+
+    Shares(case, ..)                -> Shared(seconds of each kernel, seconds of the call)
+    Trial(case, kernel, policy, ..) -> Tried(whether the result is right)
+    Race(case, kernel, ..)          -> Sample for each round and policy, then Done
+
+A reply may also be Failed: the policy is refused with an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clgeom.runtime import sources
+from clgeom.runtime.policies import Policy
+from clgeom.tuner.cases import Case
+
+#: Policies by kernel.
+Policies = dict[str, Policy]
+#: A kernel that is overridden by its own policy in all measurements, so that all take the path of overridden policies.
+NEUTRAL = "primitives/long_loops"
+#: Prepared cases that a process holds.
+HELD = 6
+
+
+@dataclass(frozen=True)
+class Target:
+    """A device by its place among those of its platform, for another process."""
+
+    platform: int
+    device: int
+
+    @classmethod
+    def of(cls, session) -> Target:
+        import pyopencl as cl
+
+        for at, platform in enumerate(cl.get_platforms()):
+            with contextlib.suppress(cl.Error):
+                devices = platform.get_devices()
+                if session.device in devices:
+                    return cls(at, devices.index(session.device))
+        raise LookupError(f"{session.device.name} is not among the devices of its platform")
+
+    def session(self):
+        import pyopencl as cl
+
+        from clgeom.runtime.device import as_session
+
+        return as_session(cl.get_platforms()[self.platform].get_devices()[self.device])
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Which kernels a case runs, under the policies of `base`, and how long each takes."""
+
+    case: Case
+    n: int
+    base: Policies = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Run a case once with a policy, and compare the result with that of the default."""
+
+    case: Case
+    n: int
+    kernel: str
+    policy: Policy
+    base: Policies = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Race:
+    """Time a case with several policies of a kernel (None: that of `base`, or the present one), in turn."""
+
+    case: Case
+    n: int
+    kernel: str
+    policies: tuple[Policy | None, ...]
+    rounds: int
+    whole: bool
+    base: Policies = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shared:
+    kernels: dict[str, float]
+    call: float
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Whether the result is that of the default, bit for bit; and whether the process now gives other results."""
+
+    is_right: bool
+    is_broken: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Seconds of one round: of the kernel and of all other kernels by the device's events, and of the whole call."""
+
+    round: int
+    policy: int
+    kernel: float
+    others: float
+    call: float | None
+
+
+@dataclass(frozen=True)
+class Done:
+    pass
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An error; and whether the process is of no use since, as on GPUs after an access beyond memory."""
+
+    error: str
+    is_broken: bool = False
+
+
+def digest_of(found) -> str:
+    """The digest of a case's result."""
+    from clgeom.selftest.answers import digest
+
+    arrays = found if isinstance(found, (list, tuple)) else [found]
+    return digest([array.get() if hasattr(array, "queue") else np.asarray(array) for array in arrays])
+
+
+class Measurer:
+    """Runs cases on a device."""
+
+    def __init__(self, session):
+        self.session = session
+        self.prepared: dict[tuple[str, int], Callable[[], Any]] = {}
+        self.digests: dict[tuple[str, int], str] = {}  # of the defaults' results
+
+    def replies(self, request):
+        """The replies to a request, as they are known."""
+        try:
+            yield from {Shares: self._shares, Trial: self._trial, Race: self._race}[type(request)](request)
+        except Exception as error:  # whatever a driver or a kernel's plan says about a policy
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            yield Failed(said, not self._is_sound(request))
+
+    def _is_sound(self, request) -> bool:
+        """Whether the default still gives the result that it gave before."""
+        try:
+            return self._default(request, again=True) == self._default(request)
+        except Exception:
+            return False
+
+    def _default(self, request, again=False) -> str:
+        """The digest of the default's result, made once or again."""
+        key = request.case.name, request.n
+        if again or key not in self.digests:
+            call = self._call(request)
+            with self._within({}):
+                digest = digest_of(call())
+            return digest if again else self.digests.setdefault(key, digest)
+        return self.digests[key]
+
+    def _call(self, request):
+        """The call of a case; its input is made once."""
+        key = request.case.name, request.n
+        if key not in self.prepared:
+            while len(self.prepared) >= HELD:
+                del self.prepared[next(iter(self.prepared))]
+            self.prepared[key] = request.case.prepare(self.session, request.n)
+        return self.prepared[key]
+
+    def _within(self, base, kernel=None, policy=None):
+        from clgeom.runtime.tuning import override, select
+
+        own = {} if policy is None else {kernel: policy}
+        return override({NEUTRAL: select(self.session.profile, NEUTRAL), **base, **own})
+
+    def _shares(self, request):
+        call = self._call(request)
+        with self._within(request.base):
+            call()
+            kernels, _ = self._profiled(call)
+            seconds = self._timed(call)
+        yield Shared(kernels, seconds)
+
+    def _trial(self, request):
+        wanted, call = self._default(request), self._call(request)
+        with self._within(request.base, request.kernel, request.policy):
+            is_right = digest_of(call()) == wanted
+        yield Tried(is_right, not is_right and not self._is_sound(request))
+
+    def _race(self, request):
+        call, shuffle = self._call(request), random.Random(0).shuffle
+        order = list(enumerate(request.policies))
+        for number in range(request.rounds):
+            shuffle(order)
+            for at, policy in order:
+                with self._within(request.base, request.kernel, policy):
+                    kernels, rest = self._profiled(call, request.kernel)
+                    whole = self._timed(call) if request.whole else None
+                yield Sample(number, at, kernels.get(request.kernel, 0.0), rest, whole)
+        yield Done()
+
+    def _profiled(self, call, kernel=None):
+        """(seconds of each kernel, seconds of all but `kernel`) in a call."""
+        from clgeom.runtime.call import recording
+
+        names = {name.rpartition("/")[2]: name for name in sources.kernels()}
+        with recording(True) as phases:
+            call()
+        seconds = Counter()
+        for phase in phases:
+            seconds[names[phase.name]] += phase.seconds
+        return dict(seconds), sum(took for name, took in seconds.items() if name != kernel)
+
+    def _timed(self, call):
+        self.session.queue.finish()
+        begin = time.perf_counter()
+        call()
+        self.session.queue.finish()
+        return time.perf_counter() - begin
+
+
+def serve(connection, target: Target) -> None:
+    """Answer requests until the pipe closes. The main function of a child process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's: it ends its children
+    if not os.environ.get("CLGEOM_DEBUG"):
+        _be_silent()
+    try:
+        measurer = Measurer(target.session())
+        connection.send(Done())
+        while True:
+            for reply in measurer.replies(connection.recv()):
+                connection.send(reply)
+    except (EOFError, OSError):  # the parent is gone
+        return
+
+
+def _be_silent():
+    """Let compilers print nothing, and crashes leave no file."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,0 +1,25 @@
+"""Whether a device's user should hear of ``clgeom tune``."""
+
+from __future__ import annotations
+
+from clgeom.runtime.stored_policies import stored
+from clgeom.runtime.tuning import TABLE, row_of
+
+OFFER = "clgeom has no shapes measured on this GPU. 'clgeom tune --quick' measures the five kernels that matter most."
+
+
+def is_unmeasured(profile) -> bool:
+    """Whether a device is a GPU without any measured shape: no row of its name or architecture, and nothing stored.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> from clgeom.tuner.offer import is_unmeasured
+    >>> profile = clgeom.default_session().profile
+    >>> is_unmeasured(profile) and profile.kind != "gpu"
+    False
+    """
+    if profile.kind != "gpu":
+        return False
+    steps = {row_of(profile, rows)[0] for rows in TABLE.values()}
+    return steps.isdisjoint({"device", "architecture"}) and not stored(profile)

@@ -1,0 +1,112 @@
+"""Which of several shapes is fastest, from times of rounds in which each ran once, one after the other.
+
+Times of one round are compared with each other only, so that other load, which changes from round to round, slows all.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass, fields
+
+from clgeom.runtime.policies import Policy
+
+#: A gain or loss below this is noise; the simpler shape stays.
+NOISE = 0.03
+#: Least share of the rounds that a winner must win.
+MOST_ROUNDS = 2 / 3
+#: Rounds, and the share of them that must agree, before other kernels count as slower or faster.
+LEAST_PAIRS, AGREEMENT = 7, 0.8
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A shape's times in a case, each divided by the time of the present shape in the same round.
+
+    Parameters
+    ----------
+    kernel : float
+        Of the kernel; what the other kernels take more, or less, is added if it is beyond noise in most rounds.
+    call : float or None
+        Of the whole call.
+    won : float
+        Share of the rounds in which the kernel took less.
+    default_ms, policy_ms : float
+        Of the kernel.
+    call_default_ms, call_policy_ms : float or None
+    """
+
+    kernel: float
+    call: float | None
+    won: float
+    default_ms: float
+    policy_ms: float
+    call_default_ms: float | None
+    call_policy_ms: float | None
+
+
+def ratio(samples, present) -> Ratio:
+    """Compare the samples of a shape with those of the present one in the same rounds.
+
+    Parameters
+    ----------
+    samples, present : dict of int to Sample
+        By the number of the round.
+    """
+    rounds = sorted(set(samples) & set(present))
+    pairs = [(samples[number], present[number]) for number in rounds]
+    median = statistics.median
+    more = _beyond_noise([(new.others, old.others) for new, old in pairs])
+    ratios = [(new.kernel + more) / max(old.kernel, 1e-9) for new, old in pairs]
+    calls = [(new.call, old.call) for new, old in pairs if new.call and old.call]
+    return Ratio(
+        median(ratios),
+        median(new / old for new, old in calls) if calls else None,
+        sum(one < 1 for one in ratios) / len(ratios),
+        1e3 * median(old.kernel for _, old in pairs),
+        1e3 * median(new.kernel for new, _ in pairs),
+        1e3 * median(old for _, old in calls) if calls else None,
+        1e3 * median(new for new, _ in calls) if calls else None,
+    )
+
+
+def _beyond_noise(pairs) -> float:
+    """The median difference of pairs of times, if almost all of many rounds agree that there is one; else 0."""
+    more = statistics.median(new - old for new, old in pairs)
+    agree = sum(abs(new - old) > NOISE * old and (new > old) == (more > 0) for new, old in pairs)
+    return more if len(pairs) >= LEAST_PAIRS and agree >= AGREEMENT * len(pairs) else 0.0
+
+
+def score(ratios) -> float:
+    """The geometric mean of a shape's ratios of kernels over all cases: below 1 it is faster."""
+    return math.exp(statistics.fmean(math.log(max(one.kernel, 1e-9)) for one in ratios))
+
+
+def better_half(scores: dict[int, float]) -> list[int]:
+    """The better half of the shapes, best first, of three or more at least two."""
+    order = sorted(scores, key=lambda at: scores[at])
+    return order[: max(-(-len(order) // 2), min(len(order), 2))]
+
+
+def is_faster(ratios) -> bool:
+    """Whether a shape beats the present one beyond noise, and makes no case slower."""
+    wins = score(ratios) < 1 - NOISE and all(one.kernel < 1 + NOISE for one in ratios)
+    often = any(one.won >= MOST_ROUNDS and one.kernel < 1 - NOISE for one in ratios)
+    return wins and often and all(one.call is None or one.call < 1 + NOISE for one in ratios)
+
+
+def changes(policy: Policy, present: Policy) -> int:
+    """In how many fields a shape differs from the present one."""
+    return sum(getattr(policy, one.name) != getattr(present, one.name) for one in fields(policy))
+
+
+def winner(found: dict[int, list[Ratio]], candidates: list[Policy], present: Policy) -> int | None:
+    """The index of the best shape that is faster than the present one, None where the present one stays.
+
+    Of shapes as fast as the best but for noise, the one with the fewest changes wins.
+    """
+    faster = {at: score(ratios) for at, ratios in found.items() if is_faster(ratios)}
+    if not faster:
+        return None
+    near = [at for at, one in faster.items() if one < min(faster.values()) * (1 + NOISE)]
+    return min(near, key=lambda at: (changes(candidates[at], present), faster[at]))

@@ -1,0 +1,386 @@
+"""The search for the fastest shapes of kernels, within a time.
+
+    shares      which kernels take 5 % or more of which cases
+    for each kernel, those with the most first:
+        trial   each candidate runs once, in a child; its result must be that of the default, bit for bit
+        race    all candidates briefly, the better half again for longer, ..; interleaved with the present shape
+        keep    the winner, if it gains more than noise
+
+Several children try at the same time where the device is not the processor that they run on; races run alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.spaces import SPACES, candidates
+from clgeom.runtime.stored_policies import keep
+from clgeom.runtime.tuning import select
+from clgeom.tuner.cases import Case
+from clgeom.tuner.children import Crew, Died, Limits
+from clgeom.tuner.measure import Done, Failed, Race, Sample, Shared, Shares, Target, Trial, Tried
+from clgeom.tuner.race import Ratio, better_half, ratio, score, winner
+
+#: Kernels that take less of every case are left as they are.
+LEAST_SHARE = 0.05
+#: Rounds of the first heat; of the last one, at least and at most.
+FIRST_ROUNDS, LEAST_ROUNDS, MOST_ROUNDS = 2, 7, 21
+#: Shapes in the last heat, and the number of the present one.
+FINALISTS, PRESENT = 2, -1
+#: Most children, and bytes of the device's memory for each.
+MOST_CHILDREN, CHILD_BYTES = 8, 4 << 30
+
+
+@dataclass
+class Candidate:
+    """A shape and what became of it.
+
+    `state` is "right" (the default's result), "wrong" (another result: a defect of the kernel in this shape),
+    "refused" (an error), "crashed", or "not tried".
+    """
+
+    policy: Policy
+    state: str = "not tried"
+    reason: str = ""
+    ratio: float | None = None
+
+
+@dataclass
+class Finding:
+    """What was found for a kernel.
+
+    Parameters
+    ----------
+    kernel : str
+    itemsize : int or None
+        Bytes of the types that this is for; None for all.
+    shares : dict
+        The cases it was measured with, and its share of each.
+    present : Policy
+        The policy before.
+    candidates : list of Candidate
+    best : Policy or None
+        The policy that is kept; None where the present one stays.
+    ratios : dict of str to Ratio
+        Times of the best by case.
+    state : str
+        "faster", "as it was" or "not reached".
+    """
+
+    kernel: str
+    itemsize: int | None
+    shares: dict[str, float]
+    present: Policy
+    candidates: list[Candidate] = field(default_factory=list)
+    best: Policy | None = None
+    ratios: dict[str, Ratio] = field(default_factory=dict)
+    state: str = "not reached"
+
+    @property
+    def weight(self) -> float:
+        return sum(self.shares.values())
+
+    def asdict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "kernel": self.kernel,
+            "itemsize": self.itemsize,
+            "state": self.state,
+            "shares": self.shares,
+            "present": _plain(self.present),
+            "best": _plain(self.best),
+            "ratios": {name: asdict(one) for name, one in self.ratios.items()},
+            "candidates": [
+                {"policy": _plain(one.policy), "state": one.state, "reason": one.reason, "ratio": one.ratio}
+                for one in self.candidates
+            ],
+        }
+
+
+def _plain(policy):
+    return None if policy is None else {"class": type(policy).__name__, **asdict(policy)}
+
+
+class Tuner:
+    """Tunes kernels on the device of a session. `findings` grows as kernels are decided, also when interrupted.
+
+    Parameters
+    ----------
+    session : Session
+    cases : iterable of Case
+        What to measure with; the kernels that take 5 % of one of them are tuned.
+    seconds : float
+        Time for all.
+    size : float
+        Factor of the cases' elements.
+    most : int, optional
+        Kernels to tune, those with the largest shares first.
+    store : bool
+        Whether winners are kept in the user's store.
+    watch : callable, optional
+        Called as ``watch(share done, what)`` again and again.
+    tell : callable, optional
+        Called with each `Finding` as it is decided.
+    limits : Limits, optional
+        Of children.
+    """
+
+    def __init__(
+        self,
+        session,
+        cases: Iterable[Case],
+        *,
+        seconds: float,
+        size: float = 1.0,
+        most: int | None = None,
+        store: bool = True,
+        watch: Callable[[float, str], object] | None = None,
+        tell: Callable[[Finding], object] | None = None,
+        limits: Limits | None = None,
+    ):
+        self.session, self.profile = session, session.profile
+        self.cases = {one.name: one for one in cases if self.profile.fp64 or not one.fp64}
+        self.seconds, self.size, self.most, self.store = seconds, size, most, store
+        self.watch = watch or (lambda done, what: None)
+        self.tell = tell or (lambda finding: None)
+        self.limits = limits or Limits()
+        self.shared: dict[str, Shared] = {}
+        self.failed: dict[str, str] = {}  # cases that do not run, and why
+        self.unknown: dict[str, tuple[str, float]] = {}  # kernels of 5 % without a space: case and share
+        self.findings: list[Finding] = []
+        self.base: dict[tuple[str, int | None], Policy] = {}
+
+    def run(self) -> list[Finding]:
+        """Tune; winners are kept as they are found."""
+        self.begun = time.monotonic()
+        self.end = self.begun + self.seconds
+        with Crew(Target.of(self.session), self._children(), self.limits) as self.crew:
+            self._find_shares()
+            self.findings = self._tasks()
+            step = self.crew.size
+            for at in range(0, len(self.findings), step):
+                some = self.findings[at : at + step]
+                self._try(some, len(self.findings) - at)
+                for number, finding in enumerate(some, at):
+                    self._show(f"measuring {finding.kernel}", number)
+                    self._race(finding, len(self.findings) - number)
+                    self.tell(finding)
+        self.watch(1.0, "done")
+        return self.findings
+
+    def asdict(self) -> dict[str, Any]:
+        """What was found, as plain values, for JSON."""
+        return {
+            "kernels": [one.asdict() for one in self.findings],
+            "cases": {name: {"n": self.n(self.cases[name]), **asdict(one)} for name, one in self.shared.items()},
+            "failed_cases": self.failed,
+            "without_space": {kernel: {"case": case, "share": share} for kernel, (case, share) in self.unknown.items()},
+        }
+
+    def _children(self):
+        if self.profile.is_cpu:
+            return 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(min(cores // 2, self.profile.global_mem_bytes // CHILD_BYTES, MOST_CHILDREN), 1)
+
+    def _show(self, what, number=None):
+        by_time = (time.monotonic() - self.begun) / self.seconds
+        by_number = 0.0 if number is None else number / max(len(self.findings), 1)
+        self.watch(min(max(by_time, by_number), 1.0), what)
+
+    def n(self, case) -> int:
+        return max(int(case.size(self.profile) * self.size), 1)
+
+    def _base(self, case) -> dict[str, Policy]:
+        """The winners so far that a case runs with."""
+        return {kernel: policy for (kernel, itemsize), policy in self.base.items() if itemsize in (None, case.itemsize)}
+
+    # Shares
+
+    def _find_shares(self):
+        requests = [Shares(case, self.n(case)) for case in self.cases.values()]
+        self._show("finding which kernels take long")
+        for done, (request, reply, _) in enumerate(self.crew.answers(requests, self.end), 1):
+            if isinstance(reply, Shared):
+                self.shared[request.case.name] = reply
+            else:
+                self.failed[request.case.name] = reply.error if isinstance(reply, Failed) else reply.reason
+            self._show(f"finding which kernels take long ({done} of {len(requests)} cases)")
+
+    def _tasks(self) -> list[Finding]:
+        """The kernels to tune, those that take most first."""
+        shares: dict[tuple[str, int | None], dict[str, float]] = {}
+        for name, shared in self.shared.items():
+            whole = sum(shared.kernels.values())
+            for kernel, seconds in shared.kernels.items():
+                share = seconds / whole if whole else 0.0
+                if share < LEAST_SHARE:
+                    continue
+                space = SPACES.get(kernel)
+                if space is None or not space.products(self.profile):
+                    if share > self.unknown.get(kernel, ("", 0.0))[1]:
+                        self.unknown[kernel] = name, share
+                elif name in space.cases:
+                    itemsize = self.cases[name].itemsize if space.by_itemsize else None
+                    shares.setdefault((kernel, itemsize), {})[name] = share
+        found = [
+            Finding(kernel, itemsize, cases, select(self.profile, kernel, self._dtype(itemsize)))
+            for (kernel, itemsize), cases in shares.items()
+        ]
+        for finding in found:
+            finding.candidates = list(map(Candidate, candidates(self.profile, finding.kernel, finding.present)))
+        return sorted(found, key=lambda one: -one.weight)[: self.most]
+
+    @staticmethod
+    def _dtype(itemsize):
+        import numpy as np
+
+        return None if itemsize is None else np.dtype(f"uint{8 * itemsize}")
+
+    # Trials
+
+    def _try(self, findings, left):
+        """Run the candidates of some kernels once, in as many of their cases as there are."""
+        slot = (self.end - time.monotonic()) / max(left, 1) * len(findings)
+        deadline = time.monotonic() + 0.5 * slot
+        requests, owners = [], {}
+        bad: set[int] = set()
+        done: Counter[int] = Counter()
+        # the first candidates of all kernels first, from all parts of their spaces
+        for group in itertools.zip_longest(*(_spread(one.candidates) for one in findings)):
+            for finding, candidate in zip(findings, group):
+                for name in finding.shares if candidate else ():
+                    case = self.cases[name]
+                    request = Trial(case, self.n(case), finding.kernel, candidate.policy, self._base(case))
+                    owners[id(request)] = finding, candidate
+                    requests.append(request)
+        for request, reply, _ in self.crew.answers(
+            requests, self.end, last_begin=deadline, wanted=lambda request: id(owners[id(request)][1]) not in bad
+        ):
+            finding, candidate = owners[id(request)]
+            self._show(f"trying {finding.kernel}", self.findings.index(finding))
+            if isinstance(reply, Tried) and reply.is_right:
+                done[id(candidate)] += 1
+                if done[id(candidate)] == len(finding.shares):
+                    candidate.state = "right"
+                continue
+            bad.add(id(candidate))
+            if isinstance(reply, Tried):
+                candidate.state, candidate.reason = "wrong", f"another result of '{request.case.name}'"
+            elif isinstance(reply, Failed):
+                candidate.state, candidate.reason = "refused", reply.error
+            else:
+                candidate.state, candidate.reason = "crashed", reply.reason
+
+    # Races
+
+    def _race(self, finding, left):
+        """Find the fastest of the candidates that were right; keep it if it beats the present shape."""
+        policies = [one.policy for one in finding.candidates]
+        alive = [at for at, one in enumerate(finding.candidates) if one.state == "right"]
+        if not alive:
+            tried = any(one.state != "not tried" for one in finding.candidates)
+            finding.state = "as it was" if tried or not finding.candidates else "not reached"
+            return
+        slot = (self.end - time.monotonic()) / max(left, 1)
+        deadline, rounds = time.monotonic() + 0.6 * slot, FIRST_ROUNDS
+        times: dict[str, dict[int, dict[int, Sample]]] = {name: {} for name in finding.shares}
+        while len(alive) > FINALISTS:
+            alive = self._heat(finding, policies, alive, rounds, False, times)
+            scores = {at: score(self._ratios(times, at)) for at in alive}
+            for at, one in scores.items():
+                finding.candidates[at].ratio = one
+            alive = better_half(scores)[: None if time.monotonic() < deadline else FINALISTS]
+            rounds *= 2
+        begun = time.monotonic()
+        times = {name: {} for name in finding.shares}
+        alive = self._heat(finding, policies, alive, LEAST_ROUNDS, True, times)
+        each = max(time.monotonic() - begun, 1e-3) / LEAST_ROUNDS
+        again = min(int((begun + slot - time.monotonic()) / each), MOST_ROUNDS - LEAST_ROUNDS)
+        if alive and again >= 2 and any(score(self._ratios(times, at)) < 1 for at in alive):
+            alive = self._heat(finding, policies, alive, again, True, times) or alive
+        ratios = {at: self._ratios(times, at) for at in alive}
+        for at in alive:
+            finding.candidates[at].ratio = score(ratios[at])
+        self._decide(finding, ratios, policies)
+
+    def _heat(self, finding, policies, alive, rounds, whole, times):
+        """Time some candidates and the present shape in turn, into `times`; returns those that are still alive."""
+        for name in finding.shares:
+            case, reply, samples = self.cases[name], None, []
+            while alive:
+                shapes = (None, *(policies[at] for at in alive))
+                request = Race(case, self.n(case), finding.kernel, shapes, rounds, whole, self._base(case))
+                reply, samples = self._answer(request)
+                if not isinstance(reply, (Died, Failed)):
+                    break
+                # a race does not tell which shape was running: each alone does
+                alive = [at for at in alive if self._survives(finding, finding.candidates[at], case)]
+            before = len(times[name].get(PRESENT, ()))
+            for sample in samples if isinstance(reply, Done) else ():
+                who = alive[sample.policy - 1] if sample.policy else PRESENT
+                times[name].setdefault(who, {})[before + sample.round] = sample
+        return [at for at in alive if all(at in found for found in times.values())]
+
+    def _survives(self, finding, candidate, case) -> bool:
+        request = Race(case, self.n(case), finding.kernel, (candidate.policy,), 1, False, self._base(case))
+        reply, _ = self._answer(request)
+        if isinstance(reply, Died):
+            candidate.state, candidate.reason = "crashed", reply.reason
+        elif isinstance(reply, Failed):
+            candidate.state, candidate.reason = "refused", reply.error
+        return isinstance(reply, Done)
+
+    def _answer(self, request):
+        """(last reply, samples) of one request; (None, []) when the time is over."""
+        return next(((reply, samples) for _, reply, samples in self.crew.answers([request], self.end)), (None, []))
+
+    @staticmethod
+    def _ratios(times, at) -> list[Ratio]:
+        return [ratio(found[at], found[PRESENT]) for found in times.values()]
+
+    def _decide(self, finding, ratios, policies):
+        best = winner(ratios, policies, finding.present)
+        finding.state = "as it was" if ratios else "not reached"
+        if best is None:
+            return
+        finding.best, finding.state = policies[best], "faster"
+        finding.ratios = dict(zip(finding.shares, ratios[best]))
+        self.base[finding.kernel, finding.itemsize] = finding.best
+        if self.store:
+            keep(
+                self.session.own_profile,
+                finding.kernel,
+                finding.best,
+                dtype=self._dtype(finding.itemsize),
+                measured=_measured(finding),
+            )
+
+
+def _measured(finding) -> dict[str, Any]:
+    """What the store says about a winner: the case where the kernel's share is largest."""
+    name = max(finding.shares, key=lambda one: finding.shares[one])
+    found = finding.ratios[name]
+    return {
+        "case": name,
+        "default_ms": round(found.default_ms, 4),
+        "policy_ms": round(found.policy_ms, 4),
+        "call_default_ms": None if found.call_default_ms is None else round(found.call_default_ms, 4),
+        "call_policy_ms": None if found.call_policy_ms is None else round(found.call_policy_ms, 4),
+        "gain": round(1 / found.kernel, 3),
+    }
+
+
+def _spread(given: list) -> list:
+    """The elements in an order in which any first few come from all parts of the list."""
+    count = len(given)
+    bits = max((count - 1).bit_length(), 1)
+    order = (int(f"{at:0{bits}b}"[::-1], 2) for at in range(1 << bits))
+    return [given[at] for at in order if at < count]

@@ -1,0 +1,103 @@
+"""``clgeom tune``: what it lists, measures, keeps and forgets; what it refuses; Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+from command_line import done, refused, run
+
+from clgeom.runtime import stored_policies
+from clgeom.runtime.device import default_session
+from clgeom.runtime.tuning import TABLE, select
+from clgeom.tuner.offer import OFFER, is_unmeasured
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """An empty store, in the current folder."""
+    monkeypatch.setenv("CLGEOM_DATA_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    stored_policies.read_again()
+    yield tmp_path / "policies.json"
+    stored_policies.read_again()
+
+
+def test_list_names_kernels_and_cases(store):
+    listed = done("tune", "radio", "--list")
+    assert "radio/best_server" in listed and "best server" in listed and "hull" not in listed
+    kernels = json.loads(done("tune", "--list", "--json"))["kernels"]
+    assert {row["kernel"] for row in kernels} <= set(TABLE)
+    assert all(row["candidates"] >= 7 for row in kernels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["hulls"], "FAMILY must be one of hull, batch"),
+        (["--minutes", "0"], "--minutes must be a positive number"),
+        (["--minutes", "nan"], "--minutes must be a positive number"),
+        (["--quick", "--minutes", "3"], "Only one of --quick and --minutes"),
+        (["--quick", "hull"], "without a FAMILY"),
+        (["--list", "--forget"], "Only one of --list and --forget"),
+        (["--forget", "--dry-run"], "--forget does not"),
+        (["--device", "no such"], "no such"),
+    ],
+)
+def test_wrong_options_are_refused(store, arguments, said):
+    assert said in refused("tune", *arguments)
+
+
+def test_dry_run_measures_and_keeps_nothing(store):
+    found = json.loads(done("tune", "primitives", "--minutes", "0.07", "--dry-run", "--json"))
+    assert found["interrupted"] is False and found["file"] is None and not store.exists()
+    assert found["device"]["name"] == default_session().profile.name
+    assert {one["state"] for one in found["kernels"]} <= {"faster", "as it was", "not reached"}
+
+
+def test_forget_removes_families(store):
+    profile = default_session().own_profile
+    for kernel in ("radio/path_loss", "primitives/scan_tiles"):
+        stored_policies.keep(profile, kernel, select(profile, kernel), measured={"case": "a test"})
+    assert "1 policies" in done("tune", "--forget", "radio")
+    assert json.loads(done("tune", "--forget", "--json"))["removed"] == 1
+    assert "0 policies" in done("tune", "--forget")
+
+
+def test_folder_that_cannot_be_written_is_refused_at_once(store, monkeypatch):
+    (store.parent / "file").write_text("")
+    monkeypatch.setenv("CLGEOM_DATA_DIR", str(store.parent / "file"))
+    begin = time.monotonic()
+    assert "cannot be written" in refused("tune", "primitives", "--minutes", "5")
+    assert time.monotonic() - begin < 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_interrupt_ends_it_soon(store):
+    command = [sys.executable, "-m", "clgeom", "tune", "primitives", "--minutes", "5"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().startswith("device")
+        time.sleep(1)  # a child starts
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert time.monotonic() - begin < 4  # two seconds where nothing else runs
+    assert process.returncode == 130, err
+    assert "kernels faster" in out and "Traceback" not in err
+
+
+def test_demo_offers_it_on_unknown_gpus(store, monkeypatch):
+    profile = default_session().profile
+    unknown = replace(profile, kind="gpu", architecture="gfx1", name="a new one")
+    assert is_unmeasured(unknown) and not is_unmeasured(replace(unknown, kind="cpu"))
+    stored_policies.keep(unknown, "radio/path_loss", select(unknown, "radio/path_loss"), measured={"case": "a test"})
+    stored_policies.read_again()
+    assert not is_unmeasured(unknown)
+    monkeypatch.setattr("clgeom.tuner.offer.is_unmeasured", lambda profile: True)
+    assert OFFER in done("demo", "-o", "demo.png")
+    monkeypatch.undo()
+    assert OFFER not in run("demo", "-o", "demo.png").output

@@ -1,0 +1,52 @@
+"""Cases for tests of the tuner, which its child processes import: what they do depends on the policy of a kernel."""
+
+import os
+import time
+
+import numpy as np
+
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import TABLE, select
+from clgeom.tuner.cases import Case, there
+
+#: The kernel that they run, and a shape of it that is slow everywhere: a group for each row.
+KERNEL = "sorting/take_rows"
+BAD = Policy("group", wg_size=1, items_per_thread=1)
+#: Values of items_per_thread for which a case does not what it should.
+CRASHES, HANGS, ERRS, LIES = 3, 5, 6, 7
+
+
+def rows(session, n):
+    """Take rows by index, with `KERNEL`."""
+    from clgeom.sorting.take import take
+
+    rng = np.random.default_rng(0)
+    table, index = (there(session, rng.integers(0, n, n).astype(dtype)) for dtype in (np.float32, np.uint32))
+    return lambda: take(table, index, device=session)
+
+
+def badly(session, n):
+    """The same in a process where `KERNEL` has the slow shape by default."""
+    TABLE[KERNEL] = {"any": BAD}
+    return rows(session, n)
+
+
+def hurt(session, n):
+    """The same, but some policies crash the process, hang, or are errors, and one has another result."""
+    plain = rows(session, n)
+
+    def call():
+        items = select(session.profile, KERNEL).items_per_thread
+        if items == CRASHES:
+            os.abort()
+        if items == HANGS:
+            time.sleep(600)
+        if items == ERRS:
+            raise ValueError("there are too many items")
+        return [plain(), np.array(items == LIES)]
+
+    return call
+
+
+def case(prepare, n=20_000):
+    return Case("rows by index", "sort", prepare, n, n)
