@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from command_line import done
 from profiles import imaginary
 
 import clgeom
-from clgeom.commands.tune_explain import choices_of, explained, measured_words
+from clgeom.commands.tune_explain import choices_of, measured_words
 from clgeom.runtime import sources, stored_policies, tuning
 from clgeom.runtime.explain import STEPS, explain
 from clgeom.runtime.plan import Phase
@@ -118,14 +119,14 @@ def two_calls(monkeypatch):
 
         return SimpleNamespace(name=name, family="some", fp64=False, size=lambda profile: 100_000, prepare=prepare)
 
+    cases.all_cases()  # so that none are added later
     made = [case("sorted", clgeom.sort), case("ranked", clgeom.argsort)]
     monkeypatch.setattr(cases, "CASES", {one.name: one for one in made})
     return made
 
 
-def test_explained(session, two_calls, capsys):
-    explained(session, ("some",), False)
-    text = capsys.readouterr().out
+def test_explained(session, two_calls):
+    text = done("tune", "--explain", "some", "--device", session.profile.name)
     choices = [choice for case in two_calls for choice in choices_of(session, case)]
     assert choices and session.profile.name in text and "\nsome\n" in text
     for choice in choices:
@@ -133,9 +134,8 @@ def test_explained(session, two_calls, capsys):
         assert f"{choice.step}: {choice.key}" in line
 
 
-def test_explained_as_json(session, two_calls, capsys):
-    explained(session, (), True)
-    told = json.loads(capsys.readouterr().out)
+def test_explained_as_json(session, two_calls):
+    told = json.loads(done("tune", "--explain", "--json", "--device", session.profile.name))
     assert told["device"]["name"] == session.profile.name and set(told["families"]) == {"some"}
     kernels = [one["kernel"] for one in told["families"]["some"]]
     assert len(kernels) == len(set(kernels)) and "sorting/radix/radix_scatter" in kernels
