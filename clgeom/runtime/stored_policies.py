@@ -195,10 +195,12 @@ def _content(path) -> list:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is damaged") from error
-    if not isinstance(content, dict) or not isinstance(content.get("policies"), list):
+    if not isinstance(content, dict):
         raise ValueError(f"{where} is damaged")
     if content.get("version") != VERSION:
         raise ValueError(f"{where} has the version {shown(str(content.get('version')))}, not {VERSION}")
+    if not isinstance(content.get("policies"), list):
+        raise ValueError(f"{where} is damaged")
     return content["policies"]
 
 
