@@ -41,12 +41,12 @@ QUIRKS = (
 #: Short names of OpenCL implementations, by a word of platform and vendor.
 RUNTIMES = (
     ("portable computing", "pocl"),
+    ("rusticl", "rusticl"),
     ("nvidia", "nvidia"),
     ("intel", "intel"),
     ("amd", "amd"),
     ("advanced micro", "amd"),
     ("apple", "apple"),
-    ("rusticl", "rusticl"),
 )
 KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}
 

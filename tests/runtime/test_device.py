@@ -84,6 +84,7 @@ def test_profile_is_a_value_and_json(session):
         ("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.", "amd"),
         ("Apple", "Apple", "apple"),
         ("rusticl", "Mesa", "rusticl"),
+        ("rusticl", "AMD", "rusticl"),  # whose compiler is not AMD's
         ("Clover Mesa", "X", "clover"),
     ],
 )
