@@ -70,6 +70,7 @@ class Shares:
     case: Case
     n: int
     base: Policies = field(default_factory=dict)
+    kernel: str = ""
 
 
 @dataclass(frozen=True)
