@@ -3,8 +3,8 @@
     python -m pytest --device nvidia --device pocl      # devices by part of their name; default: all present
 
 `session` is each device as it is. `any_session` is each device in every setting of ``SETTINGS``, or in those that
-``@pytest.mark.settings`` names: smaller limits, other work-group shapes, flushed subnormal numbers. None of them may
-change an answer.
+``@pytest.mark.settings`` names, where ``...`` stands for the usual ones: smaller limits, other work-group shapes,
+flushed subnormal numbers. None of them may change an answer.
 """
 
 import os
@@ -158,6 +158,7 @@ def pytest_generate_tests(metafunc):
             # properties are tried in them; to build kernels for more takes long
             usual = [name for name in usual if name not in ("odd_shapes", "no_fp64")]
         wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), usual)
+        wanted = [name for one in wanted for name in (usual if one is ... else [one])]
         params = [
             (d, name, s)
             for d, name in _devices(metafunc.config)

@@ -42,7 +42,7 @@ def policy_of(session):
     """The policy of the kernel, with cells that the device's compiler knows."""
     policy = select(session.profile, KERNEL)
     if policy.cells == "ptx" and not session.cached(("align_pairs", "ptx"), lambda: compiles(session, PTX_PROBE)):
-        return replace(policy, cells="short2")
+        return replace(policy, cells="int")
     return policy
 
 

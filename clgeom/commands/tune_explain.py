@@ -1,8 +1,6 @@
-"""The option ``--explain`` of ``clgeom tune``: which policy each phase of a family's calls gets on a device, and why."""
+"""The option ``--explain`` of ``clgeom tune``: which policy each phase of a family's calls gets, and why."""
 
 from __future__ import annotations
-
-import importlib
 
 import click
 
@@ -19,8 +17,7 @@ def explained(session, families, as_json: bool) -> None:
     """Print the policies of all phases of the calls of these families, or of all; each call runs twice for that."""
     from clgeom.tuner import cases
 
-    importlib.import_module("clgeom.tuner.cases_dp")  # adds to the cases
-    wanted = [case for case in cases.CASES.values() if not families or case.family in families]
+    wanted = [case for case in cases.all_cases().values() if not families or case.family in families]
     wanted = [case for case in wanted if session.profile.fp64 or not case.fp64]
     found: dict[str, dict] = {}
     with terminal.progress("Profiling", hidden=as_json) as advance:

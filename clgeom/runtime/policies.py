@@ -110,7 +110,7 @@ class PairsPolicy(Policy):
     ----------
     cells : {"int", "short2", "ptx"}
         "int": a work-item takes one pair at a time, in 32 bits. "short2": two, in 16 bits each. "ptx": two, by NVIDIA's
-        instructions for both halves of a word, where they compile.
+        instructions for both halves of a word; "int" where they do not compile.
     """
 
     cells: str = "short2"

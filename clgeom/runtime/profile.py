@@ -164,11 +164,10 @@ def _architecture(device, extensions) -> str | None:
 def _number(device, parameter: int) -> int | None:
     """What clGetDeviceInfo says for a parameter that is a cl_uint; None where it has none such."""
     import ctypes
-
-    import pyopencl as cl
+    import importlib
 
     # the loader that pyopencl is linked with, which knows its devices; Windows has one for all
-    loader = ctypes.CDLL("OpenCL.dll" if os.name == "nt" else cl._cl.__file__)
+    loader = ctypes.CDLL("OpenCL.dll" if os.name == "nt" else importlib.import_module("pyopencl._cl").__file__)
     value = ctypes.c_uint32(0)
     ask = loader.clGetDeviceInfo
     ask.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)

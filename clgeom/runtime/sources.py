@@ -35,8 +35,14 @@ def template(kernel: str, variant: str = "group") -> str:
 
     If one work-item uses another algorithm than a group, the serial variant has its own file, "family/kernel_serial".
     """
-    own = _root("templates") / f"{kernel}_{variant}.cl.mako"
-    return (own if own.is_file() else _root("templates") / f"{kernel}.cl.mako").read_text(encoding="utf-8")
+    own = f"{kernel}_{variant}.cl.mako"
+    return _text(own if (_root("templates") / own).is_file() else f"{kernel}.cl.mako")
+
+
+@functools.cache
+def _text(name: str) -> str:
+    """Text of a file of ``templates``, which several variants may share."""
+    return (_root("templates") / name).read_text(encoding="utf-8")
 
 
 @functools.cache

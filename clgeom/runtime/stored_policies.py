@@ -2,8 +2,9 @@
 
 They are in one JSON file in the user's data folder::
 
-    {"version": 1, "policies": [{"device": {..}, "kernel": "hull/sieve/sieve", "itemsize": null, "kernel_hash": "..",
-                                 "class": "Policy", "fields": {..}, "measured": {..}, "clgeom": "0.2.0", "digest": ".."}]}
+    {"version": 1, "policies": [
+        {"device": {..}, "kernel": "hull/sieve/sieve", "itemsize": null, "kernel_hash": "..", "class": "Policy",
+         "fields": {..}, "measured": {..}, "clgeom": "0.2.0", "digest": ".."}, ..]}
 
 A process reads the file at most once. What it cannot use is left out with one warning, which names the first case: a
 file that is unreadable or of another version, another driver, a kernel that has changed since, a policy that is
@@ -15,6 +16,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import functools
+import importlib
 import itertools
 import json
 import os
@@ -57,9 +60,13 @@ def kernel_hash(kernel: str) -> str:
     """A digest of a kernel's templates with all that they include, and of the class of its policies."""
     from clgeom.runtime.tuning import policy_class
 
-    made = policy_class(kernel)
-    fields = [(field.name, field.default) for field in dataclasses.fields(made)]
-    return digest_of(repr((sources.digest(kernel), made.__name__, fields)))
+    return digest_of(f"{sources.digest(kernel)} {_words(policy_class(kernel))}")
+
+
+@functools.cache
+def _words(made: type[Policy]) -> str:
+    """A class of policies, with its fields, as text."""
+    return repr((made.__name__, [(field.name, field.default) for field in dataclasses.fields(made)]))
 
 
 # Reading --------------------------------------------------------------------------------------------------------------
@@ -188,10 +195,12 @@ def _content(path) -> list:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is damaged") from error
-    if not isinstance(content, dict) or not isinstance(content.get("policies"), list):
+    if not isinstance(content, dict):
         raise ValueError(f"{where} is damaged")
     if content.get("version") != VERSION:
         raise ValueError(f"{where} has the version {shown(str(content.get('version')))}, not {VERSION}")
+    if not isinstance(content.get("policies"), list):
+        raise ValueError(f"{where} is damaged")
     return content["policies"]
 
 
@@ -262,8 +271,6 @@ def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str
     """
     import numpy as np
 
-    from clgeom import __version__
-
     entry = {
         "device": {fact: getattr(profile, fact) for fact in (*DEVICE, *DRIVER)},
         "kernel": kernel,
@@ -272,7 +279,7 @@ def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str
         "class": type(policy).__name__,
         "fields": dataclasses.asdict(policy),
         "measured": {"date": datetime.date.today().isoformat(), **measured},
-        "clgeom": __version__,
+        "clgeom": importlib.import_module("clgeom").__version__,
     }
     entry = json.loads(json.dumps(entry))
     entry["digest"] = _digest(entry)
@@ -319,7 +326,8 @@ def _change(change) -> None:
             except ValueError:  # of another version, or damaged: somebody may still want it
                 os.replace(path, path.with_suffix(".old.json"))
                 entries = []
-            _replace(path, json.dumps({"version": VERSION, "policies": change(entries)}, indent=1))
+            lines = ",\n".join(map(json.dumps, change(entries)))
+            _replace(path, f'{{"version": {VERSION}, "policies": [\n{lines}\n]}}\n')
     except OSError as error:
         raise InvalidInput(
             f"The tuned policies cannot be written to '{printable(str(path))}': {error.strerror or error}. Let the "

@@ -20,7 +20,7 @@ from clgeom.runtime.tuning_rings import RINGS
 
 
 def _onesweep_of_nvidia(profile, dtype, n):
-    """Return the shape of a pass.
+    """Return the shape of a pass. Measured on one GPU of NVIDIA's, and taken for all that sort by a chained scan.
 
     H200, 1e8 keys, ms of a pass: uint32, 256 x 24 0.49, 256 x 32 0.48, 256 x 40 0.49, 512 x 20 0.49; uint64, 256 x 32
     0.67, 256 x 40 0.64, 512 x 20 0.64. All passes of argsort, uint64: 256 x 32 6.8, 256 x 40 6.5, 512 x 20 6.3 ms.
@@ -80,7 +80,7 @@ TABLE: dict[str, dict[str, Policy]] = {
     "hull/sieve/polygon_cut": {"any": Policy("group", wg_size=512, groups_per_unit=2)},
     # 1024 items: 11 28 35 us; with longer lists than now 256, 512 and 1024: 12 65 56, 11 45 38, 12 39 33
     "hull/sieve/tile_hoods": {
-        "nvidia": Policy("group", wg_size=1024, items_per_thread=2),
+        "sm_90": Policy("group", wg_size=1024, items_per_thread=2),  # others have units of 1536 work-items
         "any": Policy("group", wg_size=256, items_per_thread=8),
     },
     "hull/sieve/sieve": {
@@ -378,7 +378,7 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     # Scores of short pairs: items_per_thread is the rows of a strip, a multiple of 4. H200, 1e6 pairs of 150 letters,
     # local scores with BLOSUM62, TCUPS of 8, 12, 16, 24, 32 rows: ptx 2.35 2.55 2.39 2.17 2.39; short2 of 8, 16: 1.41
-    # 1.21; int 1.41 1.76.
+    # 1.21; int 1.41 1.76. Before compute capability 9.0 there are no such instructions, and "ptx" becomes "int".
     "alignment/align_pairs": {
         "cpu": PairsPolicy("serial", wg_size=1),  # align_tiles instead
         "nvidia": PairsPolicy("group", wg_size=32, items_per_thread=12, groups_per_unit=32, cells="ptx"),

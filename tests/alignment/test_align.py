@@ -85,7 +85,7 @@ def test_align_random_pairs(session, case):
     check(*random_pairs(rng, 120, 30, letters), session, **CASES[case])
 
 
-@pytest.mark.settings("as_gpu", "small_allocations")
+@pytest.mark.settings("as_gpu", "small_allocations", "as_amd")
 @pytest.mark.parametrize("case", ("global", "local", "all ends free"))
 def test_align_in_all_shapes(any_session, case):
     letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from test_align import BLOSUM, CASES, ENDS, random_pairs, reference_of
@@ -11,7 +12,7 @@ from clgeom.alignment import short_pairs
 from clgeom.errors import InvalidInput
 from clgeom.runtime.device import Session, as_session
 from clgeom.runtime.policies import PairsPolicy
-from clgeom.runtime.tuning import override
+from clgeom.runtime.tuning import override, select
 
 RESULTS = ("scores", "a_ends", "b_ends", "a_starts", "b_starts", "strands")
 SHAPES = {
@@ -38,6 +39,15 @@ def check(a, b, session, **options):
     only = clgeom.align(a, b, path=False, ends=False, device=session, **options)
     assert only.scores.tolist() == found.scores.tolist()
     return only
+
+
+def test_older_gpus_of_nvidia_take_ints(session):
+    """PTX for both halves of a word needs compute capability 9.0; the device of the test stands for an older one."""
+    older = imposed_session(session.device, platform="NVIDIA CUDA", kind="gpu", architecture="sm_75")
+    older.cached(("align_pairs", "ptx"), lambda: False)  # what its compiler says
+    assert select(older.profile, short_pairs.KERNEL).cells == "ptx" and short_pairs.policy_of(older).cells == "int"
+    a, b = random_pairs(np.random.default_rng(3), 40, 20, "ACGT")
+    check(a, b, older)
 
 
 @pytest.mark.settings("as_gpu", "odd_shapes")

@@ -32,7 +32,7 @@ def few(share):
     return settings(max_examples=max(settings().max_examples // share, 1))
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_is", "as_gpu", "as_amd")
 @few(10)
 @given(data=st.data())
 def test_splits(any_session, data):

@@ -80,7 +80,7 @@ def test_knapsack(any_session):
     check_knapsack(any_session, CASES)
 
 
-@pytest.mark.settings("as_gpu")
+@pytest.mark.settings("as_gpu", "as_amd")
 def test_knapsack_in_groups(any_session):
     check_knapsack(any_session, CASES[2:3])
 

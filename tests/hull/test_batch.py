@@ -209,6 +209,7 @@ def test_bounds_share_the_cost():
         assert job._bounds(len(sizes), even=True)[[0, -1]].tolist() == [0, len(sizes)]
 
 
+@pytest.mark.settings(..., "as_amd")
 @given(
     families=st.lists(
         st.tuples(st.sampled_from(sorted(conformance.FAMILIES)), st.sampled_from(SIZES + CROWDED_SIZES + (2049,))),

@@ -68,7 +68,7 @@ def test_convex_hull_tile_edges_without_float64(any_session, name, dtype):
 
 
 @pytest.mark.parametrize("name", ("square", "circle", "duplicates"))
-@pytest.mark.settings("as_gpu")
+@pytest.mark.settings("as_gpu", "as_amd")
 def test_convex_hull_tile_edges_in_groups(any_session, name):
     check_tile_edges(any_session, name, np.float32, TILE_EDGES[::6])
 

@@ -85,7 +85,7 @@ def test_pictures(session, name, budget):
         assert no_edges_meet(found)
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_is", "as_gpu", "as_amd")
 @given(
     maps=hnp.arrays(
         np.uint8, st.tuples(st.integers(1, 2), st.integers(1, 10), st.integers(1, 10)), elements=st.integers(0, 3)

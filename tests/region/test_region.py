@@ -221,6 +221,7 @@ def adversary(name, n, dtype, seed):
     return points
 
 
+@pytest.mark.settings(..., "as_amd")
 @given(seed=st.integers(0, 999), size=st.sampled_from(SIZES), name=st.sampled_from(ADVERSARIAL), data=st.data())
 def test_any_cloud_is_the_same_in_every_setting(any_session, session, seed, size, name, data):
     """The default options of GPUs and CPUs, bit for bit as the kernels of the definition; every point is in it."""

@@ -86,7 +86,7 @@ def test_rings_of_pictures(session, name):
     check(rings_of(masks_of(~mask, 1, session)), [~mask])
 
 
-@pytest.mark.settings("as_is", "as_gpu", "small_groups")
+@pytest.mark.settings("as_is", "as_gpu", "small_groups", "as_amd")
 @given(
     maps=hnp.arrays(
         np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 3)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from clouds import cloud
+from conftest import AMD, assert_kernels_fit, imposed_session
 from sort_keys import device_array
 
 import clgeom
@@ -19,6 +20,7 @@ from clgeom.runtime import device as runtime
 from clgeom.runtime import profile as profiles
 from clgeom.runtime.device import Session, as_session, default_session, devices
 from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
+from clgeom.runtime.policies import Policy
 from clgeom.runtime.profile import DeviceProfile, describe
 from clgeom.runtime.tuning import TABLE, override, within_limits
 
@@ -299,6 +301,20 @@ def test_small_work_groups_compute(session, max_wg_size):
     np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
     with override(cut):
         np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)
+
+
+def test_tests_find_kernels_that_exceed_a_device(session):
+    if session.profile.max_wg_size < 512:
+        pytest.skip("the device has no groups of 512")
+    sign = {"a": [(0, 0)], "b": [(4, 0)], "c": [(2, 1)]}
+    amd = imposed_session(session.device, **AMD)
+    assert amd.profile.runtime == "amd" and amd.profile.architecture == "gfx1100"
+    clgeom.orient2d(**sign, device=amd)
+    assert_kernels_fit(amd)
+    with override({"hull/orient2d_signs": Policy("group", wg_size=512)}):
+        clgeom.orient2d(**sign, device=amd)
+    with pytest.raises(AssertionError, match="512"):
+        assert_kernels_fit(amd)
 
 
 @pytest.mark.parametrize("name", ("max_wg_size", "max_alloc_bytes", "local_mem_bytes"))

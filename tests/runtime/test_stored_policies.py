@@ -178,6 +178,7 @@ def test_trials_are_run_again_with_other_policies():
         ('{"version": 1, "policies": {}}', "is damaged"),
         ("[" * 100_000, "is damaged"),
         (b"\xff\xfe\x00", "cannot be read .it is no text"),
+        ('{"version": 7}', "has the version 7, not 1"),
         ('{"version": 2, "policies": []}', "has the version 2, not 1"),
         ('{"policies": []}', "has the version None, not 1"),
         ('{"version": 1, "policies": [5]}', "Some tuned policies are not used: the file .* is damaged"),

@@ -190,40 +190,45 @@ def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
     assert [dtype.name for _, dtype in calls] == ["float32", "int32"]
 
 
-def test_other_kernels_or_another_driver_are_tried_again(fresh, monkeypatch):
+def test_other_kernels_or_another_driver_are_tried_again(fresh, monkeypatch, forget_digests):
     calls = counted(monkeypatch, FEW_POINTS)
     assert trust.passes(fresh, FEW_POINTS) and trust.passes(fresh, FEW_POINTS) and len(calls) == 1
     digest = trust._digest(FEW_POINTS, fresh.profile)
     monkeypatch.setattr(trust, "_verdicts", {})
     monkeypatch.setitem(trust.TABLE, "hull/sieve/tile_hull", {"any": Policy("serial", wg_size=1, items_per_thread=7)})
-    trust._digest.cache_clear()
+    forget_digests()
     assert trust._digest(FEW_POINTS, fresh.profile) != digest
     assert trust.passes(fresh, FEW_POINTS) and len(calls) == 2
-    monkeypatch.undo()
-    trust._digest.cache_clear()
     profile = fresh.profile
     assert trust.describe_driver(profile) != trust.describe_driver(replace(profile, driver="next"))
     assert trust.describe_driver(profile) == trust.describe_driver(replace(profile, max_alloc_bytes=1))
 
 
-def test_digests_follow_the_sources(session, monkeypatch):
+@pytest.fixture
+def forget_digests():
+    """Forget what is known of sources and policies, now and after the test."""
+
     def forget():
         for cached in (trust._digest, sources.digest, sources._included):
             cached.cache_clear()
 
+    yield forget
+    forget()
+
+
+def test_digests_follow_the_sources(session, monkeypatch, forget_digests):
     digests = {}
     for text in ("// one", "// two"):
-        forget()
+        forget_digests()
         monkeypatch.setattr(sources, "header", lambda name, text=text: text)
         digests[text] = {name: trust._digest(name, session.profile) for name in TRIALS}
-    forget()
     for name in TRIALS:
         texts = [sources.template(kernel) for kernel in trust._kernels_of(name)]
         assert texts and (digests["// one"][name] != digests["// two"][name]) == any("#include" in t for t in texts)
     assert len(set(digests["// one"].values())) == len(TRIALS)
 
 
-def test_digests_are_those_of_other_processes(session, monkeypatch):
+def test_digests_are_those_of_other_processes(session, monkeypatch, forget_digests):
     """No digest has an address in it, as that of a function in the table of policies."""
 
     def row():
@@ -232,9 +237,8 @@ def test_digests_are_those_of_other_processes(session, monkeypatch):
     digests = {}
     for made in (row(), row()):
         monkeypatch.setitem(trust.TABLE, "hull/sieve/tile_hull", {"any": made})
-        trust._digest.cache_clear()
+        forget_digests()
         digests[made] = trust._digest(FEW_POINTS, session.profile)
-    trust._digest.cache_clear()
     assert len(digests) == 2 and len(set(digests.values())) == 1
 
 
@@ -438,7 +442,7 @@ def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, few, monkeypat
     assert None not in runtime._sessions
 
 
-def test_what_is_remembered(fresh, monkeypatch):
+def test_what_is_remembered(fresh, monkeypatch, forget_digests):
     """Only what was right, of these kernels, of a session without limits."""
     answers, asked = [False, True], []
 
@@ -454,6 +458,7 @@ def test_what_is_remembered(fresh, monkeypatch):
     with override({"hull/orient2d_signs": Policy("serial", wg_size=1)}):
         assert known() and len(asked) == 4
     monkeypatch.setattr(sources, "header", lambda name: "// another")
+    forget_digests()
     assert known() and known() and len(asked) == 5
     for times, name in enumerate(trust.BUILD_VARIABLES, 6):  # fast arithmetic gives orient2d other signs
         monkeypatch.setenv(name, "-cl-fast-relaxed-math")

@@ -106,7 +106,7 @@ def drawn_keys(data, names):
     return keys
 
 
-@pytest.mark.settings("as_is", "small_allocations", "as_gpu", "odd_shapes")
+@pytest.mark.settings("as_is", "small_allocations", "as_gpu", "odd_shapes", "as_amd")
 @given(data=st.data())
 def test_any_keys_sort_in_every_setting(any_session, request, data):
     """CI builds kernels for three types, in odd shapes for one; the profile "long" for all."""
