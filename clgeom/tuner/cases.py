@@ -240,6 +240,7 @@ def segments_of(length):
 
 
 case("sort", "sort segments of 200", cpu=1e6, gpu=1e7)(segments_of(200))
+case("sort", "sort segments of 1,500", cpu=1e6, gpu=1e7)(segments_of(1500))
 case("sort", "sort segments of 5,000", cpu=1e6, gpu=1e7)(segments_of(5000))
 
 
