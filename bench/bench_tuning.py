@@ -1,11 +1,14 @@
 """Present policies against those of an earlier commit: whole calls and kernels, interleaved, results compared.
 
-The rows of commit ea2407e, for the kernels that still exist, are in rows_ea2407e.json. "Present" are the shipped rows
+rows_before.json has the rows of commit ea2407e for the kernels that still exist, and those of 0ddfecbe, before any
+tuning, for the kernels that came in between. "Present" are the shipped rows
 and the user's own; ``CLGEOM_POLICIES=shipped`` leaves the latter out, and ``--tuned FILE`` adds the winners that
 ``clgeom tune --json`` printed. An old row that the present kernel refuses, or that changes a result, is left out and
 named.
 
     python bench/bench_tuning.py --device pocl --repeat 15 --json bench/results/tuning-pocl.json
+
+Only cases of kernels with another row are run, unless ``--all`` asks for the rest.
 """
 
 import argparse
@@ -23,11 +26,12 @@ from clgeom.runtime import sources
 from clgeom.runtime.call import recording
 from clgeom.runtime.device import as_session
 from clgeom.runtime.policies import Policy
+from clgeom.runtime.spaces import SPACES
 from clgeom.runtime.tuning import TABLE, override, row_of, select, within_limits
 from clgeom.tuner.cases import all_cases, families
 from clgeom.tuner.measure import digest_of
 
-ROWS = Path(__file__).with_name("rows_ea2407e.json")
+ROWS = Path(__file__).with_name("rows_before.json")
 #: Kernels that take less of a call than this have no row in the table.
 LEAST_SHARE = 0.05
 #: Overridden by its own policy where nothing else is, so that all calls take the path of overridden policies.
@@ -43,12 +47,12 @@ def policy_of(given):
 
 
 def old_policies(profile) -> dict[str, Policy]:
-    """The policies of the earlier commit for a device, where they are others than the present ones."""
-    found = {}
-    for kernel, rows in json.loads(ROWS.read_text()).items():
+    """The policies of the earlier commits for a device, where they are others than the present ones."""
+    before, found = json.loads(ROWS.read_text()), {}
+    for kernel, rows in {**before["0ddfecbe"], **before["ea2407e"]}.items():
         if kernel in TABLE:
             policy = within_limits(policy_of(rows[row_of(profile, rows)[1]]), profile)
-            if policy != select(profile, kernel) or callable(TABLE[kernel][row_of(profile, TABLE[kernel])[1]]):
+            if policy != select(profile, kernel):
                 found[kernel] = policy
     return found
 
@@ -90,9 +94,16 @@ class Side:
 
 
 def usable(session, call, old, new):
-    """(those of the old policies with which a call gives the present result, why others do not)."""
-    wanted, kept, refused = Side(session, call, new).result(), {}, {}
+    """(those of the old policies with which a call gives the present result, why others do not).
+
+    Only kernels that the call runs count.
+    """
+    present = Side(session, call, new)
+    wanted, kept, refused = present.result(), {}, {}
+    present.measure()
     for kernel, policy in old.items():
+        if kernel not in present.kernels:
+            continue
         try:
             if Side(session, call, {**new, kernel: policy}).result() == wanted:
                 kept[kernel] = policy
@@ -142,6 +153,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device")
     parser.add_argument("--families", help=f"some of {','.join(families())}")
+    parser.add_argument("--all", action="store_true", help="also the cases of which no row has changed")
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further case after so long")
     parser.add_argument("--tuned", metavar="FILE", help="JSON of clgeom tune, whose winners are new")
@@ -149,12 +161,12 @@ def main():
     options = parser.parse_args()
     session, begun = as_session(options.device), time.monotonic()
     new = tuned_policies(options.tuned) if options.tuned else {}
-    old = old_policies(session.profile) | {
-        kernel: select(session.profile, kernel) for kernel in new if kernel not in old_policies(session.profile)
-    }
-    rows = []
+    present = {kernel: select(session.profile, kernel) for kernel in new}
+    old = {**present, **old_policies(session.profile)}
+    rows, declared = [], {name for kernel in old if kernel in SPACES for name in SPACES[kernel].cases}
     for case in all_cases().values():
         wanted = not options.families or case.family in options.families.split(",")
+        wanted = wanted and (options.all or case.name in declared)
         if wanted and (session.profile.fp64 or not case.fp64) and time.monotonic() - begun < options.seconds:
             rows += rows_of_case(session, case, old, new, options.repeat)
     common.print_table(rows)
