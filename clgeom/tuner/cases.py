@@ -113,7 +113,7 @@ def circle(n, dtype=np.float32):
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(dtype)
 
 
-def hull_of(cloud, dtype=np.float32, **options):
+def hull_of(cloud, dtype: Any = np.float32, **options):
     def prepare(session, n):
         from clgeom.hull.convex import convex_hull
 

@@ -8,6 +8,7 @@ import multiprocessing
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from typing import Any
 
 from clgeom.errors import DeviceError
 from clgeom.tuner.measure import Sample, Target, serve
@@ -43,7 +44,9 @@ class Child:
         self.process = context.Process(target=serve, args=(theirs, target), daemon=True)
         self.process.start()
         theirs.close()
-        self.is_ready, self.request, self.samples = False, None, []
+        self.is_ready = False
+        self.request: Any = None
+        self.samples: list[Sample] = []
         self.kernel: str | None = None  # of the last request
         self.deadline, self.limits = time.monotonic() + limits.start, limits
 
