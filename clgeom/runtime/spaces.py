@@ -196,7 +196,7 @@ SPACES: dict[str, Space] = {
         SORTS, (), (group((128, 256, 512), (12, 16, 20, 24, 32, 40)),), by_itemsize=True
     ),
     "sorting/radix/radix_segments": Space(
-        ("sort segments of 200", "sort segments of 5,000"),
+        ("sort segments of 200", "sort segments of 1,500", "sort segments of 5,000"),
         SERIAL_GROUPS,
         SIZES,
     ),
@@ -303,11 +303,13 @@ SPACES: dict[str, Space] = {
         ({"wg_size": (64, 128, 256), "steps": (32, 64, 96, 128)}, {"block_rows": (2, 8), "block_columns": (4, 8)}),
     ),
     "dp/paths/fill_stage": Space(
-        ("table by stages",),
+        ("table by stages", "table by long stages"),
         (serial((1024, 4096, 16384), (1, 2, 4)),),
         (group((64, 128, 256, 512), (1, 2, 4, 8)),),
     ),
-    "dp/paths/wide_stage": Space(("table of wide stages",), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)),
+    "dp/paths/wide_stage": Space(
+        ("table of wide stages", "table of short wide stages"), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)
+    ),
     "dp/paths/rows_direct": Space(
         ("table by rows",),
         (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),),
@@ -362,12 +364,12 @@ SPACES: dict[str, Space] = {
     ),
     # Alignments
     "alignment/align_tiles": Space(
-        ("scores of pairs", "alignments of pairs", "score of a long pair"),
+        ("scores of pairs", "scores of pairs by a matrix", "alignments of pairs", "score of a long pair"),
         (serial((4, 8, 12, 16, 24), (2, 4, 8)),),
         (group((32, 64, 128), (4, 8, 12, 16), (8, 16)),),
     ),
     "alignment/align_pairs": Space(
-        ("scores of pairs",),
+        ("scores of pairs", "scores of pairs by a matrix"),
         (),
         (
             {"cells": ("short2", "int"), "wg_size": (32, 64), "items_per_thread": (8, 16, 24)},

@@ -113,7 +113,7 @@ def circle(n, dtype=np.float32):
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(dtype)
 
 
-def hull_of(cloud, dtype=np.float32, **options):
+def hull_of(cloud, dtype: Any = np.float32, **options):
     def prepare(session, n):
         from clgeom.hull.convex import convex_hull
 
@@ -240,6 +240,7 @@ def segments_of(length):
 
 
 case("sort", "sort segments of 200", cpu=1e6, gpu=1e7)(segments_of(200))
+case("sort", "sort segments of 1,500", cpu=1e6, gpu=1e7)(segments_of(1500))
 case("sort", "sort segments of 5,000", cpu=1e6, gpu=1e7)(segments_of(5000))
 
 

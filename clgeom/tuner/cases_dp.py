@@ -72,6 +72,7 @@ def common_by(**options):
 case("dp", "table by tiles", cpu=4e6, gpu=2.6e8)(common_by(path="tiles"))
 case("dp", "table by tiles, last row", cpu=1.6e7, gpu=4e9)(common_by(path="tiles", keep="last"))
 case("dp", "table by stages", cpu=1e6, gpu=1.6e7)(common_by(path="stages"))
+case("dp", "table by long stages", cpu=9e6, gpu=1e8)(common_by(path="stages", keep="last"))
 
 
 @case("dp", "table by rows", cpu=8e6, gpu=5e8)
@@ -106,6 +107,15 @@ def _wide(session, n):
     from clgeom.dp import fill
 
     return lambda: fill(equations()["lots"], (1, n), path="stages", device=session).row(0)
+
+
+@case("dp", "table of short wide stages", cpu=9e4, gpu=2.5e5)
+def _short_wide(session, n):
+    from clgeom.dp import fill
+
+    side = side_of(n, 4)
+    sizes = rng().integers(1, 10, side + 1).astype(np.int32)
+    return lambda: fill(equations()["chain"], (side, side), path="stages", p=sizes, device=session).row(0)
 
 
 @case("dp", "edit distance", cpu=2.5e8, gpu=1.6e10)
@@ -191,6 +201,7 @@ def aligned(**options):
 
 
 case("align", "scores of pairs", cpu=2e3, gpu=1e5)(aligned(path=False, mode="local"))
+case("align", "scores of pairs by a matrix", cpu=2e3, gpu=1e5)(aligned(path=False, mode="local", matrix="BLOSUM62"))
 case("align", "alignments of pairs", cpu=1e3, gpu=3e4)(aligned(path=True))
 
 

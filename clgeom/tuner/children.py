@@ -6,12 +6,12 @@ import contextlib
 import itertools
 import multiprocessing
 import time
-from collections import deque
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from typing import Any
 
 from clgeom.errors import DeviceError
-from clgeom.tuner.measure import HELD, Sample, Target, serve
+from clgeom.tuner.measure import Sample, Target, serve
 
 #: Seconds between looks at the children.
 LOOK = 0.2
@@ -44,8 +44,10 @@ class Child:
         self.process = context.Process(target=serve, args=(theirs, target), daemon=True)
         self.process.start()
         theirs.close()
-        self.is_ready, self.request, self.samples = False, None, []
-        self.held: deque[str] = deque(maxlen=HELD)  # names of cases, about as the process holds them
+        self.is_ready = False
+        self.request: Any = None
+        self.samples: list[Sample] = []
+        self.kernel: str | None = None  # of the last request
         self.deadline, self.limits = time.monotonic() + limits.start, limits
 
     @property
@@ -55,8 +57,7 @@ class Child:
     def send(self, request) -> None:
         """Give an idle child something to do. A child that is gone shows at the next `look`."""
         self.deadline, self.request, self.samples = time.monotonic() + self.limits.first, request, []
-        if request.case.name not in self.held:
-            self.held.append(request.case.name)
+        self.kernel = request.kernel
         with contextlib.suppress(OSError):
             self.connection.send(request)
 
@@ -131,11 +132,14 @@ class Crew:
                 wait([child.connection for child in self.children], timeout=LOOK)
 
     def _next_of(self, child, waiting) -> int:
-        """The index of the request that a child takes next: of a case that it holds, else of one that none holds."""
-        others = {name for other in self.children for name in other.held}
-        held = (at for at, request in enumerate(waiting) if request.case.name in child.held)
-        free = (at for at, request in enumerate(waiting) if request.case.name not in others)
-        return next(itertools.chain(held, free), 0)
+        """The index of the request that a child takes next: of its kernel, else of one that no other child has.
+
+        So a child makes the inputs of few cases, and all cases of a candidate are tried together.
+        """
+        others = {other.kernel for other in self.children}
+        own = (at for at, request in enumerate(waiting) if request.kernel == child.kernel)
+        free = (at for at, request in enumerate(waiting) if request.kernel not in others)
+        return next(itertools.chain(own, free), 0)
 
     def _ended(self, child):
         """The request that a child has ended, if it has: (request, last reply or Died, samples)."""

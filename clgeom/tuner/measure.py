@@ -18,7 +18,6 @@ import random
 import signal
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,6 +69,7 @@ class Shares:
     case: Case
     n: int
     base: Policies = field(default_factory=dict)
+    kernel: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class Measurer:
             self.prepared[key] = request.case.prepare(self.session, request.n)
         return self.prepared[key]
 
-    def _within(self, base, kernel=None, policy=None):
+    def _within(self, base, kernel="", policy=None):
         from clgeom.runtime.tuning import override, select
 
         own = {} if policy is None else {kernel: policy}
@@ -223,10 +223,10 @@ class Measurer:
         names = {name.rpartition("/")[2]: name for name in sources.kernels()}
         with recording(True) as phases:
             call()
-        seconds = Counter()
+        seconds: dict[str, float] = {}
         for phase in phases:
-            seconds[names[phase.name]] += phase.seconds
-        return dict(seconds), sum(took for name, took in seconds.items() if name != kernel)
+            seconds[names[phase.name]] = seconds.get(names[phase.name], 0.0) + phase.seconds
+        return seconds, sum(took for name, took in seconds.items() if name != kernel)
 
     def _timed(self, call):
         self.session.queue.finish()

@@ -15,8 +15,8 @@ from clgeom.runtime.policies import Policy
 NOISE = 0.03
 #: Least share of the rounds that a winner must win.
 MOST_ROUNDS = 2 / 3
-#: Rounds, and the share of them that must agree, before other kernels count as slower or faster.
-LEAST_PAIRS, AGREEMENT = 7, 0.8
+#: Other kernels count as slower or faster if this share of so many rounds agrees; fewer rounds agree beyond `ROUGH`.
+LEAST_PAIRS, AGREEMENT, ROUGH = 7, 0.8, 0.2
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,15 @@ def ratio(samples, present) -> Ratio:
 
 
 def _beyond_noise(pairs) -> float:
-    """The median difference of pairs of times, if almost all of many rounds agree that there is one; else 0."""
+    """The median difference of pairs of times, if the rounds agree that there is one; else 0.
+
+    Of many rounds almost all must agree; of few all, about a larger difference: where work moves from one kernel to
+    another, as with smaller tiles, the first heats must see it.
+    """
     more = statistics.median(new - old for new, old in pairs)
-    agree = sum(abs(new - old) > NOISE * old and (new > old) == (more > 0) for new, old in pairs)
-    return more if len(pairs) >= LEAST_PAIRS and agree >= AGREEMENT * len(pairs) else 0.0
+    least, most = (NOISE, AGREEMENT) if len(pairs) >= LEAST_PAIRS else (ROUGH, 1.0)
+    agree = sum(abs(new - old) > least * old and (new > old) == (more > 0) for new, old in pairs)
+    return more if agree >= most * len(pairs) else 0.0
 
 
 def score(ratios) -> float:
@@ -93,6 +98,11 @@ def is_faster(ratios) -> bool:
     wins = score(ratios) < 1 - NOISE and all(one.kernel < 1 + NOISE for one in ratios)
     often = any(one.won >= MOST_ROUNDS and one.kernel < 1 - NOISE for one in ratios)
     return wins and often and all(one.call is None or one.call < 1 + NOISE for one in ratios)
+
+
+def holds(found: Ratio) -> bool:
+    """Whether a winner is not slower in another case, such as a smaller one, where times are short and less sure."""
+    return found.kernel < 1 + 2 * NOISE and (found.call is None or found.call < 1 + NOISE)
 
 
 def changes(policy: Policy, present: Policy) -> int:

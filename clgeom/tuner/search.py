@@ -21,12 +21,12 @@ from typing import Any
 
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.spaces import SPACES, candidates
-from clgeom.runtime.stored_policies import keep
+from clgeom.runtime.stored_policies import forget, keep, stored
 from clgeom.runtime.tuning import select
 from clgeom.tuner.cases import Case
 from clgeom.tuner.children import Crew, Died, Limits
 from clgeom.tuner.measure import Done, Failed, Race, Sample, Shared, Shares, Target, Trial, Tried
-from clgeom.tuner.race import Ratio, better_half, ratio, score, winner
+from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
 
 #: Kernels that take less of every case are left as they are.
 LEAST_SHARE = 0.05
@@ -34,6 +34,10 @@ LEAST_SHARE = 0.05
 FIRST_ROUNDS, LEAST_ROUNDS, MOST_ROUNDS = 2, 7, 21
 #: Shapes in the last heat, and the number of the present one.
 FINALISTS, PRESENT = 2, -1
+#: If no candidate is below this after a heat, the present shape stays. Most candidates of a kernel.
+NO_HOPE, MOST_CANDIDATES = 0.99, 20
+#: A winner must not be slower with so many times fewer elements.
+FEWER = 12
 #: Most children, and bytes of the device's memory for each.
 MOST_CHILDREN, CHILD_BYTES = 8, 4 << 30
 
@@ -235,7 +239,8 @@ class Tuner:
             for (kernel, itemsize), cases in shares.items()
         ]
         for finding in found:
-            finding.candidates = list(map(Candidate, candidates(self.profile, finding.kernel, finding.present)))
+            shapes = _spread(candidates(self.profile, finding.kernel, finding.present))
+            finding.candidates = list(map(Candidate, shapes[:MOST_CANDIDATES]))
         return sorted(found, key=lambda one: -one.weight)[: self.most]
 
     @staticmethod
@@ -253,8 +258,8 @@ class Tuner:
         requests, owners = [], {}
         bad: set[int] = set()
         done: Counter[int] = Counter()
-        # the first candidates of all kernels first, from all parts of their spaces
-        for group in itertools.zip_longest(*(_spread(one.candidates) for one in findings)):
+        # the first candidates of all kernels first
+        for group in itertools.zip_longest(*(one.candidates for one in findings)):
             for finding, candidate in zip(findings, group):
                 for name in finding.shares if candidate else ():
                     case = self.cases[name]
@@ -297,8 +302,13 @@ class Tuner:
             scores = {at: score(self._ratios(times, at)) for at in alive}
             for at, one in scores.items():
                 finding.candidates[at].ratio = one
+            if min(scores.values(), default=1.0) > NO_HOPE:
+                break
             alive = better_half(scores)[: None if time.monotonic() < deadline else FINALISTS]
             rounds *= 2
+        if len(alive) > FINALISTS:
+            finding.state = "as it was"
+            return
         begun = time.monotonic()
         times = {name: {} for name in finding.shares}
         alive = self._heat(finding, policies, alive, LEAST_ROUNDS, True, times)
@@ -346,10 +356,32 @@ class Tuner:
     def _ratios(times, at) -> list[Ratio]:
         return [ratio(found[at], found[PRESENT]) for found in times.values()]
 
+    def _holds(self, finding, policy) -> bool:
+        """Whether a winner is not slower where there are few elements, nor gives other results there."""
+        for name in finding.shares:
+            case = self.cases[name]
+            n, base = max(self.n(case) // FEWER, 1), self._base(case)
+            tried, _ = self._answer(Trial(case, n, finding.kernel, policy, base))
+            if not isinstance(tried, Tried) or not tried.is_right:
+                return False
+            reply, samples = self._answer(Race(case, n, finding.kernel, (None, policy), LEAST_ROUNDS, True, base))
+            if not isinstance(reply, Done):
+                return False
+            old, new = ({one.round: one for one in samples if one.policy == who} for who in (0, 1))
+            if not holds(ratio(new, old)):
+                return False
+        return True
+
     def _decide(self, finding, ratios, policies):
+        """Keep the best of the finalists, if it is faster and stays so with fewer elements."""
         best = winner(ratios, policies, finding.present)
         finding.state = "as it was" if ratios else "not reached"
+        while best is not None and not self._holds(finding, policies[best]):
+            finding.candidates[best].reason = "slower with fewer elements"
+            ratios = {at: found for at, found in ratios.items() if at != best}
+            best = winner(ratios, policies, finding.present)
         if best is None:
+            self._forget(finding)
             return
         finding.best, finding.state = policies[best], "faster"
         finding.ratios = dict(zip(finding.shares, ratios[best]))
@@ -362,6 +394,12 @@ class Tuner:
                 dtype=self._dtype(finding.itemsize),
                 measured=_measured(finding),
             )
+
+    def _forget(self, finding):
+        """Remove what the store has for a kernel but does not use, as after a change of the driver."""
+        used = {kernel for kernel, _ in (*stored(self.session.own_profile), *self.base)}
+        if self.store and finding.state == "as it was" and finding.kernel not in used:
+            forget(self.session.own_profile, [finding.kernel])
 
 
 def _measured(finding) -> dict[str, Any]:

@@ -34,6 +34,11 @@ def test_other_kernels_count_beyond_noise(others, kernel):
     assert race.ratio(samples(0.5, others), samples(1.0)).kernel == pytest.approx(kernel)
 
 
+def test_few_rounds_see_work_that_moves():
+    assert race.ratio(samples(0.1, 2.5, rounds=2), samples(1.0, rounds=2)).kernel == pytest.approx(1.6)
+    assert race.ratio(samples(0.1, 1.1, rounds=2), samples(1.0, rounds=2)).kernel == pytest.approx(0.1)
+
+
 def test_other_kernels_do_not_count_where_rounds_disagree():
     old = samples(1.0)
     new = {at: Sample(at, 0, 0.5, 1.5 if at % 3 else 0.5, None) for at in old}
@@ -42,7 +47,14 @@ def test_other_kernels_do_not_count_where_rounds_disagree():
 
 @pytest.mark.parametrize(
     ("kernel", "call", "faster"),
-    [(0.5, 0.9, True), (0.96, 1.0, True), (0.98, 0.98, False), (1.2, 0.5, False), (0.5, 1.05, False), (0.5, None, True)],
+    [
+        (0.5, 0.9, True),
+        (0.96, 1.0, True),
+        (0.98, 0.98, False),
+        (1.2, 0.5, False),
+        (0.5, 1.05, False),
+        (0.5, None, True),
+    ],
 )
 def test_faster_is_beyond_noise(kernel, call, faster):
     assert race.is_faster(ratios(kernel, call)) is faster

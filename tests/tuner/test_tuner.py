@@ -14,6 +14,7 @@ from clgeom.runtime.tuning import TABLE, select
 from clgeom.tuner.children import Limits
 from clgeom.tuner.search import Tuner
 
+
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """An empty store."""
