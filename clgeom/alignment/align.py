@@ -29,7 +29,7 @@ from clgeom.alignment.short_pairs import ShortPairs, are_short
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.arrays import session_of
-from clgeom.runtime.call import each, recording
+from clgeom.runtime.call import each, recording, watching
 from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import allocate, read
@@ -204,7 +204,8 @@ def align(
             def work(one, start, stop):
                 return [calls[one].part(part) for part in calls[one].parts(start, stop)]
 
-            parts = list(itertools.chain.from_iterable(spread(sessions, len(lengths[0]), work, costs=costs)))
+            shared = spread(sessions, len(lengths[0]), work, costs=costs, tell=watching())
+            parts = list(itertools.chain.from_iterable(shared))
         if len(parts) < 2:
             return parts[0] if parts else _nothing()
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -81,8 +81,8 @@ def convex_hull(
     profile : bool
         Measure each phase with the device's clock.
     progress : callable, optional
-        Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks; bytes_in_all is None
-        where it is not known.
+        Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks, or that several
+        devices share; bytes_in_all is None where it is not known.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def convex_hull(
     if chunks is not None:
         return _hull_of_given_chunks(chunks, as_session(device), nonfinite, options, profile, progress)
     if are_parts(points):
-        return _hull_of_parts(points, device, nonfinite, options, profile)
+        return _hull_of_parts(points, device, nonfinite, options, profile, progress)
     sessions = as_sessions(points, device, caller=caller)
     crs, session, points = crs_of(points), sessions[0], as_given(points, caller=caller)
     left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
@@ -134,7 +134,7 @@ def convex_hull(
     array = found = None
     with recording(profile) as phases:
         if len(sessions) > 1 and not is_device_array(left) and len(left) >= 2 * LEAST_OF_DEVICES:
-            found = _hull_of_devices(sessions, left, options)
+            found = _hull_of_devices(sessions, left, options, progress)
         elif not is_device_array(left) and streams(session, left):
             found = _hull_of_stream(session, left, options, progress)
         if found is None:
@@ -291,19 +291,20 @@ def _hull_at_once(points, options, session):
     return session, array, hull_of(array, **options)
 
 
-def _hull_of_devices(sessions, points, options):
+def _hull_of_devices(sessions, points, options, progress):
     """The hull of points on the host: that of the hulls of pieces, for which several devices work."""
 
     def work(session, start, stop):
         with contextlib.closing(_hulls_of_pieces(pieces_of(session, points, start, stop), options)) as parts:
             return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
 
-    parts = itertools.chain.from_iterable(spread(sessions, len(points), work, least=LEAST_OF_DEVICES))
+    tell = None if progress is None else lambda done, n: progress(done * 2 * points.itemsize, n * 2 * points.itemsize)
+    parts = itertools.chain.from_iterable(spread(sessions, len(points), work, least=LEAST_OF_DEVICES, tell=tell))
     ids, corners = zip(*parts)
     return by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
 
 
-def _hull_of_parts(parts, device, nonfinite, options, profile) -> Hull:
+def _hull_of_parts(parts, device, nonfinite, options, profile, progress) -> Hull:
     """The hull of arrays on devices, one after another: that of their hulls, each found where the array is."""
     if device is not None:
         raise wrong("device", "convex_hull", "left out for arrays that are on devices", short(device))
@@ -322,7 +323,7 @@ def _hull_of_parts(parts, device, nonfinite, options, profile) -> Hull:
         return first + vertices, corners
 
     with recording(profile) as phases:
-        ids, corners = zip(*on_own(tasks, work))
+        ids, corners = zip(*on_own(tasks, work, sizes=[part.nbytes for part in parts], tell=progress))
         sessions = list(dict.fromkeys(session for session, _ in tasks))
         found = by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
     vertices, corners = found.read()

@@ -25,7 +25,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice, short
 from clgeom.runtime import trust
 from clgeom.runtime.arrays import session_of
-from clgeom.runtime.call import watched
+from clgeom.runtime.call import Watch, watched
 from clgeom.runtime.device import Session, all_devices, as_session, why_none
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.profile import describe
@@ -58,6 +58,12 @@ def as_sessions(value, device, *, caller: str) -> tuple[Session, ...]:
         return _float64_first(all_sessions())
     if not device:
         raise InvalidInput(f"The 'device' parameter of {caller} must name a device or several. Got an empty list.")
+    for one in device:
+        if isinstance(one, (list, tuple)) or (isinstance(one, str) and one.lower() == "all"):
+            raise InvalidInput(
+                f"The 'device' parameter of {caller} must be 'all', or a list of single devices. Got {short(one)} in a "
+                f"list."
+            )
     return _float64_first(dict.fromkeys(as_session(one) for one in device))
 
 
@@ -88,7 +94,7 @@ def are_parts(values) -> bool:
 # Work -----------------------------------------------------------------------------------------------------------------
 
 
-def spread(sessions, n: int, work, *, least: int = 1, costs=None) -> list:
+def spread(sessions, n: int, work, *, least: int = 1, costs=None, tell: Watch | None = None) -> list:
     """Results of ``work(session, start, stop)`` for pieces of ``range(n)``, in the order of the pieces.
 
     Parameters
@@ -101,6 +107,8 @@ def spread(sessions, n: int, work, *, least: int = 1, costs=None) -> list:
         Fewest items of a piece.
     costs : array of numbers, shape (n + 1,), optional
         Sums of the costs of the items, ascending from 0. By default an item costs 1.
+    tell : callable, optional
+        Called as tell(items_done, n) now and then, by the caller's thread, and at the end.
 
     Raises
     ------
@@ -109,7 +117,8 @@ def spread(sessions, n: int, work, *, least: int = 1, costs=None) -> list:
         `DeviceLimit` if no device has memory for the fewest items.
     """
     queue = _Queue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64))
-    _run({session: [lambda session=session: queue.serve(session, work)] for session in sessions}, queue.stop)
+    jobs = {session: [lambda session=session: queue.serve(session, work)] for session in sessions}
+    _run(jobs, queue.stop, lambda: queue.done, n, tell)
     return queue.finished()
 
 
@@ -123,22 +132,30 @@ def by_first_able(sessions, work):
     return work(sessions[-1])
 
 
-def on_own(tasks, work) -> list:
-    """Results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side."""
+def on_own(tasks, work, *, sizes=None, tell: Watch | None = None) -> list:
+    """Results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side.
+
+    `tell` is called as by `spread`, with the sum of the `sizes` of the items that are done; by default an item has 1.
+    """
     stopped, results, jobs = threading.Event(), [None] * len(tasks), {}
+    sizes, done = sizes or [1] * len(tasks), []
 
     def job(k, session, item):
         if not stopped.is_set():
             results[k] = work(session, item)
+            done.append(sizes[k])
 
     for k, (session, item) in enumerate(tasks):
         jobs.setdefault(session, []).append(lambda k=k, session=session, item=item: job(k, session, item))
-    _run(jobs, stopped.set)
+    _run(jobs, stopped.set, lambda: sum(done), sum(sizes), tell)
     return results
 
 
-def _run(jobs, stop):
-    """Run the jobs of each session in the thread of the session; an error, or an interrupt of the caller, stops all."""
+def _run(jobs, stop, done, n, tell):
+    """Run the jobs of each session in the thread of the session; an error, or an interrupt of the caller, stops all.
+
+    ``done()`` is how many of `n` items are done, which `tell` gets.
+    """
 
     def serve(own):
         with watched(None):  # progress is told by the thread of the caller alone
@@ -150,11 +167,14 @@ def _run(jobs, stop):
         for session, own in jobs.items():
             worker = session.cached(("worker",), lambda: ThreadPoolExecutor(1, "clgeom-device"))
             started.append(worker.submit(contextvars.copy_context().run, serve, own))
-        left = set(started)
+        left, told = set(started), 0
         while left:
-            done, left = wait(left, LISTEN_SECONDS, FIRST_COMPLETED)
-            if any(one.exception() for one in done):
+            ended, left = wait(left, LISTEN_SECONDS, FIRST_COMPLETED)
+            if any(one.exception() for one in ended):
                 stop()
+            if tell is not None and done() > told:
+                told = done()
+                tell(told, n)
     finally:
         stop()
         for one in started:
@@ -173,7 +193,7 @@ class _Queue:
         self.left = [(0, n)] if n else []  # ranges, the first one first
         self.speeds: dict = dict.fromkeys(sessions)
         self.most: dict = {}  # most items of a piece, for devices that had no memory for more
-        self.working = 0
+        self.working = self.done = 0
         self.results: dict = {}
         self.errors: dict = {}
         self.changed = threading.Condition()
@@ -246,6 +266,7 @@ class _Queue:
             goes_on = True
             if error is None:
                 self.results[start] = result
+                self.done += stop - start
                 self.speeds[session] = max(self._cost(piece), 1e-9) / max(seconds, 1e-9)
             elif isinstance(error, DeviceLimit) and (stop - start > self.least or len(self.speeds) > 1):
                 self.left.insert(0, piece)

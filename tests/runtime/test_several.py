@@ -127,6 +127,21 @@ def test_calls_of_several_threads_do_not_wait_for_each_other(three):
     assert found == [(0, 3000)] * 6
 
 
+@pytest.mark.parametrize("n", (0, 1, 500))
+def test_progress_grows_to_the_end(three, n):
+    told, caller = [], threading.current_thread()
+
+    def tell(*numbers):
+        assert threading.current_thread() is caller
+        told.append(numbers)
+
+    spread(three, n, lambda session, *piece: time.sleep(1e-3), tell=tell)
+    assert sorted(set(told)) == told and [one[0] for one in told][-1:] == [n] * (n > 0)
+    del told[:]
+    on_own([(session, 0) for session in three] * 2, lambda *_: time.sleep(0.01), sizes=[1, 2, 3, 4, 0, n], tell=tell)
+    assert sorted(set(told)) == told and told[-1] == (10 + n, 10 + n)
+
+
 def test_tasks_run_where_they_belong(three):
     tasks = [(session, k) for k, session in enumerate(three * 3)]
     names = on_own(tasks, lambda session, k: (k, three.index(session), threading.current_thread().name))
@@ -142,7 +157,9 @@ def test_devices_of_a_call(three):
     assert as_session(None) in as_sessions(None, "all", caller="f")
     with pytest.raises(InvalidInput, match="Got an empty list"):
         as_sessions(None, [], caller="f")
-    with pytest.raises(InvalidInput, match="must name one device here"):
-        as_session("all")
-    with pytest.raises(InvalidInput, match="Got list instead"):
-        as_session(three)
+    for device, got in (("all", "'all'"), (three, r"\[Session"), (("cpu",), r"\('cpu',\)")):
+        with pytest.raises(InvalidInput, match=f"must name one device here: this call does .* Got {got}"):
+            as_session(device)
+    for device in (["all"], ["cpu", three]):
+        with pytest.raises(InvalidInput, match="parameter of f must be 'all', or a list of single devices. Got"):
+            as_sessions(None, device, caller="f")

@@ -14,6 +14,7 @@ import clgeom
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import several
+from clgeom.runtime.call import watched
 from clgeom.runtime.device import as_session
 from clgeom.sorting.radix import several as several_sorts
 
@@ -85,6 +86,24 @@ def test_hull_of_a_mapped_file(mixed, tmp_path):
     os.truncate(tmp_path / "points.npy", 1 << 18)
     with pytest.raises(InvalidInput, match="was cut after it was mapped"):
         clgeom.convex_hull(mapped, device=mixed)
+
+
+def test_progress_of_several_devices(mixed):
+    import pyopencl.array
+
+    points = np.random.default_rng(3).normal(size=(30_000, 2)).astype(np.float32)
+    sessions = [clgeom.Session(mixed[0].device) for _ in range(2)]
+    parts = [pyopencl.array.to_device(session.queue, half) for session, half in zip(sessions, np.split(points, 2))]
+    for given, device in ((points, mixed), (parts, None)):
+        told = []
+        clgeom.convex_hull(given, device=device, progress=lambda *numbers, told=told: told.append(numbers))
+        assert told == sorted(set(told)) and told[-1] == (points.nbytes, points.nbytes)
+    maps = points.reshape(20, 50, 60)
+    for given, device in ((maps, mixed), ([part.reshape(10, 50, 60) for part in parts], None)):
+        told = []
+        with watched(lambda *numbers, told=told: told.append(numbers)):
+            clgeom.coverage_regions(given, 0, device=device)
+        assert told == sorted(set(told)) and told[-1] == (20, 20)
 
 
 def test_hulls_of_groups(mixed):

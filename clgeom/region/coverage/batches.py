@@ -9,7 +9,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.rasters import as_stack
-from clgeom.runtime.call import each
+from clgeom.runtime.call import each, watching
 from clgeom.runtime.several import are_parts, as_sessions, on_own, spread
 
 
@@ -54,11 +54,15 @@ def made_of(jobs, make, *, cells_at_once=None):
 
     if jobs[0].stack.array is None:
         tasks = [(job.session, job) for job in jobs]
-        several = on_own(tasks, lambda _, job: of_job(job, 0, job.stack.maps))
+        maps = [job.stack.maps for job in jobs]
+        several = on_own(tasks, lambda _, job: of_job(job, 0, job.stack.maps), sizes=maps, tell=watching())
     else:
         by_session = {job.session: job for job in jobs}
         several = spread(
-            list(by_session), jobs[0].stack.maps, lambda session, *piece: of_job(by_session[session], *piece)
+            list(by_session),
+            jobs[0].stack.maps,
+            lambda session, *piece: of_job(by_session[session], *piece),
+            tell=watching(),
         )
     for found in several:
         yield from found
