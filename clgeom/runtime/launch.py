@@ -322,6 +322,24 @@ def allocate(session, nbytes: int):
         raise failure(session.device, f"hold {nbytes:,} more bytes", error) from error
 
 
+#: Constants that a session keeps.
+MOST_CONSTANTS = 64
+
+
+def constant(session, values: np.ndarray):
+    """A buffer with a few values that kernels only read. The session keeps it, so it is written once."""
+    import pyopencl as cl
+
+    values = np.ascontiguousarray(values)
+
+    def make():
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        with failures(session.device, f"hold {values.nbytes:,} more bytes"):
+            return cl.Buffer(session.context, flags, hostbuf=values)
+
+    return session.cached(("constants", values.dtype, values.tobytes()), make, most=MOST_CONSTANTS)
+
+
 def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
     """`count` elements of a buffer from element `start` on, as a new array or in the contiguous array `out`.
 

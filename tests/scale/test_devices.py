@@ -16,6 +16,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import several
 from clgeom.runtime.call import watched
 from clgeom.runtime.device import as_session
+from clgeom.runtime.gains import Gains
 from clgeom.sorting.radix import several as several_sorts
 
 ROOT = Path(clgeom.__file__).parent.parent
@@ -30,7 +31,7 @@ def mixed():
 
 @pytest.fixture(autouse=True)
 def unequal(monkeypatch):
-    """Let the devices have unequal speeds, and take small pieces."""
+    """Let the devices have unequal speeds, and take small pieces of all work."""
     call_work, seen = several.call_work, {}
 
     def slowed(work, session, start, stop):
@@ -41,6 +42,8 @@ def unequal(monkeypatch):
     monkeypatch.setattr(several, "call_work", slowed)
     monkeypatch.setattr("clgeom.hull.convex.LEAST_OF_DEVICES", 1 << 10)
     monkeypatch.setattr(several_sorts, "LEAST", 1 << 10)
+    monkeypatch.setattr("clgeom.region.coverage.batches.LEAST_SHARED", 0)
+    monkeypatch.setattr(Gains, "shares", lambda *_: True)
 
 
 def check_fields(one, other, *names):

@@ -38,6 +38,7 @@ from clgeom.region.rings.trace import rings_of
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.call import recording
+from clgeom.runtime.device_arrays import let_change
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.typing import AnyArray, DevicesLike, FloatLike, IntLike
 
@@ -252,11 +253,14 @@ def coverage_regions(
                     # as `whole_regions` returns them, which do not count cells
                     own += made if parts or least is not None else [replace(one, cells=None) for one in made]
         else:
-            for several in made_of(jobs, functools.partial(whole_regions, resolutions=resolutions)):
+            for several in made_of(jobs, functools.partial(whole_regions, resolutions=resolutions), waits=False):
                 for own, one in zip(groups, several):
                     own.append(one)
-    maps = jobs[-1].before + jobs[-1].stack.maps
-    found = [CoverageRegions.of(own, grid, chosen.given, direction, maps, tuple(phases)) for own in groups]
+            sources = placed.values if len(jobs) > 1 else [placed.values]
+            for job, source in zip(jobs, sources):
+                if is_device_array(source):  # which the device may not have read yet
+                    let_change(job.session, [source])
+    found = [CoverageRegions(own, grid, chosen.given, direction, tuple(phases)) for own in groups]
     return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
 
 

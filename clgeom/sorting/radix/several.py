@@ -19,6 +19,8 @@ from clgeom.sorting.radix.call import Call
 
 #: Fewest keys of a piece.
 LEAST = 1 << 20
+#: Bytes of keys from which on GPUs share them, as long as nothing was measured: the merge by the host takes most time.
+LEAST_SHARED = 1 << 30
 #: Samples of each piece for each block.
 SAMPLES = 16
 
