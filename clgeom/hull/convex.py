@@ -17,7 +17,7 @@ from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
-from clgeom.hull.sieve.sieve import sieved_hull
+from clgeom.hull.sieve.sieve import begun_hull
 from clgeom.hull.stream import OnDevice, is_mapped, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
@@ -39,7 +39,7 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
-from clgeom.runtime.several import are_parts, as_sessions, by_first_able, on_own, spread
+from clgeom.runtime.several import are_parts, as_sessions, by_first_able, in_turn, spread
 from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import remembered
 from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
@@ -182,19 +182,32 @@ class Found:
 
 def hull_of(points, *, keep_collinear, filter) -> Found:
     """The hull of a DeviceArray. Points in several chunks: the hull of all is the hull of the chunks' hulls."""
+    return hull_begun(points, keep_collinear=keep_collinear, filter=filter)()
+
+
+def hull_begun(points, *, keep_collinear, filter):
+    """Enqueue the first launches of `hull_of`; return a function without parameters that returns its result."""
     if points.n == 0:
-        return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
+        nothing = Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
+        return lambda: nothing
     if points.chunks[0].count > MOST_ITEMS:
         raise DeviceLimit(f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead.")
     if len(points.chunks) > 1:
-        return _hull_of_chunks(points, keep_collinear=keep_collinear, filter=filter)
-    if filter == "octagon":
+        return functools.partial(_hull_of_chunks, points, keep_collinear=keep_collinear, filter=filter)
+    begun = None
+    if filter != "octagon":
+        begun = begun_hull(points, keep_collinear=keep_collinear, sieve=filter == "auto")
+    return lambda: _finished_hull(points, begun, keep_collinear=keep_collinear, filter=filter)
+
+
+def _finished_hull(points, begun, *, keep_collinear, filter):
+    if begun is None:
         survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
         if survivors.scattered is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
-        found = sieved_hull(points, keep_collinear=keep_collinear, sieve=filter == "auto")
+        found = begun()
         if found.nonfinite:
             refuse_nonfinite(points, caller="convex_hull")
         if found.vertices is not None:
@@ -327,14 +340,19 @@ def _hull_of_parts(parts, device, nonfinite, options, profile, progress) -> Hull
     if len(wide) > 1:
         raise wrong("points", "convex_hull", "arrays of one type", ", ".join(sorted(map(str, wide))))
 
-    def work(session, part_and_first):
+    def begin(session, part_and_first):
         part, first = part_and_first
         array = replace(as_device_points(session, part, caller="convex_hull"), first=first)
-        vertices, corners = hull_of(array, **options).read()
-        return first + vertices, corners
+        begun = hull_begun(array, **options)
+
+        def finish():
+            vertices, corners = begun().read()
+            return first + vertices, corners
+
+        return finish
 
     with recording(profile) as phases:
-        ids, corners = zip(*on_own(tasks, work, sizes=[part.nbytes for part in parts], tell=progress))
+        ids, corners = zip(*in_turn(tasks, begin, sizes=[part.nbytes for part in parts], tell=progress))
         sessions = list(dict.fromkeys(session for session, _ in tasks))
         found = by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
     vertices, corners = found.read()

@@ -367,10 +367,11 @@ def write(session, buffer, values: np.ndarray) -> None:
         staged.wait()
 
 
-def copy_in(session, buffer, values: np.ndarray):
+def copy_in(session, buffer, values: np.ndarray, read=None):
     """Start an asynchronous copy of a contiguous array into a buffer; it ends by `wait_for` or `give_up`.
 
     The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
+    ``read(memory, begin)``, if given, is a quicker way to read the array, from byte `begin` on; threads call it.
     """
     import pyopencl as cl
 
@@ -380,7 +381,8 @@ def copy_in(session, buffer, values: np.ndarray):
         session.queue.flush()  # else the other queue might wait for a command that never begins
     session.pool.hold(buffer, queue)
     started = functools.partial(_started, session, queue, "take data", wait_for=[before])
-    return staging.copy_in(session, started, buffer, values) or started(buffer, values)
+    staged = staging.copy_in(session, started, buffer, values, read=read, ahead=True)
+    return staged or started(buffer, values)
 
 
 def wait_for(session, copied) -> None:
@@ -437,6 +439,12 @@ def finish(session, queue=None) -> None:
     """Wait until all commands in the session's queue, or in another one, have ended."""
     with failures(session.device, "end what was launched"):
         (queue or session.queue).finish()
+
+
+def flush(session) -> None:
+    """Let the device begin what is in the session's queue."""
+    with failures(session.device, "launch what was asked for"):
+        session.queue.flush()
 
 
 def settle(queue) -> None:

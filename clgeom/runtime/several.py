@@ -16,6 +16,7 @@ arrays take page-locked memory (`clgeom.runtime.staging`); OpenCL has no copies 
 from __future__ import annotations
 
 import contextvars
+import itertools
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -28,6 +29,7 @@ from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import Watch, watched
 from clgeom.runtime.device import Session, all_devices, as_session, why_none
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.launch import flush, settle
 from clgeom.runtime.profile import describe
 
 #: Share of all work that is a device's first piece, and of a device's part of what is left that is its next.
@@ -148,6 +150,38 @@ def on_own(tasks, work, *, sizes=None, tell: Watch | None = None) -> list:
     for k, (session, item) in enumerate(tasks):
         jobs.setdefault(session, []).append(lambda k=k, session=session, item=item: job(k, session, item))
     _run(jobs, stopped.set, lambda: sum(done), sum(sizes), tell)
+    return results
+
+
+def in_turn(tasks, begin, *, sizes=None, tell: Watch | None = None) -> list:
+    """`on_own` for work of which the host only enqueues launches and waits: results of ``begin(session, item)()``.
+
+    The caller's thread begins an item on each device before it waits for the first: threads would take turns in the
+    interpreter. Calls of a CPU may do all of its work, so where there is one, each device has its thread.
+    """
+    if any(session.profile.is_cpu for session, _ in tasks):
+        return on_own(tasks, lambda session, item: begin(session, item)(), sizes=sizes, tell=tell)
+    queues: dict = {}
+    for k, (session, _) in enumerate(tasks):
+        queues.setdefault(session, []).append(k)
+    results, sizes, done = [None] * len(tasks), sizes or [1] * len(tasks), 0
+    try:
+        for turn in itertools.zip_longest(*queues.values()):
+            begun = []
+            for k in turn:
+                if k is not None:
+                    session, item = tasks[k]
+                    begun.append((k, begin(session, item)))
+                    flush(session)
+            for k, finish in begun:
+                results[k] = finish()
+                done += sizes[k]
+                if tell is not None:
+                    tell(done, sum(sizes))
+    except BaseException:
+        for session in queues:
+            settle(session.queue)
+        raise
     return results
 
 

@@ -44,7 +44,7 @@ def gpu(session, monkeypatch):
     for name, value in small.items():
         monkeypatch.setattr(staging, name, value)
     monkeypatch.setattr(staging.Stage, "most_threads", THREADS)
-    monkeypatch.setattr(staging, "threads_for", lambda nbytes, link, most: most)
+    monkeypatch.setattr(staging, "threads_for", lambda nbytes, link, most, **_: most)
     return said_to_be_gpu(session)
 
 
@@ -150,7 +150,7 @@ def test_the_bytes_arrive(session, data):
             patched.setattr(staging, name, value)
         patched.setattr(staging.Stage, "most_threads", THREADS)
         threads = data.draw(st.integers(1, THREADS))
-        patched.setattr(staging, "threads_for", lambda nbytes, link, most: threads)
+        patched.setattr(staging, "threads_for", lambda nbytes, link, most, **_: threads)
         buffer = launch.allocate(gpu, values.nbytes)
         launch.write(gpu, buffer, values)
         found = launch.read(gpu, buffer, dtype, n - start, start)
@@ -373,7 +373,7 @@ import numpy as np
 from clgeom.runtime import launch, staging
 from clgeom.runtime.device import Session
 
-staging.LEAST_BYTES, staging.FIRST_BYTES, staging.threads_for = 1, 0, lambda nbytes, link, most: most
+staging.LEAST_BYTES, staging.FIRST_BYTES, staging.threads_for = 1, 0, lambda nbytes, link, most, **_: most
 session, values = Session(sys.argv[1]), np.arange(1e6)
 session.profile = replace(session.profile, kind="gpu")
 

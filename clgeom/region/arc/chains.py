@@ -18,8 +18,7 @@ import numpy as np
 
 from clgeom.region.arc.outline_plans import Output, emit_plan, outline_plan
 from clgeom.runtime.device import Session
-from clgeom.runtime.failures import failures
-from clgeom.runtime.launch import Result, run
+from clgeom.runtime.launch import Result, flush, run
 from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import overridden
 
@@ -230,8 +229,7 @@ def outline_of(session, options, *, planned=None, later=False, **buffers) -> Out
     made = _Made(session, options.regions, out, run(session, plan, **buffers))
     outline = Outline(made)
     if later:
-        with failures(session.device, "launch what was asked for"):
-            session.queue.flush()
+        flush(session)
         session.cached(("unread",), lambda: Unread(session.profile.global_mem_bytes // UNREAD_PART)).add(
             outline, made.nbytes
         )

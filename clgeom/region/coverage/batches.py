@@ -11,7 +11,8 @@ from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.rasters import as_stack
 from clgeom.runtime.call import each, watching
 from clgeom.runtime.gains import least_of
-from clgeom.runtime.several import are_parts, as_sessions, on_own, spread
+from clgeom.runtime.launch import finish
+from clgeom.runtime.several import are_parts, as_sessions, in_turn, on_own, spread
 
 #: Bytes of maps from which on GPUs share them (two H200s: 1 GB of maps of 512 x 512 in 0.28 s, one in 0.36 s).
 LEAST_SHARED = 1 << 26
@@ -59,20 +60,31 @@ def made_of(jobs, make, *, cells_at_once=None, waits=True):
         starts = range(first, stop, step)
         return [make(Masks(job, job.stack, start, min(step, stop - start))) for start in starts]
 
-    on_devices = jobs[0].stack.array is None
-    if on_devices and not waits and watching() is None and not any(job.session.profile.is_cpu for job in jobs):
-        several = (of_job(job, 0, job.stack.maps) for job in jobs)  # a thread for each would only take turns
-    elif on_devices:
-        tasks = [(job.session, job) for job in jobs]
-        maps = [job.stack.maps for job in jobs]
-        several = on_own(tasks, lambda _, job: of_job(job, 0, job.stack.maps), sizes=maps, tell=watching())
+    tell = watching()
+
+    def whole(session, job):
+        return of_job(job, 0, job.stack.maps)
+
+    def begin(session, job):
+        found = whole(session, job)
+
+        def end():
+            if tell is not None:
+                finish(session)
+            return found
+
+        return end
+
+    if jobs[0].stack.array is None:
+        tasks, maps = [(job.session, job) for job in jobs], [job.stack.maps for job in jobs]
+        several = (on_own if waits else in_turn)(tasks, whole if waits else begin, sizes=maps, tell=tell)
     else:
         by_session = {job.session: job for job in jobs}
         several = spread(
             list(by_session),
             jobs[0].stack.maps,
             lambda session, *piece: of_job(by_session[session], *piece),
-            tell=watching(),
+            tell=tell,
         )
     for found in several:
         yield from found

@@ -21,7 +21,6 @@ from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import remembered, select
 
-
 #: Most pieces of a raster for which a plan is kept.
 FEW_PIECES = 4
 
