@@ -26,6 +26,7 @@ from clgeom.region.coverage.batches import batches_of, jobs_of, made_of, maps_at
 from clgeom.region.coverage.extents import whole_regions
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.job import CALLER
+from clgeom.region.coverage.kept import kept_strips
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels
 from clgeom.region.coverage.resolutions import CoverageResolutions
@@ -38,8 +39,10 @@ from clgeom.region.rings.trace import rings_of
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.call import recording
-from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.typing import AnyArray, DevicesLike, FloatLike, IntLike
+from clgeom.runtime.chunks import as_chunks
+from clgeom.runtime.device import as_session
+from clgeom.runtime.interop.rasters import Raster, placed_raster
+from clgeom.runtime.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -82,7 +85,7 @@ CELL_BYTES = 128
 
 @overload
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     outline: Literal["cells"],
@@ -90,7 +93,7 @@ def coverage_regions(
 ) -> CoveragePolygons: ...
 @overload
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     segments: Sequence[IntLike],
@@ -99,7 +102,7 @@ def coverage_regions(
 ) -> CoverageResolutions: ...
 @overload
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     segments: IntLike = ...,
@@ -107,7 +110,7 @@ def coverage_regions(
     **options: Unpack[SegmentOptions],
 ) -> CoverageRegions: ...
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     direction: Literal[">=", "<="] = ">=",
@@ -229,10 +232,23 @@ def coverage_regions(
     own = {"segments": (resolutions, (64,)), "cuts": (cuts, "count"), "axis": (axis, "x"), "parts": (parts, True)}
     _check_outline(outline, own, holes, (vertices, part_vertices, tolerance, iou, apart or None))
     whole = apart or not single  # these compare cells on the host
-    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
+    chunks, kept = as_chunks(raster), None
+    if chunks is None:
+        placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
+    else:
+        device = as_session(device)
+        grid = as_grid(transform, crs, (1, 1), caller=CALLER)  # what can be refused is, before the strips are read
+        _goal(vertices, part_vertices, tolerance, iou, grid)
+        _least_cells(holes, grid.cell_area)
+        as_levels(levels, direction, nodata, np.dtype(np.float64), caller=CALLER)
+        kept = kept_strips(chunks, levels, direction, nodata, device)
+        placed = Raster(kept.strips, transform, chunks.crs if crs is None else crs)
     stacks = stacks_of(placed.values, device)
     stack = stacks[0]
-    chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
+    if kept is None:
+        chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
+    else:
+        chosen = kept.levels
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
     if outline == "cells":
         goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
@@ -240,7 +256,9 @@ def coverage_regions(
             if stack.array is None and len(stacks) > 1:
                 raise InvalidInput(f"The 'apart' parameter of {CALLER} is for maps in one array. Got {len(stacks)}.")
             _check_apart(stack, chosen)
-        return _polygons(jobs_of(stacks, chosen, False, 1, cuts), grid, goal, profile, placed.values)
+        polygons = _polygons(jobs_of(stacks, chosen, False, 1, cuts), grid, goal, profile, placed.values)
+        polygons.peak = None if kept is None else kept.peak(stack.session)
+        return polygons
     least = _least_cells(holes, grid.cell_area)
     jobs = jobs_of(stacks, chosen, axis == "both", max(resolutions), cuts)
     groups: list[list] = [[] for _ in resolutions]
@@ -257,6 +275,8 @@ def coverage_regions(
                     own.append(one)
     maps = jobs[-1].before + jobs[-1].stack.maps
     found = [CoverageRegions.of(own, grid, chosen.given, direction, maps, tuple(phases)) for own in groups]
+    for one in found:
+        one.peak = None if kept is None else kept.peak(stack.session)
     return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
 
 
