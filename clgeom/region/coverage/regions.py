@@ -138,7 +138,9 @@ def coverage_regions(
     raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
         Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level. Datasets of rasterio,
         DataArrays of xarray and radio maps bring their transform, reference system and nodata value. Several arrays of
-        pyopencl, in a list, are maps one after another, which may be on different devices, where they stay.
+        pyopencl, in a list, are maps one after another, which may be on different devices, where they stay. An
+        iterator or `clgeom.scale.Chunks` gives one raster in strips: arrays with some of its rows and all of its
+        columns, from top to bottom, which need not fit in memory together. They are read once.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}
@@ -196,14 +198,14 @@ def coverage_regions(
         polygon is computed at the first access. A level that no cell reaches has no parts. With ``outline="cells"``
         polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom; for a raster on
         the device they stay there. For several numbers of segments a sequence with CoverageRegions for each, and a
-        table that compares them.
+        table that compares them. `peak` is the memory that strips took.
 
     Raises
     ------
     InvalidInput
         For another shape, type, level, direction or number of segments, or a transform without an inverse. For fewer
         vertices than polygons need that cover their cells: the message says how many that is. For maps that share
-        cells with ``apart=True``.
+        cells with ``apart=True``. For strips of different types or widths.
     DeviceLimit
         For a raster of float64 on a device without float64, or too little memory.
 
@@ -222,6 +224,8 @@ def coverage_regions(
     [(3, 3.5), (2, 2.0)]
     >>> clgeom.coverage_regions(raster, 5, outline="cells", part_vertices=5)
     CoveragePolygons(2 polygons >= 5 of 2 x 4 cells, 9 vertices)
+    >>> clgeom.coverage_regions((raster[k : k + 1] for k in range(2)), 5).areas.tolist()
+    [3.5, 2.0]
     """
     single, resolutions = _resolutions(segments)
     one_of(cuts, CUTS, "cuts", caller=CALLER)
