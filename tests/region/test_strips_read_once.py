@@ -105,7 +105,8 @@ def test_many_levels_resolutions_and_positions(session):
     values = values.astype(np.float64 if session.profile.fp64 else np.float32)
     place = {"transform": (2, 0.5, 100, 0, -3, 900), "crs": "EPSG:32632", "device": session}
     one, other = (
-        clgeom.coverage_regions(given, (0.3, 0), segments=(1, 4), **place) for given in (values, iter(cut(values, 9, 20)))
+        clgeom.coverage_regions(given, (0.3, 0), segments=(1, 4), **place)
+        for given in (values, iter(cut(values, 9, 20)))
     )
     assert one.table() == other.table() and other[0].crs == "EPSG:32632"
     chunks = Chunks(cut(values, 9), crs="EPSG:32632")
