@@ -376,6 +376,7 @@ def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress
         found = union.hull()
     meter.see(session)
     vertices, corners = found.read()
+    corners = corners.astype(stream.dtype, copy=False)
     return Hull(
         vertices, corners, found.dimension, stream.n, tuple(phases), session, crs=stream.crs_found, peak=meter.peak()
     )

@@ -272,6 +272,23 @@ class Levels:
             mask &= values != self.dtype.type(self.nodata)
         return mask
 
+    def classes(self, array) -> np.ndarray:
+        """A number for each value, which tells what levels it reaches: so many, of all as many as it misses if `below`.
+
+        `of_classes` are the levels for these numbers.
+        """
+        count = len(self.given)
+        found = np.zeros(array.shape, np.uint8 if count < 256 else np.uint16)
+        for number in range(count):
+            found += self.mask(array, number)
+        return count - found if self.below else found
+
+    def of_classes(self) -> Levels:
+        """The levels by which `classes` are compared."""
+        ranks = np.empty(len(self.given), np.int32)
+        ranks[np.argsort(self.given)] = np.arange(len(self.given))
+        return replace(self, thresholds=ranks if self.below else ranks + 1, nodata=None)
+
     @property
     def nodata_or_zero(self):
         return self.dtype.type(0 if self.nodata is None else self.nodata)

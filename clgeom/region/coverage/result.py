@@ -20,6 +20,7 @@ from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.runs import Runs
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.chunks import Peak
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
@@ -316,6 +317,8 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     direction : {">=", "<="}
     phases : tuple of Phase
         What each launch on the device was and took.
+    peak : Peak or None
+        For a raster that came in strips the most memory that it took at a time, of the host and of the device.
 
     Examples
     --------
@@ -331,6 +334,7 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     given: tuple[float, ...]
     direction: str
     phases: tuple[Phase, ...]
+    peak: Peak | None = None
 
     def __init__(
         self,
