@@ -208,7 +208,7 @@ def align(
             return [calls[one].part(part) for part in calls[one].parts(start, stop)]
 
         def together():
-            pieces = spread(sessions, len(lengths[0]), work, costs=costs, tell=watching())
+            pieces = spread(sessions, len(lengths[0]), work, kind=kind, costs=costs, tell=watching())
             return list(itertools.chain.from_iterable(pieces))
 
         alone = functools.partial(by_first_able, sessions, whole)

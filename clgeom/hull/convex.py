@@ -323,7 +323,10 @@ def _hull_of_devices(sessions, points, options, progress):
             return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
 
     tell = None if progress is None else lambda done, n: progress(done * 2 * points.itemsize, n * 2 * points.itemsize)
-    parts = itertools.chain.from_iterable(spread(sessions, len(points), work, least=LEAST_OF_DEVICES, tell=tell))
+    kind = f"convex_hull {points.dtype}"
+    parts = itertools.chain.from_iterable(
+        spread(sessions, len(points), work, kind=kind, least=LEAST_OF_DEVICES, tell=tell)
+    )
     ids, corners = zip(*parts)
     return by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
 

@@ -4,10 +4,10 @@
     device 0     a       c                       e          f            a thread for each device
     device 1         b               d                          g
 
-A device's first piece is small and tells its speed. Each next one is a part of what is left that is in proportion to
-the device's share of all speeds, so all end at about the same time, whatever their kinds. A piece is worth half a
-second at most: then errors and interrupts of one stop all soon. A piece that a device has no memory for is cut in half
-and goes back to the queue.
+A device's first piece is small and tells its speed, unless calls of the same kind have told it. Each next one is a part
+of what is left that is in proportion to the device's share of all speeds, so all end at about the same time, whatever
+their kinds. A piece is worth half a second at most: then errors and interrupts of one stop all soon. A piece that a
+device has no memory for is cut in half and goes back to the queue.
 
 Devices do not see each other's memory. What one needs of another goes through the host, where the copies of large
 arrays take page-locked memory (`clgeom.runtime.staging`); OpenCL has no copies between devices of different contexts.
@@ -96,7 +96,9 @@ def are_parts(values) -> bool:
 # Work -----------------------------------------------------------------------------------------------------------------
 
 
-def spread(sessions, n: int, work, *, least: int = 1, costs=None, tell: Watch | None = None) -> list:
+def spread(
+    sessions, n: int, work, *, kind: str | None = None, least: int = 1, costs=None, tell: Watch | None = None
+) -> list:
     """Results of ``work(session, start, stop)`` for pieces of ``range(n)``, in the order of the pieces.
 
     Parameters
@@ -105,6 +107,8 @@ def spread(sessions, n: int, work, *, least: int = 1, costs=None, tell: Watch | 
     n : int
     work : callable
         Called in a thread of each session. The results must not depend on how the items are cut.
+    kind : str, optional
+        What is done at about the same speed in every call: the first pieces follow the speeds of the last call.
     least : int
         Fewest items of a piece.
     costs : array of numbers, shape (n + 1,), optional
@@ -118,7 +122,9 @@ def spread(sessions, n: int, work, *, least: int = 1, costs=None, tell: Watch | 
         Of the errors of all devices the one of the first items, once the pieces that others work on have ended.
         `DeviceLimit` if no device has memory for the fewest items.
     """
-    queue = _Queue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64))
+    key = "speeds", kind, tuple(map(id, sessions))
+    rates = {} if kind is None else sessions[0].cached(key, dict, most=256)
+    queue = _Queue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64), rates)
     jobs = {session: [lambda session=session: queue.serve(session, work)] for session in sessions}
     _run(jobs, queue.stop, lambda: queue.done, n, tell)
     return queue.finished()
@@ -221,11 +227,12 @@ def _run(jobs, stop, done, n, tell):
 class _Queue:
     """What is left of the items, and how quickly devices work."""
 
-    def __init__(self, sessions, n, least, costs):
+    def __init__(self, sessions, n, least, costs, rates):
         self.least, self.costs, self.stopped = max(least, 1), costs, False
         self.total = float(n) if costs is None else float(costs[-1] - costs[0])
         self.left = [(0, n)] if n else []  # ranges, the first one first
-        self.speeds: dict = dict.fromkeys(sessions)
+        self.rates = rates  # by session: cost and seconds of its pieces, each counting half as much as the next
+        self.speeds: dict = {one: rates[one][0] / rates[one][1] if one in rates else None for one in sessions}
         self.most: dict = {}  # most items of a piece, for devices that had no memory for more
         self.working = self.done = 0
         self.results: dict = {}
@@ -301,7 +308,9 @@ class _Queue:
             if error is None:
                 self.results[start] = result
                 self.done += stop - start
-                self.speeds[session] = max(self._cost(piece), 1e-9) / max(seconds, 1e-9)
+                cost, taken = self.rates.get(session, (0.0, 0.0))
+                cost, taken = cost / 2 + max(self._cost(piece), 1e-9), taken / 2 + max(seconds, 1e-9)
+                self.rates[session], self.speeds[session] = (cost, taken), cost / taken
             elif isinstance(error, DeviceLimit) and (stop - start > self.least or len(self.speeds) > 1):
                 self.left.insert(0, piece)
                 self.most[session] = (stop - start) // 2

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clgeom
-from clgeom.errors import ClgeomError, DeviceError
+from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.hull import stream
 from clgeom.runtime import launch, staging
 from clgeom.runtime.staging import Link, threads_for
@@ -414,3 +414,30 @@ def test_threads_and_memory_go_with_their_session(session, gpu):
     while any(thread.is_alive() for thread in own) and time.monotonic() < until:
         time.sleep(0.001)
     assert not any(thread.is_alive() for thread in own) and stage() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell which file is mapped")
+def test_mapped_file_is_read_without_its_map(gpu, monkeypatch, tmp_path):
+    points = np.random.default_rng(8).random((4000, 2))
+    np.save(tmp_path / "points.npy", points)
+    mapped, preadv, reads = np.load(tmp_path / "points.npy", mmap_mode="r"), os.preadv, []
+    monkeypatch.setattr(stream, "CHUNK_BYTES", 4 * SLOT)
+    monkeypatch.setattr(stream, "LARGER", 1)
+
+    def in_small_parts(file, parts, at):
+        reads.append(at)
+        return preadv(file, [parts[0][:1000]], at)
+
+    monkeypatch.setattr(os, "preadv", in_small_parts)
+    copies = [
+        launch.read(gpu, array.chunks[0].buffer, np.float64, 2 * array.n) for _, array in stream.pieces_of(gpu, mapped)
+    ]
+    assert np.concatenate(copies).tobytes() == points.tobytes()
+    assert len(reads) >= points.nbytes // 1000 and min(reads) == mapped.offset
+    monkeypatch.setattr(os, "preadv", lambda *_: 0)
+    with pytest.raises(InvalidInput, match="must be readable to its end"):
+        clgeom.convex_hull(mapped, device=gpu)
+    os.truncate(tmp_path / "points.npy", 4096)
+    with pytest.raises(InvalidInput, match="cut after it was mapped"):
+        clgeom.convex_hull(mapped, device=gpu)
+    assert free_slots(gpu) == THREADS + staging.SPARE_SLOTS

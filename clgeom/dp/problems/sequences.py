@@ -425,7 +425,7 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
         float(costs[-1]),
         LEAST_SHARED,
         alone=lambda: by_first_able(sessions, whole),
-        together=lambda: np.concatenate(spread(sessions, len(first), work, costs=costs)),
+        together=lambda: np.concatenate(spread(sessions, len(first), work, kind=caller, costs=costs)),
     )
 
 

@@ -404,7 +404,7 @@ class _Call:
             parts = _parts(offsets[first : last + 1], *_limits(session.profile, points.dtype))
             return _joined([_solve_part(call, points, offsets, first + a, first + b) for a, b in parts])
 
-        return _joined(spread(self.sessions, len(offsets) - 1, work, costs=costs))
+        return _joined(spread(self.sessions, len(offsets) - 1, work, kind="convex_hulls", costs=costs))
 
     def _ordered(self, points, order):
         """points[order], on the host or on the device as `points` are."""
@@ -478,6 +478,8 @@ def _solve_part(call, points, offsets, first, last):
 
 def _joined(parts):
     """The results of all parts, one after another."""
+    if len(parts) == 1:
+        return parts[0]
     indices, corners, offsets, areas, perimeters = zip(*parts)
     counts = np.concatenate([np.diff(part) for part in offsets])
     return (

@@ -250,12 +250,17 @@ class Unread:
         with self.lock:
             self.waiting.append((weakref.ref(outline), nbytes))
             self.nbytes += nbytes
-            while self.waiting and (self.nbytes > self.most or self.waiting[0][0]() is None):
+            while self.waiting[0][0]() is None:
+                self.nbytes -= self.waiting.popleft()[1]
+            if self.nbytes > self.most:
+                self.waiting = collections.deque(one for one in self.waiting if one[0]() is not None)
+                self.nbytes = sum(size for _, size in self.waiting)
+            while self.nbytes > self.most and len(self.waiting) > 1:
                 one, size = self.waiting.popleft()
                 self.nbytes -= size
                 old.append(one())
         for one in old:
-            if one is not None and one is not outline:
+            if one is not None:
                 one.vertices()
 
 
