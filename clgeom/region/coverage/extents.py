@@ -28,9 +28,9 @@ FEW_PIECES = 4
 def whole_regions(masks: Masks, resolutions) -> list[Group]:
     """For each number of segments a region for every mask, from one read of the raster; regions may be empty.
 
-    On a device with memory of its own the groups do not wait for it.
+    Groups of maps that are on a device with memory of its own do not wait for it.
     """
-    maps, levels = masks.maps_and_levels
+    maps, levels, parts = masks.maps_levels_parts
     found, turned = _lines(masks), None if masks.turned is None else _lines(masks.turned)
     groups = []
     for segments in resolutions:
@@ -38,7 +38,7 @@ def whole_regions(masks: Masks, resolutions) -> list[Group]:
         if turned is not None:
             other = _chains(masks.turned, turned, segments)
             across = [(other, region) for region in range(len(masks))]
-        groups.append(Group(chains, maps, levels, np.zeros(len(masks), np.int64), across=across))
+        groups.append(Group(chains, maps, levels, parts, across=across))
     return groups
 
 
@@ -114,7 +114,7 @@ def _chains(masks, found, segments):
         session,
         options,
         planned=remembered(session, ("coverage chains", options), planned),
-        later=not session.profile.is_cpu,
+        later=masks.job.waits_later,
         **{memory.name: buffer for memory, buffer in found.items()},
     )
 

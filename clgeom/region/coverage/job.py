@@ -52,6 +52,11 @@ class Job:
     def session(self):
         return self.stack.session
 
+    @property
+    def waits_later(self) -> bool:
+        """Whether what asks for results waits for them: the maps are on a device with memory of its own."""
+        return self.stack.buffer is not None and not self.session.profile.is_cpu
+
     def run(self, plan, **buffers):
         """Run a plan."""
         return run(self.session, plan, **buffers)
@@ -112,9 +117,9 @@ class Masks:
         return self.job.before + self.first_map + number, level
 
     @property
-    def maps_and_levels(self) -> tuple:
-        """`map_and_level` of all masks, as arrays that nobody changes."""
-        return _maps_and_levels(self.job.before + self.first_map, self.maps, len(self.job.levels.given))
+    def maps_levels_parts(self) -> tuple:
+        """`map_and_level` of all masks, and zeros, as arrays that nobody changes."""
+        return _maps_levels_parts(self.job.before + self.first_map, self.maps, len(self.job.levels.given))
 
     def pieces(self, *, halo):
         """The raster of these maps, in pieces that fit in one allocation, each with the rows around it."""
@@ -132,8 +137,9 @@ class Masks:
 
 
 @functools.lru_cache(maxsize=32)
-def _maps_and_levels(first, maps, levels):
-    both = np.arange(first, first + maps).repeat(levels), np.tile(np.arange(levels), maps)
-    for one in both:
+def _maps_levels_parts(first, maps, levels):
+    made = np.arange(first, first + maps).repeat(levels), np.tile(np.arange(levels), maps)
+    made += (np.zeros(maps * levels, np.int64),)
+    for one in made:
         one.flags.writeable = False
-    return both
+    return made

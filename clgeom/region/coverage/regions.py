@@ -217,8 +217,8 @@ def coverage_regions(
     It is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
 
-    With ``parts=False`` and without holes, a call on maps that are on a GPU does not wait for it: what asks for a region
-    first does. The maps may change at once in commands of their queue.
+    With ``parts=False`` and without holes, a call on maps that are on a GPU does not wait for it: what first asks for a
+    region does. The maps may change at once in commands of their queue.
 
     Examples
     --------
