@@ -92,7 +92,7 @@ def threads_for(nbytes: int, link: Link, most: int, *, ahead: bool = False) -> i
     `ahead`: other copies follow, and begin before this one ends. Then it only matters that the link is always busy.
     """
     if ahead:
-        threads = min(most, max(2, math.ceil(link.locked / (link.fill * SHARED_SPEED))))
+        threads = min(most, math.ceil(nbytes / SLOT_BYTES), math.ceil(link.locked / (link.fill * SHARED_SPEED)) + 1)
         filled = link.fill * threads * SHARED_SPEED
         return threads if LEAST_GAIN * link.plain < min(filled, link.locked) else 0
     threads = min(range(1, most + 1), key=functools.partial(link.staged, nbytes))

@@ -91,6 +91,19 @@ def test_a_staged_copy_is_expected_to_gain(link, nbytes, most):
         assert threads == 0
 
 
+@given(links, st.integers(1, 1 << 40), st.integers(1, 64))
+def test_copies_that_follow_each_other_keep_the_link_busy(link, nbytes, most):
+    threads = threads_for(nbytes, link, most, ahead=True)
+    assert 0 <= threads <= min(most, nbytes // staging.SLOT_BYTES + 1)
+    if threads:
+        filled = threads * link.fill * staging.SHARED_SPEED
+        assert min(filled, link.locked) > link.plain * staging.LEAST_GAIN
+        if threads < min(most, nbytes // staging.SLOT_BYTES):
+            assert filled >= link.locked
+    if link.locked <= link.plain:
+        assert threads == 0
+
+
 GB = 1e9
 #: Links, cores, and how many threads copy 1, 16, 64 and 1024 MiB.
 MACHINES = {
