@@ -32,10 +32,11 @@ def opened(mapped: np.memmap):
     To read it takes half the time of copies from the map, whose pages the system must enter into the process's memory
     first. But the file of that name may be another one by now, and a copy-on-write map may have changes of its own.
     """
-    if mapped.mode == "c" or not isinstance(mapped.base, mmap.mmap) or not hasattr(os, "preadv"):
+    path = mapped.filename
+    if path is None or mapped.mode == "c" or not isinstance(mapped.base, mmap.mmap) or not hasattr(os, "preadv"):
         return None
     try:
-        file = open(mapped.filename, "rb", buffering=0)  # noqa: SIM115 (the caller's)
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 (the caller's)
         with mmap.mmap(file.fileno(), 1, access=mmap.ACCESS_READ) as again:
             other = np.frombuffer(again, np.uint8)
             same = _inode(mapped.ctypes.data) == _inode(other.ctypes.data)
