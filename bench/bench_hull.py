@@ -228,7 +228,7 @@ def from_host(session, points):
         session.queue.finish()
 
     def plain():
-        with mock.patch.object(staging, "threads_for", lambda nbytes, link, most: 0):
+        with mock.patch.object(staging, "threads_for", lambda nbytes, link, most, **_: 0):
             return clgeom.convex_hull(points, device=session)
 
     hulls = [clgeom.convex_hull(source, device=session).vertices for source in (points, pinned)]

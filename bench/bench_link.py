@@ -78,7 +78,7 @@ def forced(session, threads, slot=None):
     """Stage every copy by so many threads (0: none), with slots of so many MiB; as clgeom chooses where None."""
     with contextlib.ExitStack() as stack:
         if threads is not None:
-            stack.enter_context(mock.patch.object(staging, "threads_for", lambda nbytes, link, most: threads))
+            stack.enter_context(mock.patch.object(staging, "threads_for", lambda nbytes, link, most, **_: threads))
         stack.enter_context(mock.patch.object(staging, "FIRST_BYTES", 0))
         if slot:
             stack.enter_context(mock.patch.object(staging, "LEAST_BYTES", MIB))

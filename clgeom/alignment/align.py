@@ -13,6 +13,7 @@ Bioinformatics 12 (2011) 221.
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -29,15 +30,18 @@ from clgeom.alignment.short_pairs import ShortPairs, are_short
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.arrays import session_of
-from clgeom.runtime.call import each, recording
+from clgeom.runtime.call import each, recording, watching
 from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import allocate, read
 from clgeom.runtime.several import as_sessions, by_first_able, spread
 from clgeom.runtime.typing import ChunksLike, DevicesLike
 
 #: Cost of a pair besides its cells, in cells, for devices that share pairs.
 PAIR_COST = 256
+#: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells with paths take 10 ms).
+LEAST_SHARED = 1 << 30
 
 MODES = ("global", "local", "semiglobal")
 #: Steps through the second sequence of each strand.
@@ -192,19 +196,23 @@ def align(
         calls = {
             one: _Call(one, replace(rules, band=band), mode, strand, path, ends, sequences, lengths) for one in sessions
         }
-        if len(sessions) == 1 or len(lengths[0]) < 2:
-
-            def whole(one):
-                return [calls[one].part(part) for part in each(one, calls[one].parts())]
-
-            parts = by_first_able(sessions, whole)
-        else:
+        costs = np.zeros(1)
+        if len(sessions) > 1:
             costs = np.append(0, np.cumsum(PAIR_COST + np.asarray(lengths[0], np.float64) * lengths[1]))
+        some, kind = sessions if len(costs) > 2 else sessions[:1], f"align {mode} {path}"
 
-            def work(one, start, stop):
-                return [calls[one].part(part) for part in calls[one].parts(start, stop)]
+        def whole(one):
+            return [calls[one].part(part) for part in each(one, calls[one].parts())]
 
-            parts = list(itertools.chain.from_iterable(spread(sessions, len(lengths[0]), work, costs=costs)))
+        def work(one, start, stop):
+            return [calls[one].part(part) for part in calls[one].parts(start, stop)]
+
+        def together():
+            pieces = spread(sessions, len(lengths[0]), work, kind=kind, costs=costs, tell=watching())
+            return list(itertools.chain.from_iterable(pieces))
+
+        alone = functools.partial(by_first_able, sessions, whole)
+        parts = quicker(some, kind, float(costs[-1]), LEAST_SHARED, alone=alone, together=together)
         if len(parts) < 2:
             return parts[0] if parts else _nothing()
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

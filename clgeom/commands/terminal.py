@@ -94,9 +94,9 @@ class Work:
     loading: float
 
     def words(self, **others) -> str:
-        """Return the time as text, with the other times in parentheses: "2 ms (loading kernels: 30 ms)"."""
+        """Return the time as text, and the other times, which are no part of it: "2 ms + 30 ms for loading kernels"."""
         more = {"loading kernels": self.loading, **others}
-        return f"{duration(self.seconds)} ({', '.join(f'{name}: {duration(took)}' for name, took in more.items())})"
+        return " + ".join([duration(self.seconds), *(f"{duration(took)} for {name}" for name, took in more.items())])
 
     def facts(self) -> dict[str, float]:
         """Return the times for JSON."""

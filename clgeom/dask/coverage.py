@@ -243,7 +243,7 @@ def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     groups = regions_of(Masks(job, stack, 0, 1), runs, there, [options.segments], parts=options.parts, least=least)[0]
     if not options.parts and least is None:  # cells are not counted there
         groups = [replace(group, cells=None) for group in groups]
-    return CoverageRegions.of(groups, grid, chosen.given, cells["direction"], 1, ())
+    return CoverageRegions(groups, grid, chosen.given, cells["direction"], ())
 
 
 def _unpacked(packed, width, rows, masks):
@@ -285,7 +285,7 @@ def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple
     facts = (first.grid, first.given, first.direction)
     if isinstance(first, CoverageRegions):
         groups = [replace(group, maps=group.maps + before) for before, found in held for group in found._groups]
-        return firsts[-1], CoverageRegions.of(groups, *facts, firsts[-1], ())
+        return firsts[-1], CoverageRegions(groups, *facts, ())
     pieces = [{name: getattr(found, name) for name in ARRAYS} for _, found in held]
     for piece, (before, _) in zip(pieces, held):
         piece["maps"] = piece["maps"] + before

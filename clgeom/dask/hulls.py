@@ -106,13 +106,12 @@ def _of_chunk(options: _Options, number: int, chunk: Any) -> Part:
 def _joined(options: _Options, parts: list[Part]) -> Part:
     """The hull of the points of neighbours, from the vertices of their hulls."""
     firsts = np.cumsum([0, *(part.n for part in parts)])
-    held = [(first, part) for first, part in zip(firsts.tolist(), parts) if len(part.vertices)]
-    n = int(firsts[-1])
+    held = [part for part in parts if len(part.vertices)]
+    ids = np.concatenate([first + part.vertices for first, part in zip(firsts, parts)])
+    n, points = int(firsts[-1]), options.points.joined(parts)
     if len(held) < 2:
-        first, part = held[0] if held else (0, Part(n, np.empty(0, np.int64), options.points.empty, -1))
-        return Part(n, first + part.vertices, part.points, part.dimension)
-    ids = np.concatenate([first + part.vertices for first, part in held])
-    hull = _hull(options, np.concatenate([part.points for _, part in held]))
+        return Part(n, ids, points, held[0].dimension if held else -1)
+    hull = _hull(options, points)
     return Part(n, ids[hull.vertices], hull.points, hull.dimension)
 
 

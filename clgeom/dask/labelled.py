@@ -182,8 +182,7 @@ def _joined(options: _Options, parts: list[Part]) -> Part:
     of_vertices = np.repeat(numbers, np.concatenate([np.diff(part.offsets) for part in parts]))
     order = np.argsort(of_vertices, kind="stable")  # so that the first of equal points stays the first
     ids = np.concatenate([first + part.vertices for first, part in zip(firsts, parts)])[order]
-    held = [part.points for part in parts if len(part.points)]
-    points = (np.concatenate(held) if held else options.points.empty)[order]
+    points = options.points.joined(parts)[order]
     offsets = np.searchsorted(of_vertices[order], np.arange(len(distinct) + 1))
     batch = batches.convex_hulls(points, offsets, collinear=options.collinear, device=session_of_worker(options.device))
     sizes = np.bincount(numbers, np.concatenate([part.sizes for part in parts]), len(distinct)).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,7 +142,8 @@ def align(a: Any, b: Any = None, *, path: bool = True, device: str | None = None
     Raises
     ------
     InvalidInput
-        As for `edit_distance`; an option is none of `clgeom.align`; pandas is not installed.
+        As for `edit_distance`; an option is none of `clgeom.align`, or has a value that it refuses; pandas is not
+        installed.
 
     Examples
     --------
@@ -160,6 +161,9 @@ def align(a: Any, b: Any = None, *, path: bool = True, device: str | None = None
     for name in options:
         if name not in ALIGN_OPTIONS:
             raise InvalidInput(f"The options of {caller} are {', '.join(ALIGN_OPTIONS)}. Got {short(name)} instead.")
+    if isinstance(options.get("free_ends"), Iterator):  # read for each chunk
+        options["free_ends"] = tuple(options["free_ends"])
+    alignments.align(iter(()), **options)  # checks the options; no chunk, so nothing is computed
     call = _Call("align", options | {"path": boolean(path, "path", caller=caller)}, device)
     name, tasks, sources, first = _tasks(call, a, b)
     graph = graph_over(name, tasks, sources, None)
@@ -186,6 +190,7 @@ class _Call:
 
 
 def _values(function, a, b, options, device, resources):
+    sequences.cutoff_of(options["score_cutoff"], caller=f"dask.{function}")
     call = _Call(function, options, device)
     name, tasks, sources, _ = _tasks(call, a, b)
     graph = graph_over(name, tasks, sources, checked_resources(resources, caller=call.caller))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +32,15 @@ class Points:
     crs : object or None
     label : object or None
         The column of the labels, where chunks are frames with one.
+    nullable : bool
+        Whether chunks may be float64 where the collection says integers: columns that have missing values there.
     """
 
     caller: str
     dtype: str | None = None
     crs: Any = None
     label: Any = None
+    nullable: bool = False
 
     @property
     def empty(self) -> np.ndarray:
@@ -52,12 +56,19 @@ class Points:
                 f"Got {found} instead."
             )
         points, sizes = as_given_with_sizes(chunk, caller=self.caller)
-        if self.dtype is not None and len(points) and points.dtype.newbyteorder("=") != self.dtype:
+        types = [self.dtype, np.float64] if self.nullable else [self.dtype]
+        if self.dtype is not None and len(points) and points.dtype.newbyteorder("=") not in types:
             raise InvalidInput(
                 f"The 'points' parameter of {self.caller} must have chunks of one type, {self.dtype} as the collection "
                 f"says. Got {points.dtype} instead."
             )
         return (points, sizes) if len(points) else (self.empty, None)
+
+    def joined(self, parts: Sequence[Any]) -> np.ndarray:
+        """The `points` of parts, one after another, in the type of the `n` points of each."""
+        types = {part.points.dtype for part in parts if part.n} or {self.empty.dtype}
+        held = [part.points for part in parts if len(part.points)] or [self.empty]
+        return np.concatenate(held).astype(np.result_type(*types), copy=False)
 
 
 def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, Points]:
@@ -74,9 +85,12 @@ def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, P
         meta, chosen = points._meta, points
         if is_frame(points):
             chosen = points[_columns_of(meta, label, caller)]
-        given = as_given(meta if label is None or is_geopandas(meta) else meta.drop(columns=[label]), caller=caller)
+        meta = meta if label is None or is_geopandas(meta) else meta.drop(columns=[label])
+        given = as_given(meta, caller=caller)
         dtype = None if given.dtype == object else _type_of(given.dtype, caller)
-        return chosen, Points(caller, dtype, crs_of(meta), label)
+        own = meta.dtypes if is_frame(points) else [meta.dtype]
+        nullable = given.dtype.kind in "iu" and any(hasattr(one, "na_value") for one in own)
+        return chosen, Points(caller, dtype, crs_of(meta), label, nullable)
     if is_bag(points):
         return points, Points(caller)
     name = f"{type(points).__module__.split('.')[0]}.{type(points).__name__}"

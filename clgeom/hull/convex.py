@@ -17,7 +17,7 @@ from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
-from clgeom.hull.sieve.sieve import sieved_hull
+from clgeom.hull.sieve.sieve import begun_hull
 from clgeom.hull.stream import OnDevice, is_mapped, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
@@ -36,15 +36,18 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
+from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
-from clgeom.runtime.several import are_parts, as_sessions, by_first_able, on_own, spread
+from clgeom.runtime.several import are_parts, as_sessions, by_first_able, in_turn, spread
 from clgeom.runtime.subnormals import refuse_flushed
 from clgeom.runtime.tuning import remembered
 from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
 
 #: Fewest points of a piece for one of several devices.
 LEAST_OF_DEVICES = 1 << 16
+#: Bytes of points from which on GPUs share them, as long as nothing was measured (H200: 160 MB take 6 ms).
+LEAST_SHARED = 1 << 29
 
 
 def convex_hull(
@@ -81,8 +84,8 @@ def convex_hull(
     profile : bool
         Measure each phase with the device's clock.
     progress : callable, optional
-        Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks; bytes_in_all is None
-        where it is not known.
+        Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks, or that several
+        devices share; bytes_in_all is None where it is not known.
 
     Returns
     -------
@@ -125,20 +128,28 @@ def convex_hull(
     if chunks is not None:
         return _hull_of_given_chunks(chunks, as_session(device), nonfinite, options, profile, progress)
     if are_parts(points):
-        return _hull_of_parts(points, device, nonfinite, options, profile)
+        return _hull_of_parts(points, device, nonfinite, options, profile, progress)
     sessions = as_sessions(points, device, caller=caller)
     crs, session, points = crs_of(points), sessions[0], as_given(points, caller=caller)
     left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
     if not is_device_array(left) and not is_mapped(left):
         left = canonical_points(left, caller=caller)
-    array = found = None
-    with recording(profile) as phases:
-        if len(sessions) > 1 and not is_device_array(left) and len(left) >= 2 * LEAST_OF_DEVICES:
-            found = _hull_of_devices(sessions, left, options)
-        elif not is_device_array(left) and streams(session, left):
+    some = sessions if len(sessions) > 1 and len(left) >= 2 * LEAST_OF_DEVICES else sessions[:1]
+
+    def alone():
+        found = None
+        if not is_device_array(left) and streams(session, left):
             found = _hull_of_stream(session, left, options, progress)
         if found is None:
-            session, array, found = by_first_able(sessions, functools.partial(_hull_at_once, left, options))
+            return by_first_able(sessions, functools.partial(_hull_at_once, left, options))
+        return session, None, found
+
+    def together():
+        return session, None, _hull_of_devices(sessions, left, options, progress)
+
+    with recording(profile) as phases:
+        made = quicker(some, "convex_hull", left.nbytes, LEAST_SHARED, alone=alone, together=together)
+    session, array, found = made
     if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice):
         return HullOnDevice(found.vertices, found.dimension, len(points), tuple(phases), session)
     vertices, corners = found.read()
@@ -171,19 +182,32 @@ class Found:
 
 def hull_of(points, *, keep_collinear, filter) -> Found:
     """The hull of a DeviceArray. Points in several chunks: the hull of all is the hull of the chunks' hulls."""
+    return hull_begun(points, keep_collinear=keep_collinear, filter=filter)()
+
+
+def hull_begun(points, *, keep_collinear, filter):
+    """Enqueue the first launches of `hull_of`; return a function without parameters that returns its result."""
     if points.n == 0:
-        return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
+        nothing = Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
+        return lambda: nothing
     if points.chunks[0].count > MOST_ITEMS:
         raise DeviceLimit(f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead.")
     if len(points.chunks) > 1:
-        return _hull_of_chunks(points, keep_collinear=keep_collinear, filter=filter)
-    if filter == "octagon":
+        return functools.partial(_hull_of_chunks, points, keep_collinear=keep_collinear, filter=filter)
+    begun = None
+    if filter != "octagon":
+        begun = begun_hull(points, keep_collinear=keep_collinear, sieve=filter == "auto")
+    return lambda: _finished_hull(points, begun, keep_collinear=keep_collinear, filter=filter)
+
+
+def _finished_hull(points, begun, *, keep_collinear, filter):
+    if begun is None:
         survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
         if survivors.scattered is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
-        found = sieved_hull(points, keep_collinear=keep_collinear, sieve=filter == "auto")
+        found = begun()
         if found.nonfinite:
             refuse_nonfinite(points, caller="convex_hull")
         if found.vertices is not None:
@@ -291,19 +315,23 @@ def _hull_at_once(points, options, session):
     return session, array, hull_of(array, **options)
 
 
-def _hull_of_devices(sessions, points, options):
+def _hull_of_devices(sessions, points, options, progress):
     """The hull of points on the host: that of the hulls of pieces, for which several devices work."""
 
     def work(session, start, stop):
         with contextlib.closing(_hulls_of_pieces(pieces_of(session, points, start, stop), options)) as parts:
             return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
 
-    parts = itertools.chain.from_iterable(spread(sessions, len(points), work, least=LEAST_OF_DEVICES))
+    tell = None if progress is None else lambda done, n: progress(done * 2 * points.itemsize, n * 2 * points.itemsize)
+    kind = f"convex_hull {points.dtype}"
+    parts = itertools.chain.from_iterable(
+        spread(sessions, len(points), work, kind=kind, least=LEAST_OF_DEVICES, tell=tell)
+    )
     ids, corners = zip(*parts)
     return by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
 
 
-def _hull_of_parts(parts, device, nonfinite, options, profile) -> Hull:
+def _hull_of_parts(parts, device, nonfinite, options, profile, progress) -> Hull:
     """The hull of arrays on devices, one after another: that of their hulls, each found where the array is."""
     if device is not None:
         raise wrong("device", "convex_hull", "left out for arrays that are on devices", short(device))
@@ -315,14 +343,19 @@ def _hull_of_parts(parts, device, nonfinite, options, profile) -> Hull:
     if len(wide) > 1:
         raise wrong("points", "convex_hull", "arrays of one type", ", ".join(sorted(map(str, wide))))
 
-    def work(session, part_and_first):
+    def begin(session, part_and_first):
         part, first = part_and_first
         array = replace(as_device_points(session, part, caller="convex_hull"), first=first)
-        vertices, corners = hull_of(array, **options).read()
-        return first + vertices, corners
+        begun = hull_begun(array, **options)
+
+        def finish():
+            vertices, corners = begun().read()
+            return first + vertices, corners
+
+        return finish
 
     with recording(profile) as phases:
-        ids, corners = zip(*on_own(tasks, work))
+        ids, corners = zip(*in_turn(tasks, begin, sizes=[part.nbytes for part in parts], tell=progress))
         sessions = list(dict.fromkeys(session for session, _ in tasks))
         found = by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
     vertices, corners = found.read()
@@ -346,6 +379,7 @@ def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress
         found = union.hull()
     meter.see(session)
     vertices, corners = found.read()
+    corners = corners.astype(stream.dtype, copy=False)
     return Hull(
         vertices, corners, found.dimension, stream.n, tuple(phases), session, crs=stream.crs_found, peak=meter.peak()
     )

@@ -99,6 +99,13 @@ class PointStream:
     finite: bool = False
     n: int = 0
     crs: Any = None
+    types: set = field(default_factory=set)
+    types_of_none: set = field(default_factory=set)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of all points together, also of those left out; that of empty chunks where all are empty."""
+        return np.result_type(*(self.types or self.types_of_none or {np.dtype(np.float64)}))
 
     @property
     def crs_found(self) -> Any:
@@ -106,8 +113,8 @@ class PointStream:
         return self.chunks.crs if self.crs is None else self.crs
 
     def pieces(self) -> Generator[Piece, None, None]:
-        """Read the chunks; `n` and `crs` are right when all pieces are out."""
-        self.n, self.crs = 0, None
+        """Read the chunks; `n`, `crs` and `dtype` are right when all pieces are out."""
+        self.n, self.crs, self.types, self.types_of_none = 0, None, set(), set()
         return read_ahead(
             self._made(),
             max_bytes=self.chunks.max_bytes // 2,
@@ -145,6 +152,10 @@ class PointStream:
                     rows = canonical_points(left, caller=self.caller)
                 except InvalidInput as error:
                     raise in_chunk(error, number) from error
+                if len(part):
+                    self.types.add(rows.dtype)
+                elif not isinstance(chunk, (list, tuple)):  # an empty list has no type
+                    self.types_of_none.add(rows.dtype)
                 if self.chunks.copy and rows.base is not None:  # the source may use its memory again
                     rows = rows.copy()
                 if self.finite:

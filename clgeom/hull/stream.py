@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import collections
 import mmap
+import os
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.pieces import Piece
 from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
 from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
-from clgeom.runtime.mapped import forget
+from clgeom.runtime.mapped import forget, opened
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
@@ -39,9 +40,11 @@ def streams(session, points) -> bool:
     return is_mapped(points) or not session.profile.is_cpu
 
 
-def chunk_bytes(profile, points) -> int:
+def chunk_bytes(profile, points, *, on_map=None) -> int:
+    """Most bytes of a piece; `on_map` is whether its pages stay in the process's memory while it is copied."""
     most = CHUNK_BYTES
-    if not is_mapped(points) and profile.global_mem_bytes >= LARGER * SMALL_PART * CHUNK_BYTES:
+    on_map = is_mapped(points) if on_map is None else on_map
+    if not on_map and profile.global_mem_bytes >= LARGER * SMALL_PART * CHUNK_BYTES:
         most *= LARGER
     return min(most, profile.max_alloc_bytes)
 
@@ -61,8 +64,8 @@ def is_mapped(points) -> bool:
 
 def pieces_of(session, points, start=0, stop=None) -> OnDevice:
     """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
-    most = chunk_bytes(session.profile, points)
-    source = _Mapped(points) if is_mapped(points) else None
+    source = _Mapped(points, session.profile.is_cpu) if is_mapped(points) else None
+    most = chunk_bytes(session.profile, points, on_map=source is not None and source.file is None)
     rows = max(most // (2 * points.itemsize), 1)
     stop = len(points) if stop is None else stop
     pieces = (Piece(points[first : min(first + rows, stop)], first) for first in range(start, stop, rows))
@@ -80,8 +83,8 @@ class OnDevice:
     most_bytes : int
         Most bytes of a piece on the device; larger ones are cut.
     source : optional
-        Has ``check(piece)``, called before and after a piece is read, and ``done(piece)``, called when it is not read
-        any more.
+        Has ``check(piece)``, called before and after a piece is read, ``reader(piece)``, which returns how to read it
+        for `copy_in`, and ``done(piece)``, called when it is not read any more.
     """
 
     def __init__(self, session, pieces, most_bytes, source=None):
@@ -141,7 +144,7 @@ class OnDevice:
         self._check(piece)
         while True:
             try:
-                self.coming.append((piece, *self.bring(self.session, piece)))
+                self.coming.append((piece, *self.bring(self.session, piece, self.source)))
                 return
             except DeviceLimit:
                 if piece.rows.dtype == np.float64 and not self.session.profile.fp64:
@@ -166,7 +169,7 @@ class OnDevice:
             self.bring = _Copies()
 
 
-def _in_place(session, piece):
+def _in_place(session, piece, source):
     return to_device(session, piece.rows, caller="convex_hull", first=piece.first), None
 
 
@@ -176,14 +179,15 @@ class _Copies:
     def __init__(self):
         self.buffers, self.number = [None, None], 0
 
-    def __call__(self, session, piece):
+    def __call__(self, session, piece, source):
         rows, which = piece.rows, self.number % 2
         if rows.dtype == np.float64:
             session.profile.require_fp64("convex_hull")
         if self.buffers[which] is None or self.buffers[which].size < rows.nbytes:
             self.buffers[which] = None
             self.buffers[which] = allocate(session, rows.nbytes)
-        arrived = copy_in(session, self.buffers[which], rows)
+        read = None if source is None else source.reader(piece)
+        arrived = copy_in(session, self.buffers[which], rows, read)
         self.number += 1
         chunks = (Chunk(self.buffers[which], 0, len(rows)),)
         return DeviceArray(session, rows.dtype, len(rows), 2, chunks, rows, piece.first), arrived
@@ -197,8 +201,26 @@ class _Mapped:
     checked before each piece. It is checked afterwards too, since a page truncated in its middle reads as zeros.
     """
 
-    def __init__(self, points):
+    def __init__(self, points, in_place):
         self.points, self.row = points, 2 * points.itemsize
+        self.file = None if in_place else opened(points)
+
+    def reader(self, piece):
+        """A function that reads a piece for `copy_in`; None where it is copied from the map."""
+        if self.file is None:
+            return None
+        origin = self.points.offset + piece.first * self.row
+
+        def read(memory, begin):
+            at, left = origin + begin, memoryview(memory)
+            while left:
+                count = os.preadv(self.file.fileno(), [left], at)
+                if not count:
+                    self.check(piece)
+                    raise InvalidInput(f"The file '{self.points.filename}' must be readable to its end.")
+                at, left = at + count, left[count:]
+
+        return read
 
     def check(self, piece):
         n = piece.first + len(piece.rows)

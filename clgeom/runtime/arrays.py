@@ -8,6 +8,7 @@ one allocation are divided into chunks.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -45,6 +46,7 @@ CHUNK_ALIGN = 1 << 16
 MOST_ITEMS = 1 << 31
 
 
+@functools.lru_cache(maxsize=64)
 def c_name(dtype) -> str:
     """OpenCL C name of a NumPy type."""
     return C_NAMES[np.dtype(dtype).name]

@@ -125,9 +125,14 @@ def watched(watch: Watch | None):
         _watch.reset(token)
 
 
+def watching() -> Watch | None:
+    """What is called as parts of long work are done; None outside of `watched`."""
+    return _watch.get()
+
+
 def each(session, parts: Iterable) -> Iterator:
     """The parts of long work, one after the other. Only when watched, it waits for the device after each."""
-    watch = _watch.get()
+    watch = watching()
     if watch is None:
         yield from parts
         return

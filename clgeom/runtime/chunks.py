@@ -86,8 +86,8 @@ class Chunks(Generic[T]):
     ----------
     source : iterable of chunks, or callable without parameters that returns one
         A chunk is what the function takes at once: points; for `clgeom.convex_hulls_by_label` a pair of points and
-        labels; for `clgeom.align` a pair of two batches. Chunks may have any sizes, 0 too. A list, another iterable
-        or a callable can be read several times; an iterator once.
+        labels; for `clgeom.coverage_regions` some rows of a raster; for `clgeom.align` a pair of two batches. Chunks
+        may have any sizes, 0 too. A list, another iterable or a callable can be read several times; an iterator once.
     max_bytes : int, optional
         Most bytes of chunks that are in host memory at a time, the one that the device works on among them; 256 MiB by
         default. Chunks are cut to smaller pieces for the device, about an eighth as large. A chunk that alone is larger
@@ -99,7 +99,7 @@ class Chunks(Generic[T]):
         Copy each chunk as it is read, so that the source may use its memory again. False: the source makes new memory
         for each chunk, or does not change it.
     crs : optional
-        Coordinate reference system of points, for the result.
+        Coordinate reference system of points or of a raster, for the result.
     nbytes : int, optional
         Number of bytes of all chunks, if it is known, for progress.
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from clgeom.errors import ClgeomError, InvalidInput, NoDevice
+from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
 from clgeom.runtime import caches, trust
 from clgeom.runtime.arguments import integer
@@ -333,13 +333,17 @@ def _choose(device):
     wanted, source = device, "The 'device' parameter"
     if device is None:
         wanted, source = os.environ.get("CLGEOM_DEVICE"), "The environment variable CLGEOM_DEVICE"
+    is_all = source.endswith("parameter") and isinstance(wanted, str) and wanted.lower() == "all"
+    if is_all or isinstance(wanted, (list, tuple)):
+        raise InvalidInput(
+            f"The 'device' parameter must name one device here: this call does not share its work out. "
+            f"Got {short(device)} instead."
+        )
     if wanted is not None and not isinstance(wanted, str):
         raise InvalidInput(
             f"The 'device' parameter must be part of a device's name, a pyopencl.Device or a clgeom.Session. "
             f"Got {type(wanted).__name__} instead."
         )
-    if source.endswith("parameter") and isinstance(wanted, str) and wanted.lower() == "all":
-        raise InvalidInput("The 'device' parameter must name one device here: this call does not share its work out.")
     present = _ranked()
     if not present:
         raise NoDevice(why_none())

@@ -322,6 +322,24 @@ def allocate(session, nbytes: int):
         raise failure(session.device, f"hold {nbytes:,} more bytes", error) from error
 
 
+#: Constants that a session keeps.
+MOST_CONSTANTS = 64
+
+
+def constant(session, values: np.ndarray):
+    """A buffer with a few values that kernels only read. The session keeps it, so it is written once."""
+    import pyopencl as cl
+
+    values = np.ascontiguousarray(values)
+
+    def make():
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        with failures(session.device, f"hold {values.nbytes:,} more bytes"):
+            return cl.Buffer(session.context, flags, hostbuf=values)
+
+    return session.cached(("constants", values.dtype, values.tobytes()), make, most=MOST_CONSTANTS)
+
+
 def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
     """`count` elements of a buffer from element `start` on, as a new array or in the contiguous array `out`.
 
@@ -349,10 +367,11 @@ def write(session, buffer, values: np.ndarray) -> None:
         staged.wait()
 
 
-def copy_in(session, buffer, values: np.ndarray):
+def copy_in(session, buffer, values: np.ndarray, read=None):
     """Start an asynchronous copy of a contiguous array into a buffer; it ends by `wait_for` or `give_up`.
 
     The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
+    ``read(memory, begin)``, if given, is a quicker way to read the array, from byte `begin` on; threads call it.
     """
     import pyopencl as cl
 
@@ -362,7 +381,8 @@ def copy_in(session, buffer, values: np.ndarray):
         session.queue.flush()  # else the other queue might wait for a command that never begins
     session.pool.hold(buffer, queue)
     started = functools.partial(_started, session, queue, "take data", wait_for=[before])
-    return staging.copy_in(session, started, buffer, values) or started(buffer, values)
+    staged = staging.copy_in(session, started, buffer, values, read=read, ahead=True)
+    return staged or started(buffer, values)
 
 
 def wait_for(session, copied) -> None:
@@ -419,6 +439,12 @@ def finish(session, queue=None) -> None:
     """Wait until all commands in the session's queue, or in another one, have ended."""
     with failures(session.device, "end what was launched"):
         (queue or session.queue).finish()
+
+
+def flush(session) -> None:
+    """Let the device begin what is in the session's queue."""
+    with failures(session.device, "launch what was asked for"):
+        session.queue.flush()
 
 
 def settle(queue) -> None:

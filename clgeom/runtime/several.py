@@ -4,10 +4,10 @@
     device 0     a       c                       e          f            a thread for each device
     device 1         b               d                          g
 
-A device's first piece is small and tells its speed. Each next one is a part of what is left that is in proportion to
-the device's share of all speeds, so all end at about the same time, whatever their kinds. A piece is worth half a
-second at most: then errors and interrupts of one stop all soon. A piece that a device has no memory for is cut in half
-and goes back to the queue.
+A device's first piece is small and tells its speed, unless calls of the same kind have told it. Each next one is a part
+of what is left that is in proportion to the device's share of all speeds, so all end at about the same time, whatever
+their kinds. A piece is worth half a second at most: then errors and interrupts of one stop all soon. A piece that a
+device has no memory for is cut in half and goes back to the queue.
 
 Devices do not see each other's memory. What one needs of another goes through the host, where the copies of large
 arrays take page-locked memory (`clgeom.runtime.staging`); OpenCL has no copies between devices of different contexts.
@@ -16,6 +16,7 @@ arrays take page-locked memory (`clgeom.runtime.staging`); OpenCL has no copies 
 from __future__ import annotations
 
 import contextvars
+import itertools
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -25,9 +26,10 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice, short
 from clgeom.runtime import trust
 from clgeom.runtime.arrays import session_of
-from clgeom.runtime.call import watched
+from clgeom.runtime.call import Watch, watched
 from clgeom.runtime.device import Session, all_devices, as_session, why_none
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.launch import flush, settle
 from clgeom.runtime.profile import describe
 
 #: Share of all work that is a device's first piece, and of a device's part of what is left that is its next.
@@ -58,6 +60,12 @@ def as_sessions(value, device, *, caller: str) -> tuple[Session, ...]:
         return _float64_first(all_sessions())
     if not device:
         raise InvalidInput(f"The 'device' parameter of {caller} must name a device or several. Got an empty list.")
+    for one in device:
+        if isinstance(one, (list, tuple)) or (isinstance(one, str) and one.lower() == "all"):
+            raise InvalidInput(
+                f"The 'device' parameter of {caller} must be 'all', or a list of single devices. Got {short(one)} in a "
+                f"list."
+            )
     return _float64_first(dict.fromkeys(as_session(one) for one in device))
 
 
@@ -88,7 +96,9 @@ def are_parts(values) -> bool:
 # Work -----------------------------------------------------------------------------------------------------------------
 
 
-def spread(sessions, n: int, work, *, least: int = 1, costs=None) -> list:
+def spread(
+    sessions, n: int, work, *, kind: str | None = None, least: int = 1, costs=None, tell: Watch | None = None
+) -> list:
     """Results of ``work(session, start, stop)`` for pieces of ``range(n)``, in the order of the pieces.
 
     Parameters
@@ -97,10 +107,14 @@ def spread(sessions, n: int, work, *, least: int = 1, costs=None) -> list:
     n : int
     work : callable
         Called in a thread of each session. The results must not depend on how the items are cut.
+    kind : str, optional
+        What is done at about the same speed in every call: the first pieces follow the speeds of the last call.
     least : int
         Fewest items of a piece.
     costs : array of numbers, shape (n + 1,), optional
         Sums of the costs of the items, ascending from 0. By default an item costs 1.
+    tell : callable, optional
+        Called as tell(items_done, n) now and then, by the caller's thread, and at the end.
 
     Raises
     ------
@@ -108,8 +122,11 @@ def spread(sessions, n: int, work, *, least: int = 1, costs=None) -> list:
         Of the errors of all devices the one of the first items, once the pieces that others work on have ended.
         `DeviceLimit` if no device has memory for the fewest items.
     """
-    queue = _Queue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64))
-    _run({session: [lambda session=session: queue.serve(session, work)] for session in sessions}, queue.stop)
+    key = "speeds", kind, tuple(map(id, sessions))
+    rates = {} if kind is None else sessions[0].cached(key, dict, most=256)
+    queue = _Queue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64), rates)
+    jobs = {session: [lambda session=session: queue.serve(session, work)] for session in sessions}
+    _run(jobs, queue.stop, lambda: queue.done, n, tell)
     return queue.finished()
 
 
@@ -123,22 +140,62 @@ def by_first_able(sessions, work):
     return work(sessions[-1])
 
 
-def on_own(tasks, work) -> list:
-    """Results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side."""
+def on_own(tasks, work, *, sizes=None, tell: Watch | None = None) -> list:
+    """Results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side.
+
+    `tell` is called as by `spread`, with the sum of the `sizes` of the items that are done; by default an item has 1.
+    """
     stopped, results, jobs = threading.Event(), [None] * len(tasks), {}
+    sizes, done = sizes or [1] * len(tasks), []
 
     def job(k, session, item):
         if not stopped.is_set():
             results[k] = work(session, item)
+            done.append(sizes[k])
 
     for k, (session, item) in enumerate(tasks):
         jobs.setdefault(session, []).append(lambda k=k, session=session, item=item: job(k, session, item))
-    _run(jobs, stopped.set)
+    _run(jobs, stopped.set, lambda: sum(done), sum(sizes), tell)
     return results
 
 
-def _run(jobs, stop):
-    """Run the jobs of each session in the thread of the session; an error, or an interrupt of the caller, stops all."""
+def in_turn(tasks, begin, *, sizes=None, tell: Watch | None = None) -> list:
+    """`on_own` for work of which the host only enqueues launches and waits: results of ``begin(session, item)()``.
+
+    The caller's thread begins an item on each device before it waits for the first: threads would take turns in the
+    interpreter. Calls of a CPU may do all of its work, so where there is one, each device has its thread.
+    """
+    if any(session.profile.is_cpu for session, _ in tasks):
+        return on_own(tasks, lambda session, item: begin(session, item)(), sizes=sizes, tell=tell)
+    queues: dict = {}
+    for k, (session, _) in enumerate(tasks):
+        queues.setdefault(session, []).append(k)
+    results, sizes, done = [None] * len(tasks), sizes or [1] * len(tasks), 0
+    try:
+        for turn in itertools.zip_longest(*queues.values()):
+            begun = []
+            for k in turn:
+                if k is not None:
+                    session, item = tasks[k]
+                    begun.append((k, begin(session, item)))
+                    flush(session)
+            for k, finish in begun:
+                results[k] = finish()
+                done += sizes[k]
+                if tell is not None:
+                    tell(done, sum(sizes))
+    except BaseException:
+        for session in queues:
+            settle(session.queue)
+        raise
+    return results
+
+
+def _run(jobs, stop, done, n, tell):
+    """Run the jobs of each session in the thread of the session; an error, or an interrupt of the caller, stops all.
+
+    ``done()`` is how many of `n` items are done, which `tell` gets.
+    """
 
     def serve(own):
         with watched(None):  # progress is told by the thread of the caller alone
@@ -150,11 +207,14 @@ def _run(jobs, stop):
         for session, own in jobs.items():
             worker = session.cached(("worker",), lambda: ThreadPoolExecutor(1, "clgeom-device"))
             started.append(worker.submit(contextvars.copy_context().run, serve, own))
-        left = set(started)
+        left, told = set(started), 0
         while left:
-            done, left = wait(left, LISTEN_SECONDS, FIRST_COMPLETED)
-            if any(one.exception() for one in done):
+            ended, left = wait(left, LISTEN_SECONDS, FIRST_COMPLETED)
+            if any(one.exception() for one in ended):
                 stop()
+            if tell is not None and done() > told:
+                told = done()
+                tell(told, n)
     finally:
         stop()
         for one in started:
@@ -167,13 +227,14 @@ def _run(jobs, stop):
 class _Queue:
     """What is left of the items, and how quickly devices work."""
 
-    def __init__(self, sessions, n, least, costs):
+    def __init__(self, sessions, n, least, costs, rates):
         self.least, self.costs, self.stopped = max(least, 1), costs, False
         self.total = float(n) if costs is None else float(costs[-1] - costs[0])
         self.left = [(0, n)] if n else []  # ranges, the first one first
-        self.speeds: dict = dict.fromkeys(sessions)
+        self.rates = rates  # by session: cost and seconds of its pieces, each counting half as much as the next
+        self.speeds: dict = {one: rates[one][0] / rates[one][1] if one in rates else None for one in sessions}
         self.most: dict = {}  # most items of a piece, for devices that had no memory for more
-        self.working = 0
+        self.working = self.done = 0
         self.results: dict = {}
         self.errors: dict = {}
         self.changed = threading.Condition()
@@ -246,7 +307,10 @@ class _Queue:
             goes_on = True
             if error is None:
                 self.results[start] = result
-                self.speeds[session] = max(self._cost(piece), 1e-9) / max(seconds, 1e-9)
+                self.done += stop - start
+                cost, taken = self.rates.get(session, (0.0, 0.0))
+                cost, taken = cost / 2 + max(self._cost(piece), 1e-9), taken / 2 + max(seconds, 1e-9)
+                self.rates[session], self.speeds[session] = (cost, taken), cost / taken
             elif isinstance(error, DeviceLimit) and (stop - start > self.least or len(self.speeds) > 1):
                 self.left.insert(0, piece)
                 self.most[session] = (stop - start) // 2

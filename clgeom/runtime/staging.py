@@ -20,6 +20,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import math
 import os
 import queue
 import threading
@@ -39,7 +40,7 @@ from clgeom.runtime.failures import failures
 SLOT_BYTES = 1 << 22
 LEAST_PART = 1 << 18
 #: Most threads, and how many more slots there are: with these the link is busy while all threads fill.
-MOST_THREADS = 8
+MOST_THREADS = 12
 SPARE_SLOTS = 4
 #: Arrays below this size are always copied plainly.
 LEAST_BYTES = 1 << 23
@@ -85,8 +86,15 @@ def part_bytes(nbytes: int, threads: int) -> int:
     return min(SLOT_BYTES, max(LEAST_PART, -(-nbytes // (2 * threads))))
 
 
-def threads_for(nbytes: int, link: Link, most: int) -> int:
-    """How many threads, up to `most`, a staged copy takes; 0 where a plain copy is about as fast."""
+def threads_for(nbytes: int, link: Link, most: int, *, ahead: bool = False) -> int:
+    """How many threads, up to `most`, a staged copy takes; 0 where a plain copy is about as fast.
+
+    `ahead`: other copies follow, and begin before this one ends. Then it only matters that the link is always busy.
+    """
+    if ahead:
+        threads = min(most, math.ceil(nbytes / SLOT_BYTES), math.ceil(link.locked / (link.fill * SHARED_SPEED)) + 1)
+        filled = link.fill * threads * SHARED_SPEED
+        return threads if LEAST_GAIN * link.plain < min(filled, link.locked) else 0
     threads = min(range(1, most + 1), key=functools.partial(link.staged, nbytes))
     return threads if LEAST_GAIN * link.staged(nbytes, threads) < nbytes / link.plain else 0
 
@@ -104,14 +112,24 @@ class Way:
     start : callable
         ``start(memory, at)`` starts a copy between memory of the host and the buffer from its byte `at` on, and returns
         its event.
+    read : callable, optional
+        ``read(memory, begin)`` fills memory with the bytes of the array from `begin` on, where that is quicker than
+        from the array: those of a mapped file.
+    ahead : bool
+        As for `threads_for`.
     """
 
     name: str
     host: np.ndarray
     start: Callable
+    read: Callable | None = None
+    ahead: bool = False
 
     def fill(self, slot, begin, end):
         """Copy bytes from the array to the slot, or back."""
+        if self.read is not None:
+            self.read(slot[: end - begin], begin)
+            return
         part = self.host[begin:end], slot[: end - begin]
         np.copyto(*(reversed(part) if self.name == "in" else part))
 
@@ -181,7 +199,7 @@ class Stage:
                         self.links[way.name] = work.result()
                     finally:
                         futures.wait([work])
-        return threads_for(nbytes, self.links[way.name], self.most_threads)
+        return threads_for(nbytes, self.links[way.name], self.most_threads, ahead=way.ahead)
 
     def _measured(self, way) -> Link:
         """The speeds of a link, from parts of an array. The later copy of the whole array makes up for all."""
@@ -210,7 +228,7 @@ class Transfer:
         nbytes = way.host.nbytes
         self.stage, self.way, self.events = stage, way, []
         self.starting = threading.Lock()  # PoCL 3.0 crashes where two threads at once are the first to use a buffer
-        self.part = part_bytes(nbytes, threads)
+        self.part = SLOT_BYTES if way.ahead else part_bytes(nbytes, threads)
         self.left = collections.deque(range(0, nbytes, self.part))
         self.work = []
         try:
@@ -277,12 +295,14 @@ class Transfer:
                 event.wait()
 
 
-def copy_in(session, start, buffer, values: np.ndarray) -> Transfer | None:
+def copy_in(session, start, buffer, values: np.ndarray, *, read=None, ahead=False) -> Transfer | None:
     """Begin a staged copy of a contiguous array to a buffer; None where the caller is to copy it plainly.
 
-    `start` starts a copy as ``pyopencl.enqueue_copy`` does but for the queue, and returns its event.
+    `start` starts a copy as ``pyopencl.enqueue_copy`` does but for the queue, and returns its event. `read` and `ahead`
+    are those of `Way`.
     """
-    return _begun(session, buffer, values, "in", lambda memory, at: start(buffer, memory, dst_offset=at))
+    options = {"read": read, "ahead": ahead}
+    return _begun(session, buffer, values, "in", lambda memory, at: start(buffer, memory, dst_offset=at), **options)
 
 
 def copy_out(session, start, buffer, origin: int, out: np.ndarray) -> Transfer | None:
@@ -290,7 +310,7 @@ def copy_out(session, start, buffer, origin: int, out: np.ndarray) -> Transfer |
     return _begun(session, buffer, out, "out", lambda memory, at: start(memory, buffer, src_offset=origin + at))
 
 
-def _begun(session, buffer, array, name, start):
+def _begun(session, buffer, array, name, start, **options):
     if array.nbytes < LEAST_BYTES or session.profile.is_cpu or is_locked(array):
         return None
     import pyopencl as cl
@@ -298,7 +318,7 @@ def _begun(session, buffer, array, name, start):
     if not isinstance(buffer, cl.MemoryObjectHolder):  # shared virtual memory
         return None
     stage = session.cached(("stage",), functools.partial(Stage, session))
-    way = Way(name, array.reshape(-1).view(np.uint8), start)
+    way = Way(name, array.reshape(-1).view(np.uint8), start, **options)
     try:
         threads = stage.threads(way)
         return Transfer(stage, way, threads) if threads else None

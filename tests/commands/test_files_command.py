@@ -250,7 +250,7 @@ def test_time_separates_loading_from_work(here):
     assert json.loads(done("hull", "tile.las", "--json"))["seconds"]["load"] >= 0
     again = json.loads(done("hull", "tile.las", "--json"))["seconds"]
     assert again["load"] < seconds["load"]  # the process has the kernels
-    assert "(loading kernels: " in done("hull", "tile.las")
+    assert " for loading kernels + " in done("hull", "tile.las")
 
 
 # Completion -------------------------------------------------------------------------------------------------------

@@ -156,4 +156,5 @@ def test_chunks_of_an_array_are_larger_where_the_device_has_room(session, tmp_pa
         profile = replace(session.profile, global_mem_bytes=gib << 30, max_alloc_bytes=gib << 29)
         assert stream.chunk_bytes(profile, array) == expected
         assert stream.chunk_bytes(profile, mapped) == stream.CHUNK_BYTES
+        assert stream.chunk_bytes(profile, mapped, on_map=False) == expected
     assert stream.chunk_bytes(replace(profile, max_alloc_bytes=1000), array) == 1000

@@ -5,13 +5,14 @@ import time
 
 import numpy as np
 import pytest
+from conftest import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import several
 from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.several import as_sessions, on_own, spread
+from clgeom.runtime.several import as_sessions, in_turn, on_own, spread
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,21 @@ def test_calls_of_several_threads_do_not_wait_for_each_other(three):
     assert found == [(0, 3000)] * 6
 
 
+@pytest.mark.parametrize("n", (0, 1, 500))
+def test_progress_grows_to_the_end(three, n):
+    told, caller = [], threading.current_thread()
+
+    def tell(*numbers):
+        assert threading.current_thread() is caller
+        told.append(numbers)
+
+    spread(three, n, lambda session, *piece: time.sleep(1e-3), tell=tell)
+    assert sorted(set(told)) == told and [one[0] for one in told][-1:] == [n] * (n > 0)
+    del told[:]
+    on_own([(session, 0) for session in three] * 2, lambda *_: time.sleep(0.01), sizes=[1, 2, 3, 4, 0, n], tell=tell)
+    assert sorted(set(told)) == told and told[-1] == (10 + n, 10 + n)
+
+
 def test_tasks_run_where_they_belong(three):
     tasks = [(session, k) for k, session in enumerate(three * 3)]
     names = on_own(tasks, lambda session, k: (k, three.index(session), threading.current_thread().name))
@@ -136,13 +152,50 @@ def test_tasks_run_where_they_belong(three):
         on_own(tasks, lambda session, k: 1 // (k - 4))
 
 
+def test_items_begin_on_each_device_before_the_first_is_waited_for():
+    device, log, told = as_session(None).device, [], []
+    two = [imposed_session(device, kind="gpu") for _ in range(2)]
+
+    def begin(session, item):
+        log.append(item)
+        return lambda: log.append(-item) or (two.index(session), item)
+
+    tasks = [(two[0], 1), (two[0], 2), (two[1], 3)]
+    found = in_turn(tasks, begin, sizes=[5, 6, 7], tell=lambda *numbers: told.append(numbers))
+    assert found == [(0, 1), (0, 2), (1, 3)] and log == [1, 3, -1, -3, 2, -2]
+    assert told == [(5, 18), (12, 18), (18, 18)]
+    assert in_turn([], begin) == []
+    with pytest.raises(ZeroDivisionError):
+        in_turn(tasks, lambda session, item: lambda: 1 // (item - 3))
+    mixed = [(two[0], 1), (as_session(None), 2)]
+    if as_session(None).profile.is_cpu:  # in a thread for each
+        both = threading.Barrier(2)
+        threads = in_turn(mixed, lambda session, item: lambda: both.wait(10) + 1 and threading.get_ident())
+        assert len({*threads, threading.get_ident()}) == 3
+
+
+def test_speeds_are_those_of_the_last_call_of_the_kind(three):
+    def work(session, start, stop):
+        sizes.append(stop - start)
+        time.sleep((stop - start) * 1e-5)
+
+    firsts = []
+    for _ in range(2):
+        sizes = []
+        spread(three, 30_000, work, kind="test of speeds")
+        firsts.append(max(sizes[:3]))
+    assert firsts[0] <= 30_000 * several.FIRST + 1 < firsts[1] / 4
+
+
 def test_devices_of_a_call(three):
     assert as_sessions(None, three + three[:1], caller="f") == tuple(three)
     assert as_sessions(None, None, caller="f") == (as_session(None),)
     assert as_session(None) in as_sessions(None, "all", caller="f")
     with pytest.raises(InvalidInput, match="Got an empty list"):
         as_sessions(None, [], caller="f")
-    with pytest.raises(InvalidInput, match="must name one device here"):
-        as_session("all")
-    with pytest.raises(InvalidInput, match="Got list instead"):
-        as_session(three)
+    for device, got in (("all", "'all'"), (three, r"\[Session"), (("cpu",), r"\('cpu',\)")):
+        with pytest.raises(InvalidInput, match=f"must name one device here: this call does .* Got {got}"):
+            as_session(device)
+    for device in (["all"], ["cpu", three]):
+        with pytest.raises(InvalidInput, match="parameter of f must be 'all', or a list of single devices. Got"):
+            as_sessions(None, device, caller="f")

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clgeom
-from clgeom.errors import ClgeomError, DeviceError
+from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.hull import stream
 from clgeom.runtime import launch, staging
 from clgeom.runtime.staging import Link, threads_for
@@ -44,7 +44,7 @@ def gpu(session, monkeypatch):
     for name, value in small.items():
         monkeypatch.setattr(staging, name, value)
     monkeypatch.setattr(staging.Stage, "most_threads", THREADS)
-    monkeypatch.setattr(staging, "threads_for", lambda nbytes, link, most: most)
+    monkeypatch.setattr(staging, "threads_for", lambda nbytes, link, most, **_: most)
     return said_to_be_gpu(session)
 
 
@@ -88,6 +88,19 @@ def test_a_staged_copy_is_expected_to_gain(link, nbytes, most):
         if threads > 1:  # no more than keep the link busy
             assert link.fill * staging.SHARED_SPEED * (threads - 1) <= link.locked
     if link.locked <= link.plain or link.fill * most <= link.plain:
+        assert threads == 0
+
+
+@given(links, st.integers(1, 1 << 40), st.integers(1, 64))
+def test_copies_that_follow_each_other_keep_the_link_busy(link, nbytes, most):
+    threads = threads_for(nbytes, link, most, ahead=True)
+    assert 0 <= threads <= min(most, nbytes // staging.SLOT_BYTES + 1)
+    if threads:
+        filled = threads * link.fill * staging.SHARED_SPEED
+        assert min(filled, link.locked) > link.plain * staging.LEAST_GAIN
+        if threads < min(most, nbytes // staging.SLOT_BYTES):
+            assert filled >= link.locked
+    if link.locked <= link.plain:
         assert threads == 0
 
 
@@ -150,7 +163,7 @@ def test_the_bytes_arrive(session, data):
             patched.setattr(staging, name, value)
         patched.setattr(staging.Stage, "most_threads", THREADS)
         threads = data.draw(st.integers(1, THREADS))
-        patched.setattr(staging, "threads_for", lambda nbytes, link, most: threads)
+        patched.setattr(staging, "threads_for", lambda nbytes, link, most, **_: threads)
         buffer = launch.allocate(gpu, values.nbytes)
         launch.write(gpu, buffer, values)
         found = launch.read(gpu, buffer, dtype, n - start, start)
@@ -373,7 +386,7 @@ import numpy as np
 from clgeom.runtime import launch, staging
 from clgeom.runtime.device import Session
 
-staging.LEAST_BYTES, staging.FIRST_BYTES, staging.threads_for = 1, 0, lambda nbytes, link, most: most
+staging.LEAST_BYTES, staging.FIRST_BYTES, staging.threads_for = 1, 0, lambda nbytes, link, most, **_: most
 session, values = Session(sys.argv[1]), np.arange(1e6)
 session.profile = replace(session.profile, kind="gpu")
 
@@ -414,3 +427,30 @@ def test_threads_and_memory_go_with_their_session(session, gpu):
     while any(thread.is_alive() for thread in own) and time.monotonic() < until:
         time.sleep(0.001)
     assert not any(thread.is_alive() for thread in own) and stage() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell which file is mapped")
+def test_mapped_file_is_read_without_its_map(gpu, monkeypatch, tmp_path):
+    points = np.random.default_rng(8).random((4000, 2))
+    np.save(tmp_path / "points.npy", points)
+    mapped, preadv, reads = np.load(tmp_path / "points.npy", mmap_mode="r"), os.preadv, []
+    monkeypatch.setattr(stream, "CHUNK_BYTES", 4 * SLOT)
+    monkeypatch.setattr(stream, "LARGER", 1)
+
+    def in_small_parts(file, parts, at):
+        reads.append(at)
+        return preadv(file, [parts[0][:1000]], at)
+
+    monkeypatch.setattr(os, "preadv", in_small_parts)
+    copies = [
+        launch.read(gpu, array.chunks[0].buffer, np.float64, 2 * array.n) for _, array in stream.pieces_of(gpu, mapped)
+    ]
+    assert np.concatenate(copies).tobytes() == points.tobytes()
+    assert len(reads) >= points.nbytes // 1000 and min(reads) == mapped.offset
+    monkeypatch.setattr(os, "preadv", lambda *_: 0)
+    with pytest.raises(InvalidInput, match="must be readable to its end"):
+        clgeom.convex_hull(mapped, device=gpu)
+    os.truncate(tmp_path / "points.npy", 4096)
+    with pytest.raises(InvalidInput, match="cut after it was mapped"):
+        clgeom.convex_hull(mapped, device=gpu)
+    assert free_slots(gpu) == THREADS + staging.SPARE_SLOTS

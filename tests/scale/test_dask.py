@@ -129,6 +129,54 @@ def test_hull_of_types_that_are_converted(dtype):
     same_hull(lazily.convex_hull(da.from_array(points, chunks=(40, 2))).compute(), clgeom.convex_hull(points))
 
 
+@given(
+    dtype=st.sampled_from(("Int16", "Int64", "Float32", "Float64", "int32[pyarrow]", "float64", "int64")),
+    missing=st.sets(st.integers(0, 39)),
+    partitions=st.integers(1, 6),
+    nonfinite=st.sampled_from(("raise", "drop")),
+)
+def test_missing_coordinates_are_nan(dtype, missing, partitions, nonfinite):
+    dd, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(len(missing))
+    values = [[int(k) for k in column] for column in rng.integers(-9, 9, (2, 40))]
+    if dtype[0] in "IF" or dtype.endswith("]"):
+        for k in missing:
+            values[k % 2][k] = None
+    table = pandas.DataFrame({name: pandas.array(one, dtype) for name, one in zip("xy", values)})
+    table["label"] = pandas.array([None if k in (3, 4) else k % 3 for k in range(40)], "Int64")
+    lazy = dd.from_pandas(table, npartitions=partitions)
+    calls = {
+        same_hull: (lazily.convex_hull(lazy[["x", "y"]], nonfinite=nonfinite), clgeom.convex_hull, ()),
+        same_batch: (
+            lazily.convex_hulls_by_label(lazy, "label", nonfinite=nonfinite),
+            clgeom.convex_hulls_by_label,
+            (table["label"],),
+        ),
+    }
+    for same, (found, function, more) in calls.items():
+        try:
+            expected = function(table[["x", "y"]], *more, nonfinite=nonfinite)
+        except errors.InvalidInput as error:
+            assert "must be finite. Got nan" in str(error)
+            with pytest.raises(errors.InvalidInput, match="must be finite. Got nan .* chunk"):
+                found.compute()
+        else:
+            same(found.compute(), expected)
+
+
+@pytest.mark.parametrize("dtype", ("int16", "float32", "float16"))
+def test_types_of_nothing(dtype):
+    points = da.from_array(np.ones((6, 2), dtype), chunks=(2, 2))
+    labels = da.from_array(np.array(list("abcdef")), chunks=2)
+    none = points[:, 0] > 2
+    expected = clgeom.convex_hull(np.empty((0, 2), dtype))
+    for found in (lazily.convex_hull(points[none]).compute(), lazily.convex_hull(points[:0]).compute()):
+        assert found.n == 0 and found.points.dtype == expected.points.dtype
+    found = lazily.convex_hulls_by_label(points[none], labels[none]).compute()
+    same_batch(found, clgeom.convex_hulls_by_label(np.empty((0, 2), dtype), np.empty(0, "U1")))
+
+
 def test_hull_of_frames_and_bags():
     dd, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
     points = cloud("normal", 200, np.float32)

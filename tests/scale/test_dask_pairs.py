@@ -92,6 +92,26 @@ def test_alignments_are_a_table():
         lazily.align(pairs, matrices=None)
 
 
+@pytest.mark.parametrize(
+    "options, said",
+    (
+        ({"mode": "globl"}, "'mode' parameter of align"),
+        ({"matrix": "BLOSUM99"}, "'matrix' parameter of align"),
+        ({"strand": "sideways"}, "'strand' parameter of align"),
+        ({"band": -1}, "'band' parameter of align"),
+        ({"gap_open": -2}, "'gap_open' parameter of align"),
+        ({"free_ends": "x", "mode": "semiglobal"}, "'free_ends' parameter of align"),
+        ({"path": 3}, "'path' parameter of dask.align"),
+    ),
+)
+def test_options_are_checked_at_once(options, said):
+    reads = db.from_sequence(["ACGT", "AC"], npartitions=2)
+    with pytest.raises(errors.InvalidInput, match=said):
+        lazily.align(reads, "ACG", **options)
+    with pytest.raises(errors.InvalidInput, match="'score_cutoff' parameter of dask.lcs"):
+        lazily.lcs(reads, "ACG", score_cutoff="few")
+
+
 def test_malformed_sequences_name_their_chunk():
     bag = db.from_sequence(["ACGT", "AC", None, "GT"], npartitions=2)
     with pytest.raises(errors.InvalidInput, match="str or bytes. Got None at index 0 instead.*chunk 1"):

@@ -14,7 +14,9 @@ import clgeom
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import several
+from clgeom.runtime.call import watched
 from clgeom.runtime.device import as_session
+from clgeom.runtime.gains import Gains
 from clgeom.sorting.radix import several as several_sorts
 
 ROOT = Path(clgeom.__file__).parent.parent
@@ -29,7 +31,7 @@ def mixed():
 
 @pytest.fixture(autouse=True)
 def unequal(monkeypatch):
-    """Let the devices have unequal speeds, and take small pieces."""
+    """Let the devices have unequal speeds, and take small pieces of all work."""
     call_work, seen = several.call_work, {}
 
     def slowed(work, session, start, stop):
@@ -40,6 +42,8 @@ def unequal(monkeypatch):
     monkeypatch.setattr(several, "call_work", slowed)
     monkeypatch.setattr("clgeom.hull.convex.LEAST_OF_DEVICES", 1 << 10)
     monkeypatch.setattr(several_sorts, "LEAST", 1 << 10)
+    monkeypatch.setattr("clgeom.region.coverage.batches.LEAST_SHARED", 0)
+    monkeypatch.setattr(Gains, "shares", lambda *_: True)
 
 
 def check_fields(one, other, *names):
@@ -85,6 +89,24 @@ def test_hull_of_a_mapped_file(mixed, tmp_path):
     os.truncate(tmp_path / "points.npy", 1 << 18)
     with pytest.raises(InvalidInput, match="was cut after it was mapped"):
         clgeom.convex_hull(mapped, device=mixed)
+
+
+def test_progress_of_several_devices(mixed):
+    import pyopencl.array
+
+    points = np.random.default_rng(3).normal(size=(30_000, 2)).astype(np.float32)
+    sessions = [clgeom.Session(mixed[0].device) for _ in range(2)]
+    parts = [pyopencl.array.to_device(session.queue, half) for session, half in zip(sessions, np.split(points, 2))]
+    for given, device in ((points, mixed), (parts, None)):
+        told = []
+        clgeom.convex_hull(given, device=device, progress=lambda *numbers, told=told: told.append(numbers))
+        assert told == sorted(set(told)) and told[-1] == (points.nbytes, points.nbytes)
+    maps = points.reshape(20, 50, 60)
+    for given, device in ((maps, mixed), ([part.reshape(10, 50, 60) for part in parts], None)):
+        told = []
+        with watched(lambda *numbers, told=told: told.append(numbers)):
+            clgeom.coverage_regions(given, 0, device=device)
+        assert told == sorted(set(told)) and told[-1] == (20, 20)
 
 
 def test_hulls_of_groups(mixed):
@@ -239,6 +261,7 @@ import numpy as np
 import clgeom
 from clgeom.dp import problems
 from clgeom.runtime import several
+from clgeom.runtime.gains import Gains
 
 sessions, count = several.all_sessions(), {}
 assert len(sessions) == 2 and sessions[0].context != sessions[1].context, sessions
@@ -250,6 +273,7 @@ def slowed(work, session, start, stop):
     return call_work(work, session, start, stop)
 
 several.call_work = slowed
+Gains.shares = lambda *_: True  # whatever is quicker
 rng = np.random.default_rng(0)
 points = rng.normal(size=(500_000, 2))
 assert np.array_equal(clgeom.convex_hull(points, device="all").vertices, clgeom.convex_hull(points).vertices)

@@ -3,9 +3,13 @@
 import functools
 import gc
 import itertools
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,6 +105,39 @@ def test_types_are_those_of_the_points_together(session):
     same_hull(convex_hull(iter(parts), device=session), convex_hull(np.concatenate(parts), device=session))
     small = [part.astype(np.int16) for part in cut(cloud("grid", 200, np.int32), 50)]
     same_hull(convex_hull(iter(small), device=session), convex_hull(np.concatenate(small), device=session))
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "int32", "int16", "float16", "int64"))
+def test_types_of_nothing(session, dtype):
+    """Chunks that are all empty, or whose points are all left out, give the types of their points."""
+    if np.result_type(dtype, np.float32) == np.float64 and not session.profile.fp64:
+        return
+    empty, options = np.empty((0, 2), dtype), {"nonfinite": "drop", "device": session}
+    cases = [[empty, empty], [empty, [], empty]]
+    if np.dtype(dtype).kind == "f":
+        lost = np.full((5, 2), np.nan, dtype)
+        cases += [[lost, lost[:2]], [empty, lost, np.empty((0, 2), np.int32)]]
+    for chunks in cases:
+        points = np.concatenate([part for part in chunks if len(part)] or [empty])
+        same_hull(convex_hull(iter(chunks), **options), convex_hull(points, **options))
+        for cuts in ("count", "width"):
+            expected = adaptive_region(points, 3, cuts=cuts, **options)
+            same_region(adaptive_region(Chunks(chunks), 3, cuts=cuts, **options), expected)
+            bounds = {"bounds": (0, 0, 1, 1)} if cuts == "width" else {}
+            found = adaptive_region(Chunks(chunks), 3, cuts=cuts, **bounds, **options)
+            assert found.lower.dtype == found.upper.dtype == expected.lower.dtype == found.dtype
+        for kind in ("int8", "U3", "float32", "object", "bool", "datetime64[D]"):
+            expected = convex_hulls_by_label(points, np.zeros(len(points), kind), **options)
+            pairs = [(part, np.zeros(len(part), kind) if isinstance(part, np.ndarray) else []) for part in chunks]
+            same_batch(convex_hulls_by_label(iter(pairs), **options), expected)
+
+
+@pytest.mark.fp64
+def test_types_of_points_that_are_left_out_count(session):
+    chunks = [cloud("disc", 50, np.float32), np.full((3, 2), np.nan)]
+    options = {"nonfinite": "drop", "device": session}
+    same_hull(convex_hull(iter(chunks), **options), convex_hull(np.concatenate(chunks), **options))
+    same_region(adaptive_region(Chunks(chunks), 4, **options), adaptive_region(np.concatenate(chunks), 4, **options))
 
 
 def test_sources_that_use_their_memory_again(session):
@@ -246,6 +283,45 @@ def test_an_interrupt_ends_an_endless_stream(session, read_ahead):
         signal.signal(signal.SIGINT, signals)
     gc.collect()
     assert session.pool.active_blocks <= before
+
+
+BLOCKED = """
+import sys, time
+import numpy as np
+import clgeom
+
+def source():
+    yield np.zeros((9, 2), np.float32), np.zeros(9, int)
+    print("blocked", flush=True)
+    time.sleep(60)
+
+device, end = sys.argv[1:]
+if end == "interrupt":
+    clgeom.convex_hulls_by_label(source(), device=device)
+pairs = ((["ACGT"], ["ACG"]) for _ in source())
+found = clgeom.align(pairs, device=device)  # an iterator, which is never closed
+next(found)
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs the signals of POSIX")
+@pytest.mark.parametrize("end", ("interrupt", "return"))
+def test_the_process_ends_while_a_source_blocks(session, end):
+    environment = {**os.environ, "PYTHONPATH": str(Path(clgeom.__file__).parents[1])}
+    command = [sys.executable, "-c", BLOCKED, session.profile.name, end]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            assert run.stdout.readline() == "blocked\n"
+            begin = time.monotonic()
+            if end == "interrupt":
+                time.sleep(0.2)
+                run.send_signal(signal.SIGINT)
+            _, said = run.communicate(timeout=30)
+            assert time.monotonic() - begin < 2.5
+        finally:
+            run.kill()
+    assert run.returncode == 0 if end == "return" else said.strip().endswith("KeyboardInterrupt"), said
 
 
 def test_progress(session):

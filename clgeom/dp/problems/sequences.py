@@ -24,6 +24,7 @@ from clgeom.runtime.arrays import session_of
 from clgeom.runtime.chunks import as_chunks, pairs_ahead
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.gains import quicker
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.several import as_sessions, by_first_able, spread
 from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
@@ -31,6 +32,8 @@ from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike,
 Letters = TypeVar("Letters", str, bytes)
 #: Cost of a pair besides its cells, in cells.
 PAIR_COST = 256
+#: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells take 3 ms).
+LEAST_SHARED = 1 << 32
 METHODS = ("auto", "bits", "equation")
 OPERATIONS = ("match", "change", "delete", "insert")
 MATCH, CHANGE, DELETE, INSERT = range(4)
@@ -405,14 +408,25 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
         session = session_of(second.letters, device) if is_device_array(second.letters) else device
         return values(session_of(first.letters, session), problem, first, second, cutoff)
     sessions = as_sessions(first.letters, device, caller=caller)
+
+    def whole(session):
+        return values(session, problem, first, second, cutoff)
+
     if len(sessions) == 1 or len(first) < 2:
-        return by_first_able(sessions, lambda session: values(session, problem, first, second, cutoff))
+        return by_first_able(sessions, whole)
 
     def work(session, start, stop):
         return values(session, problem, first.part(start, stop), second.part(start, stop), cutoff)
 
     costs = np.append(0, np.cumsum(PAIR_COST + first.lengths * second.lengths))
-    return np.concatenate(spread(sessions, len(first), work, costs=costs))
+    return quicker(
+        sessions,
+        caller,
+        float(costs[-1]),
+        LEAST_SHARED,
+        alone=lambda: by_first_able(sessions, whole),
+        together=lambda: np.concatenate(spread(sessions, len(first), work, kind=caller, costs=costs)),
+    )
 
 
 def _arguments(a, b, method, score_cutoff, device, *, caller):

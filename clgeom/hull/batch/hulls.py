@@ -46,6 +46,7 @@ from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
+from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -78,6 +79,8 @@ if TYPE_CHECKING:
 
 #: Cost of a group besides its points, in points.
 GROUP_COST = 8
+#: Bytes of points from which on GPUs share them, as long as nothing was measured (H200: 160 MB in tens take 27 ms).
+LEAST_SHARED = 1 << 29
 HEADS = "hull/batch/batch_heads"
 
 # Public ---------------------------------------------------------------------------------------------------------
@@ -372,8 +375,16 @@ class _Call:
 
     def _solved(self, points, offsets, on_device):
         """`_solve` for all groups, in parts that each fit in one allocation."""
-        if len(self.sessions) > 1 and len(offsets) > 2:
-            return self._solved_by_devices(points, on_host(offsets))
+        return quicker(
+            self.sessions if len(offsets) > 2 else self.sessions[:1],
+            "convex_hulls",
+            points.nbytes,
+            LEAST_SHARED,
+            alone=lambda: self._solved_by_one(points, offsets, on_device),
+            together=lambda: self._solved_by_devices(points, on_host(offsets)),
+        )
+
+    def _solved_by_one(self, points, offsets, on_device):
         most_points, most_groups = _limits(self.session.profile, points.dtype)
         if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
             return _solve(self, as_device_points(self.session, points, caller=self.caller), offsets, on_device)
@@ -393,7 +404,7 @@ class _Call:
             parts = _parts(offsets[first : last + 1], *_limits(session.profile, points.dtype))
             return _joined([_solve_part(call, points, offsets, first + a, first + b) for a, b in parts])
 
-        return _joined(spread(self.sessions, len(offsets) - 1, work, costs=costs))
+        return _joined(spread(self.sessions, len(offsets) - 1, work, kind="convex_hulls", costs=costs))
 
     def _ordered(self, points, order):
         """points[order], on the host or on the device as `points` are."""
@@ -467,6 +478,8 @@ def _solve_part(call, points, offsets, first, last):
 
 def _joined(parts):
     """The results of all parts, one after another."""
+    if len(parts) == 1:
+        return parts[0]
     indices, corners, offsets, areas, perimeters = zip(*parts)
     counts = np.concatenate([np.diff(part) for part in offsets])
     return (

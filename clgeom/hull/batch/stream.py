@@ -71,6 +71,15 @@ class LabelledStream:
     meter: Meter = field(default_factory=Meter)
     crs: Any = None
     name: str | None = None
+    empty: dict = field(default_factory=dict)
+
+    @property
+    def nothing(self) -> tuple[Any, Any]:
+        """No points and no labels, in the types of the chunks, which are all empty."""
+        if not self.empty:
+            return np.empty((0, 2)), np.empty(0, np.int64)
+        points, labels = zip(*self.empty.values())
+        return np.concatenate(points), labels[0] if len(labels) == 1 else _one_kind(list(map(as_array, labels)))
 
     def pieces(self):
         return read_ahead(
@@ -112,6 +121,9 @@ class LabelledStream:
                     f"The chunks of {CALLER} must have one label for each point. Got {len(labels):,} labels for "
                     f"{rows:,} {'points' if sizes is None else 'geometries'} in chunk {number}."
                 )
+            if n == 0 and not isinstance(labels, list):  # an empty list has no type
+                types = given.dtype, str(getattr(labels, "dtype", ""))
+                self.empty.setdefault(types, (given.reshape(0, 2), labels))
             if sizes is not None:  # a label of each geometry
                 yield Piece(points, labels, first, n)
             else:
@@ -242,7 +254,7 @@ def hulls_of_chunks(
                 meter.see(session)
             del read, piece, batch
     if not parts:
-        empty = by_label(np.empty((0, 2)), np.empty(0, np.int64), **options)
+        empty = by_label(*stream.nothing, **options)
         return replace(empty, crs=stream.crs_found, peak=meter.peak())
     part, batch = united()
     meter.see(session)

@@ -57,17 +57,26 @@ def sieved_hull(points, *, keep_collinear, sieve=True, short=True) -> Sieved:
     short : bool
         Whether few points take fewer launches.
     """
+    return begun_hull(points, keep_collinear=keep_collinear, sieve=sieve, short=short)()
+
+
+def begun_hull(points, *, keep_collinear, sieve=True, short=True):
+    """Enqueue what `sieved_hull` does first; return a function without parameters that waits and returns its result."""
     session, n = points.session, points.n
     shape, launches = _launches(points, keep_collinear)
     if n > launches.size and not sieve:
-        return Sieved(n=n)
+        return lambda: Sieved(n=n)
     plan, lists = hull_plan(launches, shape, n, short)
     sizes = allocate(session, 4 * SIZES)
     if not launches.zeroes:
         fill(session, sizes, np.uint32(0), SIZES)
     result = run(session, plan, points=points, sizes=sizes)
-    found, kept = _read_hoods(result, plan)
-    return found or _what_is_left(points, launches, plan, lists, result, kept)
+
+    def finish():
+        found, kept = _read_hoods(result, plan)
+        return found or _what_is_left(points, launches, plan, lists, result, kept)
+
+    return finish
 
 
 def _launches(points, keep_collinear):

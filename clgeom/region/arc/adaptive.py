@@ -237,7 +237,7 @@ def _as_result(outline, phases, dtype, facts, made):
         rows = outline.vertices()
         return rows[:split], rows[split:]
 
-    if outline.rows is None and made is Region:
+    if not outline.on_host and made is Region:
         return Region.on_device(fetch, (split, total - split), dtype, **facts)
     return made(*fetch(), **facts)
 

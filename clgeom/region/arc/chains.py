@@ -9,12 +9,17 @@ Source: the adaptive region construction (ARC) for radio propagation maps, with 
 
 from __future__ import annotations
 
+import collections
+import threading
+import weakref
 from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.region.arc.outline_plans import emit_plan, outline_plan
-from clgeom.runtime.launch import read, run
+from clgeom.region.arc.outline_plans import Output, emit_plan, outline_plan
+from clgeom.runtime.device import Session
+from clgeom.runtime.launch import Result, flush, run
+from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import overridden
 
 KERNELS = ("auto", "naive", "local")
@@ -22,15 +27,18 @@ CUTS = ("count", "width")
 JOINS = ("tangent", "published")
 #: Most segments whose vertices are read with the head. On a GPU a second read takes as long as reading 64 KiB.
 AT_ONCE, AT_ONCE_OF_CPU = 1 << 11, 1 << 16
+#: Part of a device's memory that results may have which nobody has asked for.
+UNREAD_PART = 32
 #: Most plans that a session keeps.
 PLANS = 32
 
 
-@dataclass(frozen=True, eq=False)
 class Chains:
     """Lower and upper chains of some regions, from left to right, of strictly ascending x.
 
-    Parameters
+    Those of an Outline that is still on the device are read at the first access.
+
+    Attributes
     ----------
     lower, upper : ndarray, shape (total, 2)
         The vertices of all regions, region after region.
@@ -40,14 +48,31 @@ class Chains:
         Number of segments that hold candidates.
     """
 
-    lower: np.ndarray
-    upper: np.ndarray
-    lower_offsets: np.ndarray
-    upper_offsets: np.ndarray
-    effective: np.ndarray
+    def __init__(self, outline: Outline, regions: int):
+        self._outline, self._regions = outline, regions
 
     def __len__(self) -> int:
-        return len(self.effective)
+        return self._regions
+
+    @property
+    def lower(self) -> np.ndarray:
+        return self._outline.vertices()[: self.lower_offsets[-1]]
+
+    @property
+    def upper(self) -> np.ndarray:
+        return self._outline.vertices()[self.lower_offsets[-1] :]
+
+    @property
+    def lower_offsets(self) -> np.ndarray:
+        return self._outline.lower_offsets
+
+    @property
+    def upper_offsets(self) -> np.ndarray:
+        return self._outline.upper_offsets
+
+    @property
+    def effective(self) -> np.ndarray:
+        return self._outline.effective
 
     def __getitem__(self, region) -> tuple[np.ndarray, np.ndarray]:
         """The lower and the upper chain of one region."""
@@ -63,62 +88,180 @@ class Chains:
         return f"Chains({len(self)} regions: {len(self.lower)} lower and {len(self.upper)} upper vertices)"
 
 
-def chains_of(session, options, **buffers) -> Chains:
-    """Chains of the regions that an OutlineOptions describes; `buffers` are those that its names stand for."""
-    outline = outline_of(session, options, **buffers)
-    rows = outline.vertices()
-    lower_at, upper_at = outline.lower_offsets, outline.upper_offsets
-    split = lower_at[-1]
-    return Chains(rows[:split], rows[split:], lower_at, upper_at, outline.effective)
+def chains_of(session, options, *, planned=None, later=False, **buffers) -> Chains:
+    """Chains of the regions that an OutlineOptions describes; the parameters are those of `outline_of`."""
+    outline = outline_of(session, options, planned=planned, later=later, **buffers)
+    if not later:
+        outline.vertices()
+    return Chains(outline, options.regions)
 
 
-@dataclass(eq=False)
 class Outline:
-    """Chains that may still be on the device. `vertices()` reads them: all lower chains, then all upper chains."""
+    """Chains that may still be on the device, or not computed yet. What is asked for first waits for them."""
+
+    def __init__(self, made: _Made):
+        self._made, self._facts, self._rows, self._lock = made, None, None, threading.Lock()
+
+    def __getstate__(self):  # memory of a device stays in its process
+        self.vertices()
+        return self._facts, self._rows
+
+    def __setstate__(self, state):
+        self._made, self._lock = None, threading.Lock()
+        self._facts, self._rows = state
+
+    def read_head(self) -> _Facts:
+        """What the head of the output says."""
+        with self._lock:
+            if self._facts is None:
+                self._facts, self._rows = self._made.head()
+            return self._facts
+
+    @property
+    def lower_offsets(self) -> np.ndarray:
+        return self.read_head().lower_offsets
+
+    @property
+    def upper_offsets(self) -> np.ndarray:
+        return self.read_head().upper_offsets
+
+    @property
+    def effective(self) -> np.ndarray:
+        """Number of segments of each region that hold candidates."""
+        return self.read_head().effective
+
+    @property
+    def disordered(self) -> bool:
+        return self.read_head().disordered
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the vertices are on the host."""
+        return self._rows is not None
+
+    def vertices(self) -> np.ndarray:
+        """All lower chains, then all upper chains."""
+        facts = self.read_head()
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._made.rows(facts.total)
+            self._made = None
+            return self._rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    """The head of an output."""
 
     lower_offsets: np.ndarray
     upper_offsets: np.ndarray
     effective: np.ndarray
     disordered: bool
-    fetch: object = None
-    rows: np.ndarray | None = None
 
-    def vertices(self) -> np.ndarray:
-        if self.rows is None:
-            self.rows, self.fetch = self.fetch(), None
-        return self.rows
+    @property
+    def total(self) -> int:
+        return int(self.lower_offsets[-1] + self.upper_offsets[-1])
 
 
-def outline_of(session, options, **buffers) -> Outline:
-    """Run the plan of `outline_plan`, and read the head of its output with the likely number of vertices in one copy.
+@dataclass(eq=False)
+class _Made:
+    """The Output of a run, and the buffers that the last launch used, which runs again if it had too little room."""
+
+    session: Session
+    regions: int
+    out: Output
+    found: Result
+
+    def __post_init__(self):
+        args = (arg for step in self.out.emission for arg in step.args if not isinstance(arg, np.generic))
+        names = {arg.name if isinstance(arg, Scratch) else arg for arg in args}
+        self.found.buffers = {name: self.found[name] for name in names}
+
+    @property
+    def nbytes(self) -> int:
+        return sum(buffer.size for buffer in self.found.buffers.values())
+
+    def head(self):
+        """The facts; and the vertices if they could be read in the same copy, else None."""
+        out, point = self.out, 2 * self.out.dtype.itemsize
+        most = AT_ONCE_OF_CPU if self.session.profile.is_cpu else AT_ONCE
+        likely = min(out.room, 3 * out.segments + 64) if out.segments <= most else 0
+        raw = self.found.read(out.memory, (out.head + likely) * point)
+        summary = raw[: 4 * (3 * (self.regions + 1) + 1)].view(np.uint32)
+        lower_at, upper_at, segments_at = summary[:-1].reshape(3, self.regions + 1).astype(np.int64)
+        facts = _Facts(lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
+        if facts.disordered:
+            return facts, np.empty((0, 2), out.dtype)
+        if facts.total <= likely:
+            return facts, raw[out.head * point :].view(out.dtype)[: 2 * facts.total].reshape(-1, 2)
+        if facts.total > out.room:
+            self.out = emit_plan(self.session.profile, out, facts.total)
+            kept = {name: buffer for name, buffer in self.found.buffers.items() if name != out.memory.name}
+            self.found = run(self.session, self.out.emission, **kept)
+        memory = self.out.memory.name
+        self.found.buffers = {memory: self.found[memory]}  # the rest returns to the pool
+        return facts, None
+
+    def rows(self, total):
+        """The vertices."""
+        memory, point = self.out.memory, 2 * self.out.dtype.itemsize
+        raw = self.found.read(memory, total * point, self.out.head * point)
+        return raw.view(self.out.dtype).reshape(-1, 2)
+
+
+def outline_of(session, options, *, planned=None, later=False, **buffers) -> Outline:
+    """Run the plan of `outline_plan`.
 
     With `options.check`, `Outline.disordered` says whether a candidate is not finite or out of order.
+
+    Parameters
+    ----------
+    session : Session
+    options : OutlineOptions
+    planned : (Plan, Output), optional
+        A plan that ends with that of `outline_plan` for these options, and its Output.
+    later : bool
+        Return without waiting for the device.
+    **buffers
+        Those that the names in the plan stand for.
     """
-    plan, out = _cached_plan(session, options)
-    found, point = run(session, plan, **buffers), 2 * out.dtype.itemsize
-    most = AT_ONCE_OF_CPU if session.profile.is_cpu else AT_ONCE
-    likely = min(out.room, 3 * out.segments + 64) if out.segments <= most else 0
-    raw = found.read(out.memory, (out.head + likely) * point)
-    summary = raw[: 4 * (3 * (options.regions + 1) + 1)].view(np.uint32)
-    lower_at, upper_at, segments_at = summary[:-1].reshape(3, options.regions + 1).astype(np.int64)
-    facts = (lower_at, upper_at - upper_at[0], np.diff(segments_at), bool(summary[-1]))
-    if summary[-1]:
-        return Outline(*facts, rows=np.empty((0, 2), out.dtype))
-    total = int(upper_at[-1])
-    if total <= likely:
-        rows = raw[out.head * point :].view(out.dtype)[: 2 * total].reshape(-1, 2)
-        return Outline(*facts, rows=rows)
-    if total > out.room:
-        out = emit_plan(session.profile, out, total)
-        kept = {s.name: found[s] for s in out.kept}
-        found = run(session, out.emission, **buffers, **kept)
-    memory, source = out.memory, found[out.memory]
+    plan, out = planned or _cached_plan(session, options)
+    made = _Made(session, options.regions, out, run(session, plan, **buffers))
+    outline = Outline(made)
+    if later:
+        flush(session)
+        session.cached(("unread",), lambda: Unread(session.profile.global_mem_bytes // UNREAD_PART)).add(
+            outline, made.nbytes
+        )
+    else:
+        outline.read_head()
+    return outline
 
-    def fetch():
-        rows = read(session, source, memory.dtype, total * point, out.head * point)
-        return rows.view(out.dtype).reshape(-1, 2)
 
-    return Outline(*facts, fetch=fetch)
+class Unread:
+    """Outlines that nobody has asked for yet. If they have more than `most` bytes, the oldest is read."""
+
+    def __init__(self, most: int):
+        self.most, self.nbytes, self.lock = most, 0, threading.Lock()
+        self.waiting: collections.deque = collections.deque()
+
+    def add(self, outline: Outline, nbytes: int) -> None:
+        old = []
+        with self.lock:
+            self.waiting.append((weakref.ref(outline), nbytes))
+            self.nbytes += nbytes
+            while self.waiting[0][0]() is None:
+                self.nbytes -= self.waiting.popleft()[1]
+            if self.nbytes > self.most:
+                self.waiting = collections.deque(one for one in self.waiting if one[0]() is not None)
+                self.nbytes = sum(size for _, size in self.waiting)
+            while self.nbytes > self.most and len(self.waiting) > 1:
+                one, size = self.waiting.popleft()
+                self.nbytes -= size
+                old.append(one())
+        for one in old:
+            if one is not None:
+                one.vertices()
 
 
 def _cached_plan(session, options):

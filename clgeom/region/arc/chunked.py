@@ -82,6 +82,8 @@ class Passes:
                 "same points each time."
             )
         self.seen, self.n, self.crs = seen, stream.n, stream.crs_found
+        if self.dtype is None:  # known from the first point otherwise, where bounds are given
+            self.dtype = stream.dtype
 
     def facts(self):
         """One reading: the number of points that stay, and their least and greatest coordinates."""
@@ -91,7 +93,6 @@ class Passes:
             least, most = piece.rows.min(axis=0), piece.rows.max(axis=0)
             low = least if low is None else np.minimum(low, least)
             high = most if high is None else np.maximum(high, most)
-            self.dtype = piece.rows.dtype if self.dtype is None else np.result_type(self.dtype, piece.rows.dtype)
         return kept, low, high
 
 
@@ -146,17 +147,18 @@ def outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session) -
     if not len(batch):
         return None
     owners = np.repeat(batch.labels, np.diff(batch.offsets))
+    described = passes.dtype, options, passes.caller
     return [
-        _outline(session, batch.points[mine], owners[mine] - number * segments, segments, options, passes.caller)
+        _outline(session, batch.points[mine], owners[mine] - number * segments, segments, *described)
         for number in range(len(columns))
         for mine in [owners // segments == number]
     ]
 
 
-def _outline(session, corners, owners, segments, options, caller):
-    """The outline of the vertices of segments' hulls."""
+def _outline(session, corners, owners, segments, dtype, options, caller):
+    """The outline of the vertices of segments' hulls, in the type of all points."""
     order = np.lexsort((corners[:, 1], corners[:, 0]))
-    corners = to_device(session, np.ascontiguousarray(corners[order]), caller=caller)
+    corners = to_device(session, np.ascontiguousarray(corners[order], dtype), caller=caller)
     if len(corners.chunks) > 1:
         raise DeviceLimit(
             f"The hulls of {caller}'s segments have {corners.n:,} corners, {corners.nbytes:,} bytes, and one "

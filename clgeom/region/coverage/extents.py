@@ -13,16 +13,24 @@ import numpy as np
 
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.region.arc.chains import chains_of
+from clgeom.region.arc.outline_plans import outline_plan
 from clgeom.region.coverage.job import REAL, Masks
 from clgeom.region.coverage.result import Group
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.runtime.tuning import remembered, select
+
+#: Most pieces of a raster for which a plan is kept.
+FEW_PIECES = 4
 
 
 def whole_regions(masks: Masks, resolutions) -> list[Group]:
-    """For each number of segments a region for every mask, from one read of the raster; regions may be empty."""
-    maps, levels = masks.map_and_level(np.arange(len(masks)))
+    """For each number of segments a region for every mask, from one read of the raster; regions may be empty.
+
+    Groups of maps that are on a device with memory of its own do not wait for it.
+    """
+    maps, levels, parts = masks.maps_levels_parts
     found, turned = _lines(masks), None if masks.turned is None else _lines(masks.turned)
     groups = []
     for segments in resolutions:
@@ -30,14 +38,32 @@ def whole_regions(masks: Masks, resolutions) -> list[Group]:
         if turned is not None:
             other = _chains(masks.turned, turned, segments)
             across = [(other, region) for region in range(len(masks))]
-        groups.append(Group(chains, maps, levels, np.zeros(len(masks), np.int64), across=across))
+        groups.append(Group(chains, maps, levels, parts, across=across))
     return groups
 
 
 def _lines(masks):
-    """The spans, ranks and starts of the grid lines of all masks, on the device."""
+    """The spans, ranks and starts of the grid lines of all masks, on the device: buffers by Scratch."""
+    job, stack = masks.job, masks.stack
+    pieces, nodata = list(masks.pieces(halo=0)), job.levels.nodata_or_zero
+    levels = list(masks.levels())
+    launches = tuple((first, *params.items()) for first, _, params in levels)
+    placed = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
+    key = "coverage lines", stack.dtype, stack.rows, stack.columns, len(masks), placed, launches, nodata
+    if len(pieces) <= FEW_PIECES:
+        plan, made = remembered(job.session, key, lambda: _lines_plan(masks, pieces, levels, kept=True))
+    else:
+        plan, made = _lines_plan(masks, pieces, levels, kept=False)
+    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
+    buffers |= {f"thresholds_{first}": thresholds for first, thresholds, _ in levels}
+    found = job.run(plan, **buffers)
+    return {memory: found[memory] for memory in made}
+
+
+def _lines_plan(masks, pieces, levels, *, kept):
+    """The plan of `_lines`, and the Scratch memory with its results."""
     profile, regions, lines = masks.job.session.profile, len(masks), masks.stack.columns + 1
-    read, extents, bands, buffers = _extents_plan(masks)
+    read, extents, bands = _extents_plan(masks, pieces, levels)
     spans = Scratch("coverage_spans", np.int32, 2 * regions * lines)
     ranks = Scratch("coverage_ranks", np.uint32, regions * lines)
     counts = Scratch("coverage_counts", np.uint32, regions + 1)
@@ -58,50 +84,51 @@ def _lines(masks):
         exclusive=True,
         prefix="coverage",
     )
-    made = masks.job.run(read + Plan(columns) + scan, **buffers)
-    return {memory: made[memory] for memory in (spans, ranks, starts)}
+    plan = read + Plan(columns) + scan
+    return plan.kept() if kept else plan, (spans, ranks, starts)
 
 
 def _chains(masks, found, segments):
     """The chains of all masks with so many segments."""
-    profile, regions, lines = masks.job.session.profile, len(masks), masks.stack.columns + 1
-    spans, ranks, starts = found
+    session, regions, lines = masks.job.session, len(masks), masks.stack.columns + 1
     lower = Scratch("coverage_lower", REAL, 2 * regions * lines)
     upper = Scratch("coverage_upper", REAL, 2 * regions * lines)
-    candidates = Step.over(
-        profile,
-        "region/coverage/coverage_candidates",
-        (spans, ranks, starts, np.uint32(lines), np.uint64(regions * lines), lower, upper),
-        regions * lines,
-        dtype=REAL,
-        params={"real": "float"},
-        bytes_moved=28 * regions * lines,
+    options = masks.job.options(
+        regions * lines, lower=lower, upper=upper, segments=segments, starts=tuple(found)[-1], regions=regions
     )
-    made = masks.job.run(Plan(candidates), **{memory.name: buffer for memory, buffer in found.items()})
-    return masks.job.chains(
-        regions * lines,
-        lower=lower,
-        upper=upper,
-        segments=segments,
-        starts=starts,
-        regions=regions,
-        buffers={memory.name: made[memory] for memory in (lower, upper, starts)},
+
+    def planned():
+        candidates = Step.over(
+            session.profile,
+            "region/coverage/coverage_candidates",
+            (*found, np.uint32(lines), np.uint64(regions * lines), lower, upper),
+            regions * lines,
+            dtype=REAL,
+            params={"real": "float"},
+            bytes_moved=28 * regions * lines,
+        )
+        outlines, out = outline_plan(session, options)
+        return (Plan(candidates) + outlines).kept(), out
+
+    return chains_of(
+        session,
+        options,
+        planned=remembered(session, ("coverage chains", options), planned),
+        later=masks.job.waits_later,
+        **{memory.name: buffer for memory, buffer in found.items()},
     )
 
 
-def _extents_plan(masks):
-    """A launch for every piece of the raster and few levels; what they write, in how many bands of rows; buffers."""
+def _extents_plan(masks, pieces, launches):
+    """A launch for every piece of the raster and few levels; what they write, and in how many bands of rows."""
     stack, levels, profile = masks.stack, masks.job.levels, masks.job.session.profile
-    kernel, pieces = "region/coverage/coverage_extents", list(masks.pieces(halo=0))
+    kernel = "region/coverage/coverage_extents"
     policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
     strips = 1 if policy.variant == "serial" else ceil_div(stack.columns, policy.wg_size)
     placed, bands = _placed(pieces, stack.rows, policy, strips, profile.compute_units)
     extents = Scratch("coverage_extents", np.int32, 2 * stack.columns * len(masks) * bands)
-    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
     steps = []
-    for first_level, thresholds, params in masks.levels():
-        name = f"thresholds_{first_level}"
-        buffers[name] = thresholds
+    for first_level, _, params in launches:
         for i, (piece, own_bands, first_band) in enumerate(placed):
             args = (
                 f"raster_{i}",
@@ -117,14 +144,14 @@ def _extents_plan(masks):
                 np.uint32(piece.first_map - masks.first_map),
                 np.uint32(len(levels.given)),
                 np.uint32(first_level),
-                name,
+                f"thresholds_{first_level}",
                 levels.nodata_or_zero,
                 extents,
             )
             moved = piece.rows * stack.dtype.itemsize + 8 * own_bands * params["levels"]
             groups = piece.maps * own_bands * strips
             steps.append(Step(kernel, policy, args, groups, params, piece.maps * stack.columns * moved))
-    return Plan(*steps), extents, bands, buffers
+    return Plan(*steps), extents, bands
 
 
 def _placed(pieces, rows, policy, strips, units):

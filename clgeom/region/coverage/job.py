@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from clgeom.region.arc.chains import chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.coverage.rasters import Levels, Stack
 from clgeom.runtime.arrays import to_device
-from clgeom.runtime.launch import allocate, run, write
+from clgeom.runtime.launch import allocate, constant, run, write
 
 #: Name of the public function in messages.
 CALLER = "coverage_regions"
@@ -51,13 +52,22 @@ class Job:
     def session(self):
         return self.stack.session
 
+    @property
+    def waits_later(self) -> bool:
+        """Whether what asks for results waits for them: the maps are on a device with memory of its own."""
+        return self.stack.buffer is not None and not self.session.profile.is_cpu
+
     def run(self, plan, **buffers):
         """Run a plan."""
         return run(self.session, plan, **buffers)
 
+    def options(self, count, **options) -> OutlineOptions:
+        """Options of an outline of at most `count` candidates, with the job's cuts."""
+        return OutlineOptions(REAL, count, cuts=self.cuts, **options)
+
     def chains(self, count, *, buffers, **options):
         """The result of `chains_of` for at most `count` candidates, with the job's cuts."""
-        return chains_of(self.session, OutlineOptions(REAL, count, cuts=self.cuts, **options), **buffers)
+        return chains_of(self.session, self.options(count, **options), **buffers)
 
     def regions_at_once(self, segments) -> int:
         """The most regions of `segments` segments in one call of `chains_of`."""
@@ -106,6 +116,11 @@ class Masks:
         number, level = np.divmod(mask, len(self.job.levels.given))
         return self.job.before + self.first_map + number, level
 
+    @property
+    def maps_levels_parts(self) -> tuple:
+        """`map_and_level` of all masks, and zeros, as arrays that nobody changes."""
+        return _maps_levels_parts(self.job.before + self.first_map, self.maps, len(self.job.levels.given))
+
     def pieces(self, *, halo):
         """The raster of these maps, in pieces that fit in one allocation, each with the rows around it."""
         return self.stack.pieces(self.first_map, self.maps, halo=halo, caller=CALLER)
@@ -117,5 +132,14 @@ class Masks:
             room = max(min(len(thresholds) - first, most), 1)
             width = max(w for w in LEVELS_AT_ONCE if w <= room)
             params = {**self.job.levels.params(self.stack.value), "levels": width}
-            yield first, self.job.sent(thresholds[first : first + width]), params
+            yield first, constant(self.job.session, thresholds[first : first + width]), params
             first += width
+
+
+@functools.lru_cache(maxsize=32)
+def _maps_levels_parts(first, maps, levels):
+    made = np.arange(first, first + maps).repeat(levels), np.tile(np.arange(levels), maps)
+    made += (np.zeros(maps * levels, np.int64),)
+    for one in made:
+        one.flags.writeable = False
+    return made

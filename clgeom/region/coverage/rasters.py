@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import one_of, unmasked
-from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, session_of, to_device
-from clgeom.runtime.device_arrays import fetched, native_array
+from clgeom.runtime.arrays import c_name, is_device_array, session_of, to_device
+from clgeom.runtime.device_arrays import buffer_of, fetched, native_array
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.interop.strips import Strips
 from clgeom.runtime.launch import read
@@ -195,9 +196,10 @@ def _adopted(session, raster, caller):
     if raster.dtype.name not in THRESHOLDS:
         return as_stack(fetched(raster), session, caller=caller)
     raster = native_array(session, raster, caller=caller, name="raster")
-    flat = as_device_values(session, raster.reshape(-1), caller=caller, name="raster", types=THRESHOLDS)
+    if raster.dtype == np.float64:
+        session.profile.require_fp64(caller)
     maps = raster.shape[0] if raster.ndim == 3 else 1
-    return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, flat.chunks[0].buffer)
+    return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, buffer_of(raster))
 
 
 def _check_shape(shape, caller):
@@ -270,6 +272,23 @@ class Levels:
             mask &= values != self.dtype.type(self.nodata)
         return mask
 
+    def classes(self, array) -> np.ndarray:
+        """A number for each value, which tells what levels it reaches: so many, of all as many as it misses if `below`.
+
+        `of_classes` are the levels for these numbers.
+        """
+        count = len(self.given)
+        found = np.zeros(array.shape, np.uint8 if count < 256 else np.uint16)
+        for number in range(count):
+            found += self.mask(array, number)
+        return count - found if self.below else found
+
+    def of_classes(self) -> Levels:
+        """The levels by which `classes` are compared."""
+        ranks = np.empty(len(self.given), np.int32)
+        ranks[np.argsort(self.given)] = np.arange(len(self.given))
+        return replace(self, thresholds=ranks if self.below else ranks + 1, nodata=None)
+
     @property
     def nodata_or_zero(self):
         return self.dtype.type(0 if self.nodata is None else self.nodata)
@@ -287,6 +306,18 @@ def as_levels(levels, direction, nodata, raster_type, *, caller) -> Levels:
         given = np.empty(0)
     if given.ndim != 1 or len(given) == 0:
         raise InvalidInput(f"The 'levels' parameter of {caller} must be one or more numbers. Got {levels!r} instead.")
+    if nodata is None or type(nodata) in (int, float):
+        return _levels_again(tuple(given.tolist()), direction, nodata, raster_type, caller)
+    return _levels(given, direction, nodata, raster_type, caller)
+
+
+@functools.lru_cache(maxsize=64)
+def _levels_again(given, direction, nodata, raster_type, caller) -> Levels:
+    """`_levels`, remembered: calls with the same levels often follow each other."""
+    return _levels(np.array(given), direction, nodata, raster_type, caller)
+
+
+def _levels(given, direction, nodata, raster_type, caller) -> Levels:
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
         raise InvalidInput(f"The 'levels' parameter of {caller} must be finite. Got {bad} instead.")

@@ -26,6 +26,7 @@ from clgeom.region.coverage.batches import batches_of, jobs_of, made_of, maps_at
 from clgeom.region.coverage.extents import whole_regions
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.job import CALLER
+from clgeom.region.coverage.kept import kept_strips
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.rasters import as_levels
 from clgeom.region.coverage.resolutions import CoverageResolutions
@@ -38,8 +39,12 @@ from clgeom.region.rings.trace import rings_of
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.call import recording
-from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.typing import AnyArray, DevicesLike, FloatLike, IntLike
+from clgeom.runtime.chunks import as_chunks
+from clgeom.runtime.device import as_session
+from clgeom.runtime.device_arrays import let_change
+from clgeom.runtime.interop.rasters import Raster, placed_raster
+from clgeom.runtime.several import are_parts
+from clgeom.runtime.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -82,7 +87,7 @@ CELL_BYTES = 128
 
 @overload
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     outline: Literal["cells"],
@@ -90,7 +95,7 @@ def coverage_regions(
 ) -> CoveragePolygons: ...
 @overload
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     segments: Sequence[IntLike],
@@ -99,7 +104,7 @@ def coverage_regions(
 ) -> CoverageResolutions: ...
 @overload
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     segments: IntLike = ...,
@@ -107,7 +112,7 @@ def coverage_regions(
     **options: Unpack[SegmentOptions],
 ) -> CoverageRegions: ...
 def coverage_regions(
-    raster: AnyArray,
+    raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],
     *,
     direction: Literal[">=", "<="] = ">=",
@@ -135,7 +140,9 @@ def coverage_regions(
     raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
         Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level. Datasets of rasterio,
         DataArrays of xarray and radio maps bring their transform, reference system and nodata value. Several arrays of
-        pyopencl, in a list, are maps one after another, which may be on different devices, where they stay.
+        pyopencl, in a list, are maps one after another, which may be on different devices, where they stay. An
+        iterator or `clgeom.scale.Chunks` gives one raster in strips: arrays with some of its rows and all of its
+        columns, from top to bottom, which need not fit in memory together. They are read once.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}
@@ -193,14 +200,14 @@ def coverage_regions(
         polygon is computed at the first access. A level that no cell reaches has no parts. With ``outline="cells"``
         polygons as arrays of vertices and offsets, ordered by map, level, and part from top to bottom; for a raster on
         the device they stay there. For several numbers of segments a sequence with CoverageRegions for each, and a
-        table that compares them.
+        table that compares them. `peak` is the memory that strips took.
 
     Raises
     ------
     InvalidInput
         For another shape, type, level, direction or number of segments, or a transform without an inverse. For fewer
         vertices than polygons need that cover their cells: the message says how many that is. For maps that share
-        cells with ``apart=True``.
+        cells with ``apart=True``. For strips of different types or widths.
     DeviceLimit
         For a raster of float64 on a device without float64, or too little memory.
 
@@ -209,6 +216,9 @@ def coverage_regions(
     A region is the union of the convex hulls of neighbouring segments of the cells' corners, as for `adaptive_region`.
     It is the same on every device. Where two tangents cross, the crossing is rounded outward by at most one
     unit in the last place of float32.
+
+    With ``parts=False`` and without holes, a call on maps that are on a GPU does not wait for it: what first asks for a
+    region does. The maps may change at once in commands of their queue.
 
     Examples
     --------
@@ -219,6 +229,8 @@ def coverage_regions(
     [(3, 3.5), (2, 2.0)]
     >>> clgeom.coverage_regions(raster, 5, outline="cells", part_vertices=5)
     CoveragePolygons(2 polygons >= 5 of 2 x 4 cells, 9 vertices)
+    >>> clgeom.coverage_regions((raster[k : k + 1] for k in range(2)), 5).areas.tolist()
+    [3.5, 2.0]
     """
     single, resolutions = _resolutions(segments)
     one_of(cuts, CUTS, "cuts", caller=CALLER)
@@ -229,10 +241,23 @@ def coverage_regions(
     own = {"segments": (resolutions, (64,)), "cuts": (cuts, "count"), "axis": (axis, "x"), "parts": (parts, True)}
     _check_outline(outline, own, holes, (vertices, part_vertices, tolerance, iou, apart or None))
     whole = apart or not single  # these compare cells on the host
-    placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
+    chunks, kept = as_chunks(raster), None
+    if chunks is None:
+        placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
+    else:
+        device = as_session(device)
+        grid = as_grid(transform, crs, (1, 1), caller=CALLER)  # what can be refused is, before the strips are read
+        _goal(vertices, part_vertices, tolerance, iou, grid)
+        _least_cells(holes, grid.cell_area)
+        as_levels(levels, direction, nodata, np.dtype(np.float64), caller=CALLER)
+        kept = kept_strips(chunks, levels, direction, nodata, device)
+        placed = Raster(kept.strips, transform, chunks.crs if crs is None else crs)
     stacks = stacks_of(placed.values, device)
     stack = stacks[0]
-    chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
+    if kept is None:
+        chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
+    else:
+        chosen = kept.levels
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
     if outline == "cells":
         goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
@@ -240,7 +265,9 @@ def coverage_regions(
             if stack.array is None and len(stacks) > 1:
                 raise InvalidInput(f"The 'apart' parameter of {CALLER} is for maps in one array. Got {len(stacks)}.")
             _check_apart(stack, chosen)
-        return _polygons(jobs_of(stacks, chosen, False, 1, cuts), grid, goal, profile, placed.values)
+        polygons = _polygons(jobs_of(stacks, chosen, False, 1, cuts), grid, goal, profile, placed.values)
+        polygons.peak = None if kept is None else kept.peak(stack.session)
+        return polygons
     least = _least_cells(holes, grid.cell_area)
     jobs = jobs_of(stacks, chosen, axis == "both", max(resolutions), cuts)
     groups: list[list] = [[] for _ in resolutions]
@@ -252,11 +279,16 @@ def coverage_regions(
                     # as `whole_regions` returns them, which do not count cells
                     own += made if parts or least is not None else [replace(one, cells=None) for one in made]
         else:
-            for several in made_of(jobs, functools.partial(whole_regions, resolutions=resolutions)):
+            for several in made_of(jobs, functools.partial(whole_regions, resolutions=resolutions), waits=False):
                 for own, one in zip(groups, several):
                     own.append(one)
-    maps = jobs[-1].before + jobs[-1].stack.maps
-    found = [CoverageRegions.of(own, grid, chosen.given, direction, maps, tuple(phases)) for own in groups]
+            sources = placed.values if are_parts(placed.values) else [placed.values]
+            for job, source in zip(jobs, sources):
+                if is_device_array(source):  # which the device may not have read yet
+                    let_change(job.session, [source])
+    found = [CoverageRegions(own, grid, chosen.given, direction, tuple(phases)) for own in groups]
+    for one in found:
+        one.peak = None if kept is None else kept.peak(stack.session)
     return found[0] if single else CoverageResolutions(found, resolutions, stack, chosen)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -20,6 +20,7 @@ from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.runs import Runs
 from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.chunks import Peak
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
@@ -316,6 +317,8 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     direction : {">=", "<="}
     phases : tuple of Phase
         What each launch on the device was and took.
+    peak : Peak or None
+        For a raster that came in strips the most memory that it took at a time, of the host and of the device.
 
     Examples
     --------
@@ -327,50 +330,55 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     [1.0]
     """
 
-    maps: NDArray[np.int64]
-    levels: NDArray[np.int64]
-    parts: NDArray[np.int64]
     grid: Grid
     given: tuple[float, ...]
     direction: str
     phases: tuple[Phase, ...]
+    peak: Peak | None = None
 
     def __init__(
         self,
-        groups: Any,
-        where: Any,
-        order: Any,
+        groups: Iterable[Group],
         grid: Grid,
         given: tuple[float, ...],
         direction: str,
         phases: tuple[Phase, ...],
     ) -> None:
-        self._groups, self._where, self._order = groups, where, order
+        self._groups = tuple(groups)
         self.grid, self.given, self.direction, self.phases = grid, given, direction, phases
 
-    @classmethod
-    def of(
-        cls, groups: Any, grid: Grid, given: tuple[float, ...], direction: str, maps: Any, phases: tuple[Phase, ...]
-    ) -> CoverageRegions:
-        """All regions of the groups that `coverage_regions` made."""
-        sizes = [len(group.maps) for group in groups]
-        where = np.stack(
-            [
-                np.repeat(np.arange(len(groups)), sizes),
-                np.concatenate([np.arange(n) for n in sizes]) if sizes else np.empty(0, np.int64),
-            ]
-        ).astype(np.int64)
-        keys = [
-            np.concatenate([getattr(group, name) for group in groups]) if groups else np.empty(0, np.int64)
-            for name in ("maps", "levels", "parts")
-        ]
-        order = np.lexsort(keys[::-1])
-        made = cls(tuple(groups), where[:, order], order, grid, given, direction, phases)
-        made.maps, made.levels, made.parts = (key[order] for key in keys)
-        return made
+    # The order of the regions is found when it is first asked for.
+
+    @functools.cached_property
+    def _order(self):
+        """The places of the regions in the groups, one group after another."""
+        return np.lexsort([self._of_groups(name) for name in ("parts", "levels", "maps")])
+
+    @functools.cached_property
+    def _where(self):
+        """The group of each region, and its number there."""
+        sizes = np.array([len(group.maps) for group in self._groups], np.int64)
+        firsts = np.cumsum(sizes) - sizes
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        return np.stack([group, np.arange(len(group)) - firsts[group]])[:, self._order]
+
+    def _of_groups(self, name):
+        return np.concatenate([np.empty(0, np.int64), *(getattr(group, name) for group in self._groups)])
+
+    @functools.cached_property
+    def maps(self) -> NDArray[np.int64]:
+        return self._of_groups("maps")[self._order]
+
+    @functools.cached_property
+    def levels(self) -> NDArray[np.int64]:
+        return self._of_groups("levels")[self._order]
+
+    @functools.cached_property
+    def parts(self) -> NDArray[np.int64]:
+        return self._of_groups("parts")[self._order]
 
     def __len__(self) -> int:
-        return self._where.shape[1]
+        return sum(len(group.maps) for group in self._groups)
 
     @overload
     def __getitem__(self, index: int) -> CoverageRegion: ...

@@ -16,6 +16,7 @@ from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.rings.trace import twice_areas
+from clgeom.runtime.chunks import Peak
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import FloatLike, NDArray
@@ -150,6 +151,8 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         What each launch on the device was and took.
     apart : bool
         Whether polygons of different maps stay apart, in files too.
+    peak : Peak or None
+        For a raster that came in strips the most memory that it took at a time, of the host and of the device.
 
     Examples
     --------
@@ -175,6 +178,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     direction: str
     phases: tuple[Phase, ...]
     apart: bool = False
+    peak: Peak | None = None
 
     def __init__(
         self,

@@ -19,6 +19,8 @@ from clgeom.sorting.radix.call import Call
 
 #: Fewest keys of a piece.
 LEAST = 1 << 20
+#: Bytes of keys from which on GPUs share them, as long as nothing was measured: the merge by the host takes most time.
+LEAST_SHARED = 1 << 30
 #: Samples of each piece for each block.
 SAMPLES = 16
 
@@ -41,7 +43,7 @@ def sorted_by_devices(call, sort_piece):
         keys, indices = sort_piece(part)
         return (keys, None) if alone else (call.keys[start:stop][indices], indices + start)
 
-    pieces = spread(call.sessions, call.n, work, least=LEAST)
+    pieces = spread(call.sessions, call.n, work, kind=f"{call.caller} {call.order.dtype}", least=LEAST)
     keys = np.empty(call.n, call.order.dtype)
     indices = None if alone else np.empty(call.n, np.int64)
     cuts = _cuts(call, [own for own, _ in pieces], max(os.cpu_count() or 1, 1))

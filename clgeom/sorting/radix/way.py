@@ -10,6 +10,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import complete, in_buffer, let_change
+from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import allocate, run
 from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import overridden
@@ -58,8 +59,18 @@ def sorted_and_payload(call):
 
 
 def _sorted_on_device(call):
-    if len(call.sessions) > 1 and call.n >= 2 * several.LEAST:
-        return several.sorted_by_devices(call, _sorted_on_device)
+    some = call.sessions if call.n >= 2 * several.LEAST else call.sessions[:1]
+    return quicker(
+        some,
+        f"{call.caller} {call.order.dtype}",
+        call.keys.nbytes,
+        several.LEAST_SHARED,
+        alone=lambda: _sorted_by_one(call),
+        together=lambda: several.sorted_by_devices(call, _sorted_by_one),
+    )
+
+
+def _sorted_by_one(call):
     at_once = call.on_device or call.n <= most_at_once(call, call.payload_type)
     return _sorted(call) if at_once else _sorted_in_chunks(call)
 

@@ -1,0 +1,174 @@
+"""Rasters that come in strips, which are read once: what is kept of them decides which levels each cell reaches.
+
+    strips     | some rows | some rows | ..       of an iterator, which may never be in memory together
+    classes    | the number of levels that each cell reaches
+    blocks     | runs of equal classes, row after row; or the classes, where runs would take more memory
+
+Regions depend on the classes alone. These are then a raster that is read by strips, as those of large files are. A
+block has a million cells, and is unpacked whenever one of its rows is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.region.coverage.job import CALLER
+from clgeom.region.coverage.rasters import LARGEST_SIDE, Levels, as_levels, canonical_raster
+from clgeom.runtime.chunks import Chunks, Meter, Peak, read_ahead
+from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.interop.rasters import placed_raster
+from clgeom.runtime.interop.strips import Strips
+
+BLOCK_CELLS = 1 << 20
+#: Bytes of a run: its first cell and its class.
+RUN_BYTES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The classes of a raster, the levels by which they are compared, and what was held to read them."""
+
+    strips: Strips
+    levels: Levels
+    meter: Meter
+
+    def peak(self, session: Any) -> Peak:
+        """The memory that was taken, at the end of a call."""
+        self.meter.see(session)
+        return self.meter.peak()
+
+
+def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, session: Any) -> Kept:
+    """Read the strips of a raster, each some of its rows, and keep the classes of its cells."""
+    meter, known, made = Meter(), {}, None
+    session.pool.free_held()
+    pieces = read_ahead(
+        _rasters(chunks),
+        max_bytes=max(chunks.max_bytes // 2, 1),
+        size=lambda raster: raster.nbytes,
+        meter=meter,
+        thread=chunks.read_ahead,
+    )
+    with contextlib.closing(pieces):
+        for raster in pieces:
+            if raster.dtype not in known:
+                known[raster.dtype] = as_levels(levels, direction, nodata, raster.dtype, caller=CALLER)
+            own = known[raster.dtype]
+            made = made or _Blocks(raster.shape[1], own, meter)
+            for first in range(0, len(raster), made.height):
+                made.add(own.classes(raster[first : first + made.height]))
+            del raster
+    if made is None:
+        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a row. Got strips with none.")
+    made.end()
+    strips = Strips(made.window, (made.rows, made.columns), made.dtype)
+    return Kept(strips, made.levels, meter)
+
+
+def _rasters(chunks) -> Iterator[np.ndarray]:
+    """The strips that have rows, as canonical rasters, in memory of their own unless the source allows otherwise."""
+    first: tuple[np.dtype, int] | None = None
+    for number, chunk in enumerate(chunks):
+        where = f"The strips of {CALLER}"
+        placed = placed_raster(chunk, caller=CALLER)
+        if placed.transform is not None or placed.crs is not None:
+            raise InvalidInput(
+                f"{where} must be arrays, and 'transform' and 'crs' those of the whole raster. "
+                f"Got {type(chunk).__name__} with a position as strip {number}: pass its values."
+            )
+        values = fetched(placed.values) if is_device_array(placed.values) else placed.values
+        try:
+            values = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        except (ValueError, TypeError) as error:  # ragged lists and the like
+            raise InvalidInput(f"{where} must be arrays of numbers. {error} That is strip {number}.") from error
+        if values.ndim != 2 or values.shape[1] == 0:
+            maps = " For maps call it for each of them." if values.ndim == 3 else ""
+            raise InvalidInput(
+                f"{where} must have shape (rows, columns), with columns. Got {values.shape} as strip {number}.{maps}"
+            )
+        found = values.dtype.newbyteorder("="), values.shape[1]
+        first = first or found
+        if found != first:
+            raise InvalidInput(
+                f"{where} must have one type and one number of columns, {first[0]} and {first[1]:,} as the first one. "
+                f"Got {found[0]} and {found[1]:,} as strip {number}."
+            )
+        if len(values):
+            try:
+                made = canonical_raster(values, caller=CALLER)[0]
+            except InvalidInput as error:
+                raise InvalidInput(f"{error} That is strip {number}.") from error
+            yield made.copy() if chunks.copy and np.may_share_memory(made, np.ma.getdata(values)) else made
+
+
+@dataclass(eq=False)
+class _Blocks:
+    """The classes of a raster in blocks of some rows, the last one of which is being filled."""
+
+    columns: int
+    given: Levels
+    meter: Meter
+    rows: int = 0
+    packed: list[tuple[np.ndarray, np.ndarray | None]] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.height = max(BLOCK_CELLS // self.columns, 1)
+        self.dtype = np.dtype(np.uint8 if len(self.given.given) < 256 else np.uint16)
+        self.block = np.empty((self.height, self.columns), self.dtype)
+        self.meter.add(self.block.nbytes)
+
+    @property
+    def levels(self) -> Levels:
+        """The levels with thresholds for classes."""
+        return self.given.of_classes()
+
+    def add(self, classes: np.ndarray) -> None:
+        """Add rows, a block's at most."""
+        if self.rows + len(classes) > LARGEST_SIDE:
+            raise InvalidInput(f"The strips of {CALLER} must have at most {LARGEST_SIDE:,} rows together.")
+        while len(classes):
+            at = self.rows % self.height
+            some = classes[: self.height - at]
+            self.block[at : at + len(some)] = some
+            self.rows, classes = self.rows + len(some), classes[len(some) :]
+            if self.rows % self.height == 0:
+                self._pack(self.block)
+
+    def end(self) -> None:
+        """Keep the rows of the last block."""
+        if self.rows % self.height:
+            self._pack(self.block[: self.rows % self.height])
+        self.meter.add(-self.block.nbytes)
+        del self.block
+
+    def _pack(self, block):
+        flat = block.reshape(-1)
+        starts = np.append(0, np.flatnonzero(flat[1:] != flat[:-1]) + 1)
+        if RUN_BYTES * len(starts) < flat.size:
+            one = flat[starts], starts.astype(np.uint32)
+        else:
+            one = flat.copy(), None
+        self.packed.append(one)
+        self.meter.add(sum(part.nbytes for part in one if part is not None))
+
+    def _unpacked(self, number):
+        values, starts = self.packed[number]
+        if starts is not None:
+            cells = min(self.height, self.rows - number * self.height) * self.columns
+            values = np.repeat(values, np.diff(starts.astype(np.int64), append=cells))
+        return values.reshape(-1, self.columns)
+
+    def window(self, row: int, column: int, rows: int, columns: int) -> np.ndarray:
+        """The classes of a part of the raster."""
+        found = []
+        for number in range(row // self.height, (row + rows - 1) // self.height + 1):
+            begin = number * self.height
+            part = slice(max(row - begin, 0), row + rows - begin), slice(column, column + columns)
+            found.append(self._unpacked(number)[part])
+        return np.concatenate(found) if len(found) > 1 else found[0]
