@@ -96,7 +96,8 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
                 click.echo(f"clgeom: note: {kept} done; the same command goes on from '{state.shown}'", err=True)
             raise
     if not hulls:
-        raise InvalidInput(f"None of the {counted(len(files), 'file', 'files')} can be read. {bad[0][1]}")
+        none = f"None of the {len(files):,} files can be read. " if len(files) > 1 else ""
+        raise InvalidInput(f"{none}{bad[0][1]}")
     return hulls, bad, state
 
 
