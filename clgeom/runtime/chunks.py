@@ -172,6 +172,13 @@ def as_chunks(values: Any) -> Chunks[Any] | None:
     return Chunks(values) if isinstance(values, Iterator) and not hasattr(values, "__array__") else None
 
 
+def in_chunk(error, number) -> InvalidInput:
+    """An error about a chunk that says which it is."""
+    found = InvalidInput(f"{error} That is chunk {number}.")
+    found.__dict__.update(error.__dict__)
+    return found
+
+
 def read_ahead(
     items: Iterable[T],
     *,
