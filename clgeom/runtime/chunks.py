@@ -26,7 +26,7 @@ MAX_BYTES = 1 << 28
 #: A wait is as long at most, so that a KeyboardInterrupt ends it on every system.
 LISTEN_SECONDS = 0.05
 #: Seconds for which the end of a stream waits for its thread, which may be reading.
-END_SECONDS = 1.0
+END_SECONDS = 0.5
 #: Bytes of a Python object besides its letters, in a list.
 OBJECT_BYTES = 48
 
