@@ -192,7 +192,7 @@ class _Job:
             self.most = max(min(self.most, source.n), 1)
         self.read_keys, self.state, self.keep, self.meter = 0, None, False, Meter()
         # blocks that are loaded at once: where the host sorts, each thread takes one after another
-        self.in_threads = _host_is_quicker(session, self.types, self.most)
+        self.in_threads = _host_is_quicker(session, self.types, self.most, self.order.bits)
         self.shares = max(PARTS, 2 * session.profile.compute_units * self.in_threads)
 
     def run(self) -> SortedFile:
@@ -203,6 +203,7 @@ class _Job:
         self.buckets, self.parts = (
             tuple(self.state.path(f"{name}-{k}.part") for k in range(len(self.outs))) for name in ("buckets", "out")
         )
+        self.threads = ThreadPoolExecutor(self.session.profile.compute_units)
         try:
             if self.state.runs and not all(path.exists() for path in self.buckets):
                 self.state.clear()  # it was stopped while outputs got their names
@@ -224,6 +225,7 @@ class _Job:
             self._publish(n)
             self.keep = False
         finally:
+            self.threads.shutdown()
             self.state.close(keep=self.keep and bool(self.state.runs))
         return SortedFile(
             self.outs[0],
@@ -287,9 +289,9 @@ class _Job:
         shift = self.order.storage.type(low)
         return lambda keys: self.order.digits(keys) >> shift
 
-    def _chunks(self):
+    def _chunks(self, shares=1):
         """The keys of the source in chunks, by their first index."""
-        return (Chunk(self.source, start) for start in itertools.count(0, self.most))
+        return (Chunk(self.source, start, shares) for start in itertools.count(0, self.most))
 
     def _pieces_of_buckets(self):
         """Write the keys into buckets; return the pieces of these, and the counts of keys of the chunks."""
@@ -306,19 +308,24 @@ class _Job:
         def size(dtype):
             return header + buckets.end * dtype.itemsize
 
-        def write(_, columns):
-            for rows, first in buckets.place(prefixes, columns[0]):
-                for file, column in zip(files, columns):
-                    file.seek(header + first * column.itemsize)
-                    self.pipeline.write(file, column[rows])
-            self.state.note_run("buckets", len(columns[0]), **buckets.facts())
+        def write(numbered, columns):
+            count = len(columns[0])
+            for start, stop in itertools.pairwise(numbered[1].bounds(count) or (0, count)):
+                share = [column[start:stop] for column in columns]
+                for rows, first in buckets.place(prefixes, share[0]):
+                    for file, column in zip(files, share):
+                        file.seek(header + first * column.itemsize)
+                        self.pipeline.write(file, column[rows])
+            self.state.note_run("buckets", count, **buckets.facts())
 
         if not (done and done["complete"]):
             with contextlib.ExitStack() as stack:
                 files = [stack.enter_context(open(path, "r+b" if done else "wb", buffering=0)) for path in self.buckets]
                 for file, dtype in zip(files, self.types):
                     reserve(file, size(dtype))
-                self._write_runs("buckets", self._chunks(), low, write)
+                by_host = _host_is_quicker(self.session, self.types, self.most, self.order.bits - low)
+                shares = self.session.profile.compute_units if by_host else 1
+                self._write_runs("buckets", self._chunks(shares), low, write)
                 for file, dtype in zip(files, self.types):
                     file.truncate(size(dtype))
             self.state.complete("buckets")
@@ -370,8 +377,9 @@ class _Job:
         self._advance(len(out[0]))
         if piece.is_sorted:
             return columns
-        if piece.bounds:
-            list(self.threads.map(self._sort_here, [columns[0][a:b] for a, b in itertools.pairwise(piece.bounds)]))
+        bounds = piece.bounds(len(out[0]))
+        if bounds:
+            list(self.threads.map(self._sort_here, [columns[0][a:b] for a, b in itertools.pairwise(bounds)]))
             return columns
         options = {"descending": self.order.descending, "device": self.session}
         if low:
@@ -428,7 +436,6 @@ class _Job:
         if not all(part.exists() for part in self.parts):  # it was stopped while outputs got their names
             self.state.written = 0
         written = self.state.written
-        self.threads = ThreadPoolExecutor(self.session.profile.compute_units)
         try:
             for path, dtype, header in zip(self.parts, self.types, headers):
                 in_place = path in self.buckets
@@ -449,7 +456,6 @@ class _Job:
 
             self.pipeline.run(((None, piece) for piece in left), self._read, functools.partial(self._sort, 0), write)
         finally:
-            self.threads.shutdown()
             for file in files:
                 file.close()
 
@@ -460,12 +466,15 @@ class _Job:
             take_name(part, out)
 
 
-def _host_is_quicker(session, types, n) -> bool:
-    """Whether threads with NumPy's sort are expected to take less time than a CPU device: for integers alone."""
+def _host_is_quicker(session, types, n, bits) -> bool:
+    """Whether threads with NumPy's sort are expected to take less time than a CPU device that sorts by so many bits.
+
+    That is for integers alone.
+    """
     profile, dtype = session.profile, types[0]
     if not profile.is_cpu or profile.compute_units < 2 or len(types) > 1 or dtype.kind not in "iu":
         return False
-    return numpy_ns(dtype) * math.log2(max(n, 2)) < DEVICE_NS[dtype.itemsize]
+    return numpy_ns(dtype) * math.log2(max(n, 2)) < DEVICE_NS[dtype.itemsize] * bits / (8 * dtype.itemsize)
 
 
 def _header(dtype, n) -> bytes:

@@ -15,11 +15,16 @@ from clgeom.scale.sorting.sources import ChunkKeys, FileKeys
 
 @dataclass(frozen=True)
 class Chunk:
-    """Keys of the source from an index on, as many as there is room for."""
+    """Keys of the source from an index on, as many as there is room for: sorted at once, or in equal shares."""
 
     source: FileKeys | ChunkKeys
     start: int
-    is_sorted, bounds = False, ()
+    shares: int = 1
+    is_sorted = False
+
+    def bounds(self, rows: int) -> tuple[int, ...]:
+        """Where its shares begin and end, if each is sorted by itself."""
+        return tuple(rows * k // self.shares for k in range(self.shares + 1)) if self.shares > 1 else ()
 
     def read(self, pipeline, columns) -> int:
         count = self.source.read(pipeline, self.start, columns[0])
@@ -51,8 +56,7 @@ class Part:
     def n(self) -> int:
         return sum(block.n for block in self.blocks)
 
-    @property
-    def bounds(self) -> tuple[int, ...]:
+    def bounds(self, rows: int) -> tuple[int, ...]:
         """Where the blocks begin and end, if each is sorted by itself."""
         return tuple(itertools.accumulate((block.n for block in self.blocks), initial=0)) if self.in_threads else ()
 
