@@ -216,8 +216,14 @@ def hulls_of_chunks(
 
     inner = Within(session)
 
+    def note(part):
+        nonlocal held
+        parts.append(part)
+        held += part.nbytes
+        meter.add(part.nbytes)
+
     def solved(piece):
-        """The hulls of a piece, and the numbers of the points they are of, None for all; notes points left out."""
+        """The hulls of a piece, and the numbers of the points they are of, None for all; notes the other points."""
         with recording(options["profile"]) as own:
             found = inner.outside(piece.points, piece.labels)
         if found is not None:
@@ -225,7 +231,7 @@ def hulls_of_chunks(
             with contextlib.suppress(InvalidInput):  # raised below, by the numbers of the points as they were given
                 batch = by_label(piece.points[kept], piece.labels[kept], noise=noise, **options)
                 phases.extend(own)
-                parts.append(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
+                note(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
                 return batch, kept
         return by_label(piece.points, piece.labels, noise=noise, **options), None
 
@@ -250,9 +256,7 @@ def hulls_of_chunks(
                 inner.learn(part.labels, part.counts, part.corners, piece.n)
                 left_out += batch.left_out
                 phases.extend(batch.phases)
-                parts.append(part)
-                held += part.nbytes
-                meter.add(part.nbytes)
+                note(part)
                 if held > most:
                     parts = [united()[0]]
                     meter.add(parts[0].nbytes - held)

@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.primitives.compact import compact
 from clgeom.runtime.arrays import POINT_TYPES, c_name, to_device
+from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.launch import allocate, fill, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 
@@ -115,11 +117,11 @@ class Within:
         counts = allocate(self.session, within.nbytes)
         fill(self.session, counts, np.uint32(0), within.count)
         result = run(self.session, Plan(step), **arrays, within=counts)
-        kept = np.flatnonzero(result.read(outside).view(bool))
+        kept = compact(as_array(self.session, result[outside], n, np.uint8), device=self.session)
         self.is_useful = len(kept) <= n // 2
         counted = result.read(within).reshape(tables, count + 1).sum(axis=0, dtype=np.int64)
         seen = np.flatnonzero(counted)
-        return kept, (seen + self.first).astype(labels.dtype), counted[seen]
+        return kept, np.array([self.first + k for k in seen.tolist()], labels.dtype), counted[seen]
 
     def _apply(self, points, labels):
         return (
@@ -129,7 +131,7 @@ class Within:
             and points.dtype in POINT_TYPES
             and (points.dtype != np.float64 or self.session.profile.fp64)
             and points.shape == (len(labels), 2)
-            and labels.dtype.kind in "iu"
+            and labels.dtype == self.labels.dtype  # integers
             and labels.ndim == 1
             and all(one.dtype.isnative and one.flags.c_contiguous and one.flags.aligned for one in (points, labels))
             and len(points) >= LEAST_POINTS

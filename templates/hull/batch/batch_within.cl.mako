@@ -12,8 +12,6 @@
 #define WG_SIZE ${wg_size}
 #define TILE (WG_SIZE * ${items_per_thread})
 typedef ${real} real_t;
-typedef ${real}2 point_t;
-typedef ${real}4 box_t;
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void batch_within(global const real_t *points, global const ${value} *labels, const uint n, global const real_t *rectangles,
@@ -22,12 +20,12 @@ void batch_within(global const real_t *points, global const ${value} *labels, co
     global uint *own = within + (ulong)(get_group_id(0) % tables) * (count + 1);
     for (ulong tile = get_group_id(0) * (ulong)TILE; tile < n; tile += get_num_groups(0) * (ulong)TILE)
         for (uint k = get_local_id(0); k < TILE && tile + k < n; k += WG_SIZE) {
-            const ulong i = tile + k;
-            const uint label = (uint)min((ulong)(long)labels[i] - first, (ulong)count);
-            const point_t point = vload2(i, points);
-            const box_t box = vload4(label, rectangles);
-            // without branches: they would be guessed wrong
-            const uint inside = (box.x < point.x) & (point.x < box.z) & (box.y < point.y) & (point.y < box.w);
+            const ulong i = tile + k, apart = (ulong)(long)labels[i] - first;
+            const uint label = apart < count ? (uint)apart : count;
+            const real_t x = points[2 * i], y = points[2 * i + 1];
+            // plain loads: PoCL makes a call of each vload; no branches: they would be guessed wrong
+            global const real_t *box = rectangles + 4 * (ulong)label;
+            const uint inside = (box[0] < x) & (x < box[2]) & (box[1] < y) & (y < box[3]);
             outside[i] = !inside;
 % if variant == 'serial':
             own[label] += inside;
