@@ -7,6 +7,7 @@ Needs Matplotlib. Nothing is measured here: every figure was recorded by the ben
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -93,6 +94,13 @@ LABELS = """Seconds for points with text labels of Arrow: labels to numbers, hul
 table, the GeoPackage (which includes that), and the whole from arrays to the file."""
 STREAM = """GB of float32 points in a file; the most memory of the process, and what the results report of it, in MB.
 mapped: a mapped file; chunks: a generator; labels: the same by label; whole: read at once; scipy: of all at once."""
+EXTSORT = """Seconds, of the clock and of all processors, and the most memory of the process, in MB; host MB: what the
+result reports. goal / ours: of np.sort in memory, and of writing and reading all keys once. NumPy: the vectors by which
+it sorts; those of AVX-512 are slow on this processor."""
+DEVICES = """Seconds. one: all work by the first device; all: shared out. The two devices of PoCL share the cores, so
+that they cannot be quicker: this shows what sharing out costs."""
+#: Records whose bench draws throughput from them, and what over.
+THROUGHPUT = {"stream-pocl": "size", "extsort-pocl": "size", "devices-pocl": "devices"}
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -120,6 +128,8 @@ PAGES = {
     "shellsort-study-h200": ("The tables of the Shellsort study on a GPU", STUDY, None),
     "files-pocl": ("Reading files", FILES, None),
     "stream-pocl": ("Hulls of files in chunks, on a CPU", STREAM, None),
+    "extsort-pocl": ("Sorts of files larger than the memory, on a CPU", EXTSORT, None),
+    "devices-pocl": ("Two devices against one, which share the cores of a CPU", DEVICES, None),
     "labels-pocl": ("Hulls of labelled points, written to a file", LABELS, None),
     "region-pocl": ("Coverage regions of a raster, and other outlines, on a CPU", OUTLINES, None),
     "radio-h200": ("Best servers and terrain on a GPU", RADIO, None),
@@ -195,6 +205,9 @@ def plot(name, rows):
         from bench_shellsort_study import draw
 
         return draw(RESULTS / f"{name}.json", DOCS / "images")
+    if name in THROUGHPUT:
+        module = importlib.import_module(f"bench_{name.split('-')[0]}")
+        return module.draw(RESULTS / f"{name}.json", DOCS / "images")
     if name not in chosen:
         return None
     import matplotlib
@@ -328,6 +341,7 @@ def main():
         picture = plot(name, record["rows"])
         if picture:
             what = "IoU over vertices" if name == "polygons-tight-pocl" else "time over size"
+            what = f"throughput over {THROUGHPUT[name]}" if name in THROUGHPUT else what
             parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: {what}\n")
         if name in ROOFS:
             picture = roofline(name, record["rows"])

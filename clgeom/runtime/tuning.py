@@ -214,6 +214,10 @@ TABLE: dict[str, dict[str, Policy]] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=65536),
         "any": Policy("group", wg_size=256),
     },
+    "hull/batch/batch_within": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
     "hull/batch/batch_sizes": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, items_per_thread=4, groups_per_unit=8),

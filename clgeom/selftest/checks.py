@@ -205,6 +205,25 @@ def _heads(session):
     return f"{len(batch)} labels of 5,003 points"
 
 
+@checks("hull/batch: batch_within")
+def _within(session):
+    from clgeom.hull.batch.within import Within
+    from clgeom.runtime.tuning import TABLE, override
+
+    kernel, n = "hull/batch/batch_within", 20_011
+    for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, {kernel: TABLE[kernel]["any"]})]:
+        points, labels = _cloud(n, dtype), np.random.default_rng(9).integers(-3, 3, n)
+        inner, owners = Within(session), np.array([-3, 0, 1])  # the others have no vertices yet
+        inner.learn(owners, np.full(3, 200), points[:600], n)
+        with override(policies):
+            outside, found, counts = inner.outside(points, labels)
+        low, high = np.split(inner.rectangles[np.clip(labels, -4, 2) - inner.first], 2, axis=1)
+        within = ((low < points) & (points < high)).all(axis=1)
+        same(outside, np.flatnonzero(~within), f"{np.dtype(dtype)}, points outside")
+        same(np.repeat(found, counts), np.sort(labels[within]), f"{np.dtype(dtype)}, labels within")
+    return f"{n:,} points of 6 labels"
+
+
 @checks("hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles")
 def _batch(session):
     from clgeom.hull.batch.hulls import convex_hulls

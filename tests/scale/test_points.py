@@ -24,6 +24,7 @@ from clgeom import adaptive_region, convex_hull, convex_hulls_by_label
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull import stream
 from clgeom.hull.batch import stream as batch_stream
+from clgeom.hull.batch import within
 from clgeom.region.arc import chunked
 from clgeom.runtime.chunks import Chunks
 
@@ -362,6 +363,54 @@ def test_hulls_by_label_however_cut(session, kind, name, n, places, max_bytes, c
     expected = convex_hulls_by_label(points, labels, **options)
     chunks = Chunks(list(zip(cut(points, *places), cut(labels, *places))), max_bytes=max_bytes)
     same_batch(convex_hulls_by_label(chunks, **options), expected)
+
+
+@pytest.mark.parametrize("kind", ("cpu", "gpu"))
+@given(
+    types=st.sampled_from(((np.float32, np.int64), (np.float64, np.uint8), (np.int32, np.int16))),
+    name=st.sampled_from(("disc", "grid", "signed_zeros", "mixed_magnitudes", "duplicates", "line")),
+    n=st.integers(1, 3000),
+    apart=st.integers(1, 90),
+    collinear=st.sampled_from(("drop", "keep")),
+    seed=st.integers(0, 9),
+)
+def test_points_within_earlier_hulls_of_their_label_change_nothing(
+    session, kind, types, name, n, apart, collinear, seed
+):
+    session, (dtype, label_type) = said_to_be(session, kind), types
+    if not allowed(session, dtype):
+        return
+    rng = np.random.default_rng(seed)
+    points, labels = cloud(name, n, dtype), (rng.integers(0, 5, n) * apart % 200).astype(label_type)
+    points, labels = (array[rng.permutation(n)] for array in (points, labels))
+    options = {"collinear": collinear, "noise": labels[0], "device": session}
+    expected = convex_hulls_by_label(points, labels, **options)
+    chunks = Chunks(list(zip(np.array_split(points, 9), np.array_split(labels, 9))), max_bytes=1 << 14)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(within, "LEAST_POINTS", 1)
+        patched.setattr(within, "POINTS_OF_VERTEX", 1)
+        same_batch(convex_hulls_by_label(chunks, **options), expected)
+
+
+def test_most_points_within_earlier_hulls_of_their_label_are_left_out(session, monkeypatch):
+    points, labels = cloud("disc", 90_000, np.float32), np.arange(90_000) % 7 - 3
+    points[80_000] = np.nan
+    seen, outside = [], within.Within.outside
+
+    def watched(inner, *arrays):
+        found = outside(inner, *arrays)
+        seen.append(None if found is None else len(found[0]) / len(arrays[0]))
+        return found
+
+    monkeypatch.setattr(within.Within, "outside", watched)
+    parts = zip(np.array_split(points, 3), np.array_split(labels, 3))
+    with pytest.raises(InvalidInput, match="80000"):
+        convex_hulls_by_label(Chunks(list(parts), max_bytes=1 << 21), device=session)
+    assert seen[0] is None and any(share is not None and share < 0.5 for share in seen)
+    points[80_000] = 1e9  # a vertex
+    parts = zip(np.array_split(points, 3), np.array_split(labels, 3))
+    found = convex_hulls_by_label(Chunks(list(parts), max_bytes=1 << 21), device=session)
+    same_batch(found, convex_hulls_by_label(points, labels, device=session))
 
 
 def test_labels_of_points_that_are_left_out(session):

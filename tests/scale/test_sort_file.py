@@ -1,5 +1,6 @@
 """`sort_file`: what `sort` and `argsort` return, for files cut in every way, also after it was interrupted."""
 
+import json
 import os
 import subprocess
 import sys
@@ -15,8 +16,8 @@ from sort_keys import DISTRIBUTIONS
 
 import clgeom
 from clgeom.errors import InvalidInput
+from clgeom.scale.sorting import buckets, pieces, state
 from clgeom.scale.sorting import file as external
-from clgeom.scale.sorting import state
 from clgeom.scale.sorting.pipeline import Pipeline
 from clgeom.scale.sorting.runs import Run, blocks_of
 from clgeom.sorting.keys import KEY_TYPES
@@ -72,7 +73,7 @@ def test_file_is_sorted_as_the_array(tmp_path_factory, session, dtype, name, n, 
 @pytest.mark.parametrize("dtype", ("int64", "float64"))
 @pytest.mark.parametrize("quicker", (False, True))
 def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, quicker):
-    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types, n: quicker and dtype == "int64")
+    monkeypatch.setattr(external, "_host_is_quicker", lambda *_: quicker and dtype == "int64")
     groups = []
     runs = external._Job._runs
     monkeypatch.setattr(
@@ -85,12 +86,12 @@ def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, q
     keys = keys.view(dtype) if dtype == "float64" else keys
     found = clgeom.scale.sort_file(saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", max_bytes=1 << 18)
     check(found, keys)
-    assert len(groups) > 1, "all blocks could be cut between prefixes"
+    assert groups, "all blocks could be cut between prefixes"
 
 
 @pytest.mark.parametrize("descending", (False, True))
 def test_threads_of_the_host_sort_blocks(tmp_path, monkeypatch, descending):
-    monkeypatch.setattr(external, "_host_is_quicker", lambda session, types, n: True)
+    monkeypatch.setattr(external, "_host_is_quicker", lambda *_: True)
     for dtype in ("uint8", "int16", "uint64", "int64"):
         keys = DISTRIBUTIONS["special"](np.random.default_rng(3), 30_000, np.dtype(dtype))
         source = saved(tmp_path / "keys.npy", keys)
@@ -133,6 +134,46 @@ def test_blocks_hold_each_key_once_and_in_order(tmp_path_factory, columns, capac
         assert np.concatenate(split).tolist() == keys.tolist() and max(map(len, split)) <= 7
 
 
+@given(
+    st.lists(st.lists(st.integers(0, 255), max_size=300), min_size=1, max_size=5),
+    st.lists(st.integers(0, 255), min_size=1, max_size=50),
+    st.integers(1, 60),
+)
+def test_buckets_hold_each_key_once_and_in_order(chunks, sample, target):
+    """Also where the sample has nothing of the keys."""
+    n = max(sum(map(len, chunks)), 1)
+    chunks = [np.sort(np.array(chunk, np.uint8)) for chunk in chunks]
+    first = buckets.Buckets(np.sort(np.array(sample, np.uint8)), n, target, 2 * target)
+    rows = {}
+    for chunk in chunks:
+        again = buckets.Buckets(np.sort(np.array(sample, np.uint8)), n, target, 2 * target)
+        again.restore(json.loads(json.dumps(first.facts())))
+        placed = list(first.place(lambda keys: keys, chunk))
+        assert placed == list(again.place(lambda keys: keys, chunk))
+        for part, row in placed:
+            new = dict(enumerate(chunk[part].tolist(), row))
+            assert not rows.keys() & new.keys() and max(new) < first.end and row >= first.starts[0]
+            rows.update(new)
+    blocks = first.blocks((), np.dtype(np.uint8), 0)
+    contents = [[rows[row] for part in block.parts for row in range(part.start, part.stop)] for block in blocks]
+    assert sum(map(sorted, contents), []) == np.sort(np.concatenate(chunks)).tolist()
+    assert all(len(set(keys)) == 1 for block, keys in zip(blocks, contents) if block.of_one_prefix)
+
+
+@pytest.mark.parametrize("in_threads", (False, True))
+def test_output_replaces_buckets_unless_keys_are_unlike_their_sample(tmp_path, monkeypatch, in_threads):
+    monkeypatch.setattr(external, "_host_is_quicker", lambda *_: in_threads)
+    in_place, found = [], pieces.are_read_in_time
+    monkeypatch.setattr(external, "are_read_in_time", lambda *these: in_place.append(found(*these)) or in_place[-1])
+    monkeypatch.setattr(external, "SAMPLE", 10_000)
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 2**62, 20_000)
+    check(clgeom.scale.sort_file(saved(tmp_path / "a.npy", keys), tmp_path / "s.npy", max_bytes=LEAST), keys)
+    keys[1::2] >>= 20  # the sample sees the others
+    check(clgeom.scale.sort_file(saved(tmp_path / "b.npy", keys), tmp_path / "s.npy", max_bytes=LEAST), keys)
+    assert in_place == [True, False]
+
+
 # Interruption ---------------------------------------------------------------------------------------------------------
 
 
@@ -140,32 +181,57 @@ class Broken(Exception):
     pass
 
 
-@pytest.mark.parametrize("writes", (1, 9, 20, 29))
+@pytest.mark.parametrize("share", (0.0, 0.3, 0.7, 0.93, 0.99))
 @pytest.mark.parametrize("error", (Broken, KeyboardInterrupt))
-def test_the_same_call_goes_on_after_an_interruption(tmp_path, monkeypatch, writes, error):
+@pytest.mark.parametrize("in_place", (False, True))
+def test_the_same_call_goes_on_after_an_interruption(tmp_path, monkeypatch, share, error, in_place):
     keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
     source, out, order = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", tmp_path / "order.npy"
-    out.write_bytes(b"as it was")
-    write, count = Pipeline.write, []
+    write, count, options = Pipeline.write, [], {"max_bytes": 1 << 18, "indices": order}
+    stops = []
 
     def interrupted(pipeline, file, array):
         count.append(file.name)
-        if len(count) == writes:
+        if len(count) in stops:
             write(pipeline, file, array[: len(array) // 2])
             raise error
         write(pipeline, file, array)
 
-    options = {"max_bytes": 1 << 18, "indices": order}
+    if not in_place:
+        monkeypatch.setattr(external, "are_read_in_time", lambda *_: False)
     monkeypatch.setattr(Pipeline, "write", interrupted)
+    clgeom.scale.sort_file(source, out, **options)
+    whole = len(count)
+    order.unlink()
+    out.write_bytes(b"as it was")
+    stops.append(whole + 1 + int(share * whole))
     with pytest.raises(error):
         clgeom.scale.sort_file(source, out, **options)
     assert out.read_bytes() == b"as it was" and not order.exists()
     before = len(count)
     found = clgeom.scale.sort_file(source, out, **options)
     check(found, keys)
-    assert found.resumed == (writes > 2) and sorted(os.listdir(tmp_path)) == ["keys.npy", "order.npy", "sorted.npy"]
-    whole = 2 * (found.runs + -(-len(count[before:]) // 2))
-    assert len(count) - before < whole or writes < 3, "all was done again"
+    assert found.resumed == bool(share) and sorted(os.listdir(tmp_path)) == ["keys.npy", "order.npy", "sorted.npy"]
+    assert len(count) - before <= whole * (1 - share) + whole / found.runs, "more than a chunk was done again"
+
+
+@pytest.mark.parametrize("in_place", (False, True))
+def test_interruption_while_the_outputs_get_their_names(tmp_path, monkeypatch, in_place):
+    keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
+    source, options = saved(tmp_path / "keys.npy", keys), {"max_bytes": 1 << 18, "indices": tmp_path / "order.npy"}
+    if not in_place:
+        monkeypatch.setattr(external, "are_read_in_time", lambda *_: False)
+
+    def take_one_name(part, out):
+        os.replace(part, out)
+        raise Broken
+
+    with monkeypatch.context() as patched:
+        patched.setattr(external, "take_name", take_one_name)
+        with pytest.raises(Broken):
+            clgeom.scale.sort_file(source, tmp_path / "sorted.npy", **options)
+    check(clgeom.scale.sort_file(source, tmp_path / "sorted.npy", **options), keys)
+    assert sorted(os.listdir(tmp_path)) == ["keys.npy", "order.npy", "sorted.npy"]
 
 
 def test_state_of_another_input_is_not_used(tmp_path, monkeypatch):
@@ -199,14 +265,17 @@ def test_full_disk_and_killed_process_keep_the_state(tmp_path):
     done = run_python(
         """
         import resource, sys, clgeom, signal, os
+        from clgeom.scale.sorting import file as external
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         clgeom.scale.sort_file(sys.argv[1], sys.argv[2], max_bytes=1 << 19)  # so that all kernels are built
         os.unlink(sys.argv[2])
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
-        try:
-            clgeom.scale.sort_file(*sys.argv[1:], max_bytes=1 << 19)
-        except clgeom.errors.InvalidInput as error:
-            print(error)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (413_000, resource.RLIM_INFINITY))
+        for _ in range(2):
+            try:
+                clgeom.scale.sort_file(*sys.argv[1:], max_bytes=1 << 19)
+            except clgeom.errors.InvalidInput as error:
+                print(error)
+            external.reserve = lambda *_: None  # as where files get their space when they are written
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
         from clgeom.scale.sorting.state import State
         State.note_written = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -216,7 +285,9 @@ def test_full_disk_and_killed_process_keep_the_state(tmp_path):
         out,
     )
     assert done.returncode == -9, done.stderr
-    assert "cannot be written: File too large. What is sorted is kept in" in done.stdout
+    at_once, later = done.stdout.splitlines()
+    assert at_once.endswith("cannot be written: File too large.")
+    assert "cannot be written: File too large. What is sorted is kept in" in later
     assert not out.exists()
     found = clgeom.scale.sort_file(source, out, max_bytes=1 << 19)
     assert found.resumed

@@ -4,7 +4,8 @@
     piece    -> hulls by label -> (labels, sizes, vertices) ─┐
     union    <── hulls of the vertices of each label ────────┘   whenever they need more memory, and at the end
 
-The hull of a label's points is the hull of its pieces' hulls.
+The hull of a label's points is the hull of its pieces' hulls. Points that lie within the hull of their label in earlier
+pieces are left out where a look at them tells (`within`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import crs_of
 from clgeom.geodesy import same_crs
 from clgeom.hull.batch.result import HullBatch
+from clgeom.hull.batch.within import Within
 from clgeom.hull.pieces import piece_bytes
 from clgeom.hull.stream import LEAST_POINTS
 from clgeom.labels import as_array, as_labels
 from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, error_from
+from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
 
@@ -223,6 +226,27 @@ def hulls_of_chunks(
         phases.extend(batch.phases)
         return part, batch
 
+    inner = Within(session)
+
+    def note(part):
+        nonlocal held
+        parts.append(part)
+        held += part.nbytes
+        meter.add(part.nbytes)
+
+    def solved(piece):
+        """The hulls of a piece, and the numbers of the points they are of, None for all; notes the other points."""
+        with recording(options["profile"]) as own:
+            found = inner.outside(piece.points, piece.labels)
+        if found is not None:
+            kept, names, counts = found
+            with contextlib.suppress(InvalidInput):  # raised below, by the numbers of the points as they were given
+                batch = by_label(piece.points[kept], piece.labels[kept], noise=noise, **options)
+                phases.extend(own)
+                note(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
+                return batch, kept
+        return by_label(piece.points, piece.labels, noise=noise, **options), None
+
     with contextlib.closing(stream.pieces()) as pieces:
         waiting: list[Piece] = []
         for read in pieces:
@@ -230,7 +254,7 @@ def hulls_of_chunks(
             while waiting:
                 piece = waiting.pop()
                 try:
-                    batch = by_label(piece.points, piece.labels, noise=noise, **options)
+                    batch, kept = solved(piece)
                 except DeviceLimit:
                     if piece.n < LEAST_POINTS or len(piece.labels) != piece.n:
                         raise
@@ -239,14 +263,12 @@ def hulls_of_chunks(
                     continue
                 except InvalidInput as error:
                     raise error_from(error, piece.first) from error
-                part = Part(
-                    batch.labels, batch.sizes, np.diff(batch.offsets), piece.first + batch.vertices, batch.points
-                )
+                vertices = batch.vertices if kept is None else kept[batch.vertices]
+                part = Part(batch.labels, batch.sizes, np.diff(batch.offsets), piece.first + vertices, batch.points)
+                inner.learn(part.labels, part.counts, part.corners, piece.n)
                 left_out += batch.left_out
                 phases.extend(batch.phases)
-                parts.append(part)
-                held += part.nbytes
-                meter.add(part.nbytes)
+                note(part)
                 if held > most:
                     parts = [united()[0]]
                     meter.add(parts[0].nbytes - held)

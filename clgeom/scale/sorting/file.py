@@ -1,16 +1,20 @@
 """Sort more keys than fit in memory: `sort_file`::
 
-    keys     chunk 0 | chunk 1 | ..           each sorted by the leading bits of its keys, by the radix sort
-    runs     a..z    | a..z    | ..           in files beside the output
-    blocks   a..c of every run, d..f of every run, ..    loaded, sorted by all bits, and written one after another
+    keys      chunk 0 | chunk 1 | ..      each sorted by the leading bits of its keys, by the radix sort
+    buckets   a..c | d..f | ..            one file; each chunk adds to every bucket
+    output    a..c | d..f | ..            some buckets at a time are loaded, sorted by all bits, and written
 
-All keys are read twice and written twice. A run need not be in order within a block, which is sorted again: of 64 bits
-usually the first 8 are enough for it. Where so many keys share their leading bits that they do not fit in memory, runs
-of these keys are made by all bits. If these are still too many for a block, they are equal, and in order.
+All keys are read twice and written twice, the second time over buckets that were read (`buckets`). By how many bits
+chunks are sorted is told by a sample: of 64 bits usually the first 8 are enough.
+
+Chunks of an unknown number of keys become runs instead, each in a file (`runs`): the blocks that are loaded are cut
+from all runs. Where so many keys share their leading bits that they do not fit in memory, runs of these keys are made,
+too, by all bits. If these are still too many for a block, they are equal, and in order.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import itertools
@@ -32,8 +36,10 @@ from clgeom.runtime.chunks import Meter, Peak
 from clgeom.runtime.device import as_session
 from clgeom.runtime.messages import printable
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
+from clgeom.scale.sorting.buckets import Buckets
+from clgeom.scale.sorting.pieces import Chunk, Part, Whole, are_read_in_time
 from clgeom.scale.sorting.pipeline import SETS, Pipeline, reserve
-from clgeom.scale.sorting.runs import Block, Run, blocks_of
+from clgeom.scale.sorting.runs import Run, blocks_of
 from clgeom.scale.sorting.sources import CALLER, ChunkKeys, FileKeys
 from clgeom.scale.sorting.state import State
 from clgeom.sorting.distinct import DEVICE_NS, numpy_ns
@@ -46,8 +52,8 @@ OUTPUTS = (".npy",)
 #: Least memory that is accepted.
 LEAST_BYTES = 1 << 16
 #: Keys that are looked at to find how many leading bits tell them apart, and bits of a pass.
-SAMPLE, PASS_BITS = 1 << 13, 8
-#: Blocks to which the keys of one prefix may not be larger than a part of: 1 / PARTS.
+SAMPLE, PASS_BITS = 1 << 14, 8
+#: Blocks that are sorted at once, at least.
 PARTS = 4
 
 
@@ -140,9 +146,10 @@ def sort_file(
 
     Notes
     -----
-    Sorted runs are in a hidden folder beside `out`, and need as much room there as the results. For the path of a file
-    that folder is kept after an interruption or an error, as of a full disk. The same call then goes on from there; to
-    begin anew, remove the folder. It is removed in the end, and always for arrays and iterables.
+    Keys are sorted in a hidden folder beside `out`, which needs about a tenth more room than the results: twice as much
+    for an iterable, or where keys are unlike a sample of them. For the path of a file that folder is kept after an
+    interruption or an error, as of a full disk. The same call then goes on from there; to begin anew, remove the
+    folder. It is removed in the end, and always for arrays and iterables.
 
     Examples
     --------
@@ -184,37 +191,48 @@ class _Job:
         if source.n is not None:
             self.most = max(min(self.most, source.n), 1)
         self.read_keys, self.state, self.keep, self.meter = 0, None, False, Meter()
+        # blocks that are loaded at once: where the host sorts, each thread takes one after another
+        self.in_threads = _host_is_quicker(session, self.types, self.most, self.order.bits)
+        self.shares = max(PARTS, 2 * session.profile.compute_units * self.in_threads)
 
     def run(self) -> SortedFile:
         self.folder = self.outs[0].parent
         job = [self.source.identity, self.order.descending, self.most, len(self.outs)]
         self.keep = self.source.identity is not None
-        self.state = State(self.outs[0], {"format": 1, "sort": job}, goes_on=self.keep)
+        self.state = State(self.outs[0], {"format": 2, "sort": job}, goes_on=self.keep)
+        self.buckets, self.parts = (
+            tuple(self.state.path(f"{name}-{k}.part") for k in range(len(self.outs))) for name in ("buckets", "out")
+        )
+        self.threads = ThreadPoolExecutor(self.session.profile.compute_units)
         try:
-            self._check_room()
+            if self.state.runs and not all(path.exists() for path in self.buckets):
+                self.state.clear()  # it was stopped while outputs got their names
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
             self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
             self.session.pool.free_held()  # it is to be measured
-            low = 0
             if self.source.n is not None and self.source.n <= self.most:
-                pieces, runs = [_Whole(self.source)] if self.source.n else [], ()
+                self._check_room(self.source.n)
+                pieces, counts = [Whole(self.source)] if self.source.n else [], ()
+            elif self.source.n is not None:
+                pieces, counts = self._pieces_of_buckets()
             else:
-                low = self._lowest_bit()
+                low = self._lowest_bit(self._sample())
                 runs = self._runs("run", self._chunks(), low)
-                pieces = self._pieces("run", runs, low)
-            n = self.source.n if self.source.n is not None else sum(map(len, runs))
+                pieces, counts = self._pieces_of_runs("run", runs, low), [len(run) for run in runs]
+            n = self.source.n if self.source.n is not None else sum(counts)
             self._merge(pieces, n)
             self._check_source()
-            self._publish()
+            self._publish(n)
             self.keep = False
         finally:
+            self.threads.shutdown()
             self.state.close(keep=self.keep and bool(self.state.runs))
         return SortedFile(
             self.outs[0],
             n,
             self.source.dtype,
             self.outs[1] if len(self.outs) > 1 else None,
-            len(runs),
+            len(counts),
             self.meter.peak(),
             self.state.resumed,
         )
@@ -226,12 +244,9 @@ class _Job:
         folder = printable(str(self.state.folder))
         return f" What is sorted is kept in '{folder}': the same call goes on from there. Remove it to begin anew."
 
-    def _check_room(self):
+    def _check_room(self, rows):
         """Refuse a disk that has too little room, before the work starts."""
-        if self.source.n is None:
-            return
-        wanted = self.source.n * sum(dtype.itemsize for dtype in self.types)
-        wanted *= 2 if self.source.n > self.most else 1
+        wanted = rows * sum(dtype.itemsize for dtype in self.types)
         wanted -= sum(path.stat().st_size for path in self.state.folder.iterdir())
         free = shutil.disk_usage(self.folder).free
         if free < wanted:
@@ -253,46 +268,102 @@ class _Job:
             passes = 2 if n is None or n > self.most else 1
             self.progress(self.read_keys * width, None if n is None else n * passes * width)
 
-    # Runs ---------------------------------------------------------------------------------------------------------
+    # Buckets and runs ---------------------------------------------------------------------------------------------
 
-    def _lowest_bit(self) -> int:
-        """The lowest bit of keys' order by which to sort runs, such that blocks can be cut between prefixes."""
-        digits = self.order.digits(self.source.sample(SAMPLE))
+    def _sample(self):
+        """The ordered keys of a sample, ascending."""
+        return np.sort(self.order.digits(self.source.sample(SAMPLE)))
+
+    def _lowest_bit(self, digits) -> int:
+        """The lowest bit of keys' order by which to sort chunks, such that a prefix has few keys."""
         blocks = 4 * PARTS if self.source.n is None else self.source.n // self.most + 1
-        most = max(len(digits) // (PARTS * blocks), PARTS)
+        most = max(len(digits) // (self.shares * blocks), PARTS)
         for low in range(self.order.bits - PASS_BITS, 0, -PASS_BITS):
             _, counts = np.unique(digits >> digits.dtype.type(low), return_counts=True)
             if counts.max() <= most:
                 return low
         return 0
 
-    def _chunks(self):
+    def _prefixes(self, low):
+        """A function: the bits of keys' order from `low` on."""
+        shift = self.order.storage.type(low)
+        return lambda keys: self.order.digits(keys) >> shift
+
+    def _chunks(self, shares=1):
         """The keys of the source in chunks, by their first index."""
-        return (_Chunk(self.source, start) for start in itertools.count(0, self.most))
+        return (Chunk(self.source, start, shares) for start in itertools.count(0, self.most))
+
+    def _pieces_of_buckets(self):
+        """Write the keys into buckets; return the pieces of these, and the counts of keys of the chunks."""
+        digits = self._sample()
+        low = self._lowest_bit(digits)
+        prefixes = self._prefixes(low)
+        buckets = Buckets(digits >> self.order.storage.type(low), self.source.n, self.most // self.shares, self.most)
+        self._check_room(buckets.end)
+        done = self.state.runs.get("buckets")
+        if done:
+            buckets.restore(done)
+        header = max(len(_header(dtype, self.source.n)) for dtype in self.types)
+
+        def size(dtype):
+            return header + buckets.end * dtype.itemsize
+
+        def write(numbered, columns):
+            count = len(columns[0])
+            for start, stop in itertools.pairwise(numbered[1].bounds(count) or (0, count)):
+                share = [column[start:stop] for column in columns]
+                for rows, first in buckets.place(prefixes, share[0]):
+                    for file, column in zip(files, share):
+                        file.seek(header + first * column.itemsize)
+                        self.pipeline.write(file, column[rows])
+            self.state.note_run("buckets", count, **buckets.facts())
+
+        if not (done and done["complete"]):
+            with contextlib.ExitStack() as stack:
+                files = [stack.enter_context(open(path, "r+b" if done else "wb", buffering=0)) for path in self.buckets]
+                for file, dtype in zip(files, self.types):
+                    reserve(file, size(dtype))
+                by_host = _host_is_quicker(self.session, self.types, self.most, self.order.bits - low)
+                shares = self.session.profile.compute_units if by_host else 1
+                self._write_runs("buckets", self._chunks(shares), low, write)
+                for file, dtype in zip(files, self.types):
+                    file.truncate(size(dtype))
+            self.state.complete("buckets")
+        elif self.state.written < self.source.n:
+            for path, dtype in zip(self.buckets, self.types):
+                self.state.check(path, size(dtype))
+        blocks = buckets.blocks(self.buckets, self.source.dtype, header)
+        pieces = self._pieces("buckets", blocks, low)
+        if are_read_in_time(pieces, self.buckets[0]):
+            self.parts = self.buckets
+        return pieces, self.state.runs["buckets"]["counts"]
 
     def _runs(self, group, pieces, low):
         """Write runs of these pieces, sorted by their bits from `low` on; those that are complete are kept."""
-        done = self.state.runs.get(group, {"counts": [], "complete": False})
-        if not done["complete"]:
-            skipped = len(done["counts"])
-            numbered = itertools.islice(enumerate(pieces), skipped, None)
-            self._advance(sum(done["counts"]))
 
-            def write(numbered, columns):
-                for path, column in zip(self._paths(group, numbered[0]), columns):
-                    with open(path, "wb", buffering=0) as file:
-                        reserve(file, column.nbytes)
-                        self.pipeline.write(file, column)
-                self.state.note_run(group, len(columns[0]))
+        def write(numbered, columns):
+            for path, column in zip(self._paths(group, numbered[0]), columns):
+                with open(path, "wb", buffering=0) as file:
+                    reserve(file, column.nbytes)
+                    self.pipeline.write(file, column)
+            self.state.note_run(group, len(columns[0]))
 
-            self.pipeline.run(numbered, self._read, functools.partial(self._sort, low), write)
-            self._check_source()
+        if not self.state.runs.get(group, {}).get("complete"):
+            self._write_runs(group, pieces, low, write)
             self.state.complete(group)
         counts = self.state.runs[group]["counts"]
         for k, count in enumerate(counts):
             for path, dtype in zip(self._paths(group, k), self.types):
                 self.state.check(path, count * dtype.itemsize)
         return [Run(self._paths(group, k), self.source.dtype, 0, count) for k, count in enumerate(counts)]
+
+    def _write_runs(self, group, pieces, low, write):
+        """Sort pieces by their bits from `low` on and write them, but for those that are complete."""
+        done = self.state.runs.get(group, {"counts": []})["counts"]
+        self._advance(sum(done))
+        numbered = itertools.islice(enumerate(pieces), len(done), None)
+        self.pipeline.run(numbered, self._read, functools.partial(self._sort, low), write)
+        self._check_source()
 
     def _paths(self, group, k):
         return tuple(self.state.path(f"{group}-{k}.{name}") for name in ("keys", "indices")[: len(self.outs)])
@@ -306,8 +377,9 @@ class _Job:
         self._advance(len(out[0]))
         if piece.is_sorted:
             return columns
-        if piece.bounds:
-            list(self.threads.map(self._sort_here, [columns[0][a:b] for a, b in itertools.pairwise(piece.bounds)]))
+        bounds = piece.bounds(len(out[0]))
+        if bounds:
+            list(self.threads.map(self._sort_here, [columns[0][a:b] for a, b in itertools.pairwise(bounds)]))
             return columns
         options = {"descending": self.order.descending, "device": self.session}
         if low:
@@ -327,35 +399,33 @@ class _Job:
         if self.order.descending:
             np.invert(keys, out=keys)
 
-    # Blocks -------------------------------------------------------------------------------------------------------
+    # Pieces -------------------------------------------------------------------------------------------------------
 
-    def _pieces(self, group, runs, low):
-        """What to read, sort and write one after the other: blocks, and what too large blocks are divided into.
+    def _pieces_of_runs(self, group, runs, low):
+        return self._pieces(group, blocks_of(runs, self._prefixes(low), max(self.most // self.shares, 1)), low)
 
-        Where the threads of the host sort, a piece has a smaller block for each of them.
-        """
-        shift, pieces, small = self.order.storage.type(low), [], []
-        at_once = self.session.profile.compute_units if _host_is_quicker(self.session, self.types, self.most) else 1
-        most = max(self.most // at_once, 1)
+    def _pieces(self, group, blocks, low):
+        """What to read, sort and write one after the other: blocks, and what too large blocks are divided into."""
+        pieces, small = [], []
 
         def flush():
             if small:
-                pieces.append(_Part(tuple(small), in_threads=at_once > 1))
+                pieces.append(Part(tuple(small), in_threads=self.in_threads))
                 small.clear()
 
-        for k, block in enumerate(blocks_of(runs, lambda keys: self.order.digits(keys) >> shift, most)):
-            if block.n <= most:
+        for k, block in enumerate(blocks):
+            if sum(one.n for one in small) + block.n > self.most:
+                flush()
+            if block.n <= self.most:
                 small.append(block)
-                if len(small) == at_once:
-                    flush()
                 continue
-            flush()
             parts = block.split(self.most)
-            if low == 0:
-                pieces += [_Part((part,), is_sorted=True) for part in parts]
+            if low == 0 and block.of_one_prefix:
+                pieces += [Part((part,), is_sorted=True) for part in parts]
             else:
                 inner = f"{group}-{k}"
-                pieces += self._pieces(inner, self._runs(inner, [_Part((part,)) for part in parts], 0), 0)
+                runs = self._runs(inner, [Part((part,)) for part in parts], 0)
+                pieces += self._pieces_of_runs(inner, runs, 0)
         flush()
         return pieces
 
@@ -363,16 +433,16 @@ class _Job:
         """Write the sorted pieces to the parts of the outputs that are not written yet."""
         headers = [_header(dtype, n) for dtype in self.types]
         files: list = []
-        if not all(part.exists() for part in self._parts()):  # stopped while outputs got their names
+        if not all(part.exists() for part in self.parts):  # it was stopped while outputs got their names
             self.state.written = 0
         written = self.state.written
-        self.threads = ThreadPoolExecutor(self.session.profile.compute_units)
         try:
-            for path, dtype, header in zip(self._parts(), self.types, headers):
-                files.append(open(path, "r+b" if written else "wb", buffering=0))  # noqa: SIM115
+            for path, dtype, header in zip(self.parts, self.types, headers):
+                in_place = path in self.buckets
+                files.append(open(path, "r+b" if written or in_place else "wb", buffering=0))  # noqa: SIM115
                 if not written:
                     files[-1].write(header)
-                if n:
+                if n and not in_place:
                     reserve(files[-1], len(header) + n * dtype.itemsize)
                 files[-1].seek(len(header) + written * dtype.itemsize)
             ends = np.cumsum([piece.n for piece in pieces])
@@ -386,25 +456,25 @@ class _Job:
 
             self.pipeline.run(((None, piece) for piece in left), self._read, functools.partial(self._sort, 0), write)
         finally:
-            self.threads.shutdown()
             for file in files:
                 file.close()
 
-    def _parts(self):
-        return [self.state.path(f"out-{k}.part") for k in range(len(self.outs))]
-
-    def _publish(self):
+    def _publish(self, n):
         """Give the outputs their names."""
-        for part, out in reversed(list(zip(self._parts(), self.outs))):
+        for part, out, dtype in reversed(list(zip(self.parts, self.outs, self.types))):
+            os.truncate(part, len(_header(dtype, n)) + n * dtype.itemsize)
             take_name(part, out)
 
 
-def _host_is_quicker(session, types, n) -> bool:
-    """Whether threads with NumPy's sort are expected to take less time than a CPU device: for integers alone."""
+def _host_is_quicker(session, types, n, bits) -> bool:
+    """Whether threads with NumPy's sort are expected to take less time than a CPU device that sorts by so many bits.
+
+    That is for integers alone.
+    """
     profile, dtype = session.profile, types[0]
     if not profile.is_cpu or profile.compute_units < 2 or len(types) > 1 or dtype.kind not in "iu":
         return False
-    return numpy_ns(dtype) * math.log2(max(n, 2)) < DEVICE_NS[dtype.itemsize]
+    return numpy_ns(dtype) * math.log2(max(n, 2)) < DEVICE_NS[dtype.itemsize] * bits / (8 * dtype.itemsize)
 
 
 def _header(dtype, n) -> bytes:
@@ -414,57 +484,3 @@ def _header(dtype, n) -> bytes:
         file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (n,)}
     )
     return file.getvalue()
-
-
-# Pieces -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """Keys of the source from an index on, as many as there is room for."""
-
-    source: FileKeys | ChunkKeys
-    start: int
-    is_sorted, bounds = False, ()
-
-    def read(self, pipeline, columns) -> int:
-        count = self.source.read(pipeline, self.start, columns[0])
-        for indices in columns[1:]:
-            indices[:count] = np.arange(self.start, self.start + count)
-        return count
-
-
-class _Whole(_Chunk):
-    """All keys of the source."""
-
-    def __init__(self, source):
-        super().__init__(source, 0)
-
-    @property
-    def n(self) -> int:
-        return self.source.n
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Blocks one after another: sorted, to be sorted together, or each by itself in a thread."""
-
-    blocks: tuple[Block, ...]
-    is_sorted: bool = False
-    in_threads: bool = False
-
-    @property
-    def n(self) -> int:
-        return sum(block.n for block in self.blocks)
-
-    @property
-    def bounds(self) -> tuple[int, ...]:
-        """Where the blocks begin and end, if each is sorted by itself."""
-        return tuple(itertools.accumulate((block.n for block in self.blocks), initial=0)) if self.in_threads else ()
-
-    def read(self, pipeline, columns) -> int:
-        first = 0
-        for part in itertools.chain.from_iterable(block.parts for block in self.blocks):
-            part.read(pipeline, [column[first : first + len(part)] for column in columns])
-            first += len(part)
-        return first

@@ -14,7 +14,7 @@ of a block. A block that is too large has keys of one prefix only.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Run:
-    """Keys from `start` to `stop` of a run, in a file for each column.
+    """Keys from `start` to `stop` of a run, in a file for each column, after `header` bytes.
 
     The first column has the keys, of type `dtype`.
     """
@@ -31,29 +31,29 @@ class Run:
     dtype: np.dtype
     start: int
     stop: int
+    header: int = 0
 
     def __len__(self) -> int:
         return self.stop - self.start
 
     def part(self, start: int, stop: int) -> Run:
         """A part of it, by rows of the whole file."""
-        return Run(self.paths, self.dtype, start, stop)
+        return replace(self, start=start, stop=stop)
 
     def read(self, pipeline, columns) -> None:
         """Fill arrays of its length."""
         for path, column in zip(self.paths, columns):
             with open(path, "rb", buffering=0) as file:
-                os.lseek(file.fileno(), self.start * column.itemsize, os.SEEK_SET)
+                os.lseek(file.fileno(), self.header + self.start * column.itemsize, os.SEEK_SET)
                 pipeline.read(file, column)
 
     def keys_at(self, start: int, count: int, step: int = 1) -> np.ndarray:
         """Some of its keys, counted from its own start. They are not mapped: pages around them would be, too."""
         width = self.dtype.itemsize
         with open(self.paths[0], "rb", buffering=0) as file:
-            at = os.SEEK_SET
 
             def bytes_at(index, nbytes):
-                file.seek((self.start + index) * width, at)
+                file.seek(self.header + (self.start + index) * width)
                 return file.read(nbytes)
 
             if step == 1:
@@ -65,10 +65,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Block:
-    """All keys between two prefixes: a part of each run, in the order of the runs; `n` of them."""
+    """All keys between two prefixes: a part of each run, in the order of the runs; `n` of them.
+
+    If they are too many, `of_one_prefix` is whether they all have one.
+    """
 
     parts: tuple[Run, ...]
     n: int
+    of_one_prefix: bool = True
 
     def split(self, most: int):
         """Blocks of at most so many keys, one after another."""

@@ -45,17 +45,24 @@ class State:
             if goes_on and kept["job"] == job:
                 self.runs, self.written, self.resumed = kept["runs"], kept["written"], True
         if not self.resumed:
-            for path in self.folder.iterdir():
-                if path.name != "lock":
-                    path.unlink()
+            self.clear()
+
+    def clear(self) -> None:
+        """Remove what was done."""
+        self.runs, self.written, self.resumed = {}, 0, False
+        for path in self.folder.iterdir():
+            if path.name != "lock":
+                path.unlink()
 
     def path(self, name: str) -> Path:
         """A file of the folder."""
         return self.folder / name
 
-    def note_run(self, group: str, count: int) -> None:
-        """Note that the next run of a group is complete."""
-        self.runs.setdefault(group, {"counts": [], "complete": False})["counts"].append(count)
+    def note_run(self, group: str, count: int, **facts) -> None:
+        """Note that the next run of a group is complete, and facts about all of them so far."""
+        found = self.runs.setdefault(group, {"counts": [], "complete": False})
+        found["counts"].append(count)
+        found.update(facts)
         self._save()
 
     def complete(self, group: str) -> None:
