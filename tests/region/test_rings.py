@@ -12,6 +12,7 @@ from clgeom.region.coverage.contours import trace
 from clgeom.region.coverage.job import Job, Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.rings import runs
 from clgeom.region.rings import trace as tracing
 from clgeom.region.rings.on_device import ARRAYS
 from clgeom.region.rings.trace import Rings, twice_areas
@@ -26,7 +27,8 @@ NOTHING = Rings(
 #: Shares and groups of few runs, so that neighbours lie in different ones.
 SHAPES_OF_LAUNCHES = tuple(
     {
-        "region/rings/rings_runs": policy,
+        "region/rings/rings_bits": policy,
+        "region/rings/rings_ends": policy,
         "region/rings/rings_link": policy,
         "region/rings/rings_jump": policy,
         "region/rings/rings_rank": policy,
@@ -123,7 +125,7 @@ def test_stacks_in_several_batches_are_as_in_one(session, monkeypatch, budget):
     maps[1] = False
     arguments = {"outline": "cells", "device": session, **budget}
     whole = coverage_regions(maps, 1, **arguments)
-    monkeypatch.setattr(tracing, "MOST_RUNS", 60)
+    monkeypatch.setattr(runs, "MOST_RUNS", 60)
     again = coverage_regions(maps, 1, **arguments)
     on_device = coverage_regions(to_array(session, maps.view(np.uint8)), 1, **arguments)
     alone = [coverage_regions(values, 1, **arguments) for values in maps]
@@ -134,7 +136,7 @@ def test_stacks_in_several_batches_are_as_in_one(session, monkeypatch, budget):
         assert np.array_equal(getattr(whole, name), np.concatenate([getattr(one, name) for one in alone])), name
     assert whole.maps.tolist() == [i for i, one in enumerate(alone) for _ in range(len(one))]
     assert tracing.rings_of(masks_of(np.zeros((4, 5)), 1, session)) is None
-    monkeypatch.setattr(tracing, "MOST_RUNS", 20)
+    monkeypatch.setattr(runs, "MOST_RUNS", 20)
     with pytest.raises(DeviceLimit, match="more than 20 runs"):
         coverage_regions(maps, 1, **arguments)
 

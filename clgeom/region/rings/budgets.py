@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.region.rings.trace import UINT, ULONG, DeviceRings, exclusive_sums
+from clgeom.region.rings.runs import UINT, exclusive_sums
+from clgeom.region.rings.trace import ULONG, DeviceRings
 from clgeom.runtime.launch import allocate, fill, read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.sorting.radix.moves import digit_windows, means_of

@@ -1,6 +1,6 @@
 """Exact rings around the covered cells of rasters: labels, boundaries and order of their corners, on the device.
 
-raster -> runs of covered cells in rows (rings_runs)
+raster -> runs of covered cells in rows (runs)
 runs   -> connected parts, of cells that share sides (coverage_unite)
 runs   -> for each end of a run the one that follows on the boundary (rings_link)
 ends   -> their ring and their place in it (rings_trace on CPUs, rings_jump and rings_rank elsewhere)
@@ -11,15 +11,13 @@ The host reads the number of runs, those of rings and corners, and a few numbers
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from clgeom.errors import DeviceLimit
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.job import Masks
-from clgeom.region.coverage.rasters import Stack
+from clgeom.region.rings.runs import exclusive_sums, runs_of
 from clgeom.runtime.launch import read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -27,15 +25,13 @@ from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 
-RUNS, LINK, TRACE, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
-    f"region/rings/rings_{name}" for name in "runs link trace jump rank leaders sizes place corners facts".split()
+LINK, TRACE, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
+    f"region/rings/rings_{name}" for name in "link trace jump rank leaders sizes place corners facts".split()
 )
 UNITE, SHARES, ROOTS = (f"region/coverage/coverage_{name}" for name in ("unite", "unite_shares", "roots"))
 UINT, ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
-#: Most corners of one batch, for kernels that count them with 31 bits, and most runs, which have four ends of corners.
-MOST_CORNERS, MOST_RUNS = (1 << 31) - (1 << 20), (1 << 30) - (1 << 20)
-#: Memory that the rings of a run may take: of the run and its ends, of the ends' rings and of their corners.
-RUN_BYTES = 400
+#: Most corners of one batch, for kernels that count them with 31 bits.
+MOST_CORNERS = (1 << 31) - (1 << 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +122,7 @@ def rings_of(masks: Masks) -> DeviceRings | None:
     None if there are none. After `DeviceLimit` fewer maps at a time may do.
     """
     session, rows = masks.job.session, masks.stack.rows
-    count, runs, buffers = _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
+    count, runs, buffers = runs_of(masks)
     if count == 0:
         return None
     plan, names = _linked(masks, count, runs)
@@ -152,12 +148,6 @@ def rings_of(masks: Masks) -> DeviceRings | None:
         facts[1:].reshape(-1, 2),
         {name: made[scratch] for name, scratch in memory.items()},
     )
-
-
-def exclusive_sums(profile, values, prefix):
-    """The plan that replaces values by the sums of those before, in the same memory."""
-    pieces = [Piece(values, 0, values.count)]
-    return scan_plan(profile, pieces, values.dtype, [values], OPERATORS["sum"], exclusive=True, prefix=prefix)
 
 
 def _placed(session, names, edges, rings, corners, rows, masks):
@@ -231,108 +221,6 @@ def _placed(session, names, edges, rings, corners, rows, masks):
     found = Step.over(profile, FACTS, ("coverage_starts", *facts), masks + 1, bytes_moved=36 * masks)
     plan = Plan(listed) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(placed, written)
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
-
-
-def _runs(masks):
-    """(number of runs, (the plan that finds them, their memory), buffers)."""
-    session = masks.job.session
-    counted, runs_plan, buffers = _counted(masks)
-    starts = counted[-1].args[-1]
-    made = run(session, counted, **buffers)
-    count = _checked(int(read(session, made[starts], UINT, 1, starts.count - 1)[0]), masks)
-    return count, runs_plan(count), {"coverage_starts": made[starts], **buffers}
-
-
-def _checked(count, masks):
-    most = MOST_RUNS
-    if masks.maps > 1:  # a single map is tried in any case
-        most = min(most, max(masks.job.session.profile.global_mem_bytes // RUN_BYTES, 1))
-    if count > most:
-        raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {most:,} runs of cells.")
-    return count
-
-
-def _runs_of_strips(masks):
-    """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
-    job, rows, found, count = masks.job, masks.stack.rows, [], 0
-    for piece in masks.pieces(halo=0):
-        strip = Stack(job.session, masks.stack.dtype, 1, piece.rows, masks.stack.columns, None, piece.buffer)
-        own, (plan, memory), buffers = _runs(replace(masks, stack=strip, first_map=0))
-        if own == 0:
-            continue
-        made = run(job.session, plan, **buffers)
-        lefts, rights, row_of = (made.read(one) for one in memory[:3])
-        level, row = np.divmod(row_of.astype(np.int64), piece.rows)
-        count = _checked(count + own, masks)
-        found.append((level * rows + piece.first_row + row, lefts, rights))
-    if not found:
-        return 0, None, None
-    row_of, lefts, rights = (np.concatenate(values) for values in zip(*found))
-    order = np.argsort(row_of, kind="stable")  # strips follow each other in every level
-    starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
-    numbers = np.arange(count, dtype=UINT)
-    columns = (lefts[order], rights[order], row_of[order].astype(UINT), numbers)
-    names = ("rings_lefts", "rings_rights", "rings_row_of", "rings_parents")
-    memory = tuple(Scratch(name, values.dtype, count) for name, values in zip(names, columns))
-    buffers = {name: job.written(values) for name, values in zip(names, columns)}
-    return count, (Plan(), memory), {"coverage_starts": job.written(starts.astype(UINT)), **buffers}
-
-
-def _counted(masks):
-    """(the plan that counts the runs of each row, a function that makes the plan of the runs, buffers).
-
-    The last argument of the first plan is the scan of the counts.
-    """
-    stack, levels, profile = masks.stack, masks.job.levels, masks.job.session.profile
-    lines, pieces = len(masks) * stack.rows, list(masks.pieces(halo=0))
-    policy = select(profile, RUNS, stack.dtype, stack.rows * stack.columns)
-    counts, starts = Scratch("rings_counts", UINT, lines + 1), Scratch("rings_starts", UINT, lines + 1)
-    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
-    buffers["thresholds"] = masks.job.sent(levels.thresholds)
-    launches = []
-    for i, piece in enumerate(pieces):
-        args = (
-            f"raster_{i}",
-            np.uint64(piece.start),
-            np.uint32(piece.maps),
-            np.uint32(piece.first_row),
-            np.uint32(piece.rows),
-            np.uint32(stack.rows),
-            np.uint32(stack.columns),
-            np.uint32(piece.first_map - masks.first_map),
-            np.uint32(len(levels.given)),
-            "thresholds",
-            levels.nodata_or_zero,
-        )
-        rows = piece.maps * piece.rows
-        launches.append((args, rows * len(levels.given), rows * stack.columns * stack.dtype.itemsize))
-    params = levels.params(stack.value)
-
-    def steps(emit, *out):
-        return Plan(
-            *(
-                Step(
-                    RUNS,
-                    policy,
-                    (*args, *out),
-                    policy.groups(rows, profile.compute_units),
-                    {**params, "emit": emit},
-                    moved,
-                )
-                for args, rows, moved in launches
-            )
-        )
-
-    scan = scan_plan(
-        profile, [Piece(counts, 0, lines + 1)], UINT, [starts], OPERATORS["sum"], exclusive=False, prefix="rings"
-    )
-
-    def runs_plan(count):
-        lefts, rights = Scratch("rings_lefts", np.int32, count), Scratch("rings_rights", np.int32, count)
-        row_of, parents = Scratch("rings_row_of", UINT, count), Scratch("rings_parents", UINT, count)
-        return steps(True, "coverage_starts", lefts, rights, row_of, parents), (lefts, rights, row_of, parents)
-
-    return steps(False, counts) + scan, runs_plan, buffers
 
 
 def _linked(masks, count, runs):
