@@ -24,15 +24,11 @@ LEVELS = (0.3, 0.55, 0.8)
 NOTHING = Rings(
     np.empty((0, 2), np.int32), np.empty(0, bool), np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64)
 )
+KERNELS = "bits ends link chains firsts walk jump rank leaders sizes place corners facts".split()
 #: Shares and groups of few runs, so that neighbours lie in different ones.
 SHAPES_OF_LAUNCHES = tuple(
     {
-        "region/rings/rings_bits": policy,
-        "region/rings/rings_ends": policy,
-        "region/rings/rings_link": policy,
-        "region/rings/rings_jump": policy,
-        "region/rings/rings_rank": policy,
-        **{f"region/rings/rings_{name}": policy for name in "leaders sizes place corners facts".split()},
+        **{f"region/rings/rings_{name}": policy for name in KERNELS},
     }
     for policy in (Policy("serial", 1, 3, groups_per_unit=0), Policy("group", 1), Policy("group", 8))
 )

@@ -3,10 +3,11 @@
 raster -> runs of covered cells in rows (runs)
 runs   -> connected parts, of cells that share sides (coverage_unite)
 runs   -> for each end of a run the one that follows on the boundary (rings_link)
-ends   -> their ring and their place in it (rings_trace on CPUs, rings_jump and rings_rank elsewhere)
+ends   -> chains of them (rings_trace on CPUs, where a chain is a ring; rings_link, rings_chains, rings_firsts)
+chains -> their ring and their place in it (rings_walk, rings_jump, rings_rank)
 rings  -> sorted by part (rings_leaders, a radix sort, rings_sizes, rings_place); corners in order (rings_corners)
 
-The host reads the number of runs, those of rings and corners, and a few numbers of each map and level.
+The host reads the numbers of runs, of chains, of rings and corners, and a few numbers of each map and level.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 
-LINK, TRACE, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
-    f"region/rings/rings_{name}" for name in "link trace jump rank leaders sizes place corners facts".split()
+LINK, TRACE, CHAINS, FIRSTS, WALK, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
+    f"region/rings/rings_{name}"
+    for name in "link trace chains firsts walk jump rank leaders sizes place corners facts".split()
 )
 UNITE, SHARES, ROOTS = (f"region/coverage/coverage_{name}" for name in ("unite", "unite_shares", "roots"))
 UINT, ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 #: Most corners of one batch, for kernels that count them with 31 bits.
 MOST_CORNERS = (1 << 31) - (1 << 20)
+#: Windows that a round of rings_jump adds to the one of a chain.
+HOPS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,19 +129,18 @@ def rings_of(masks: Masks) -> DeviceRings | None:
     count, runs, buffers = runs_of(masks)
     if count == 0:
         return None
-    plan, names = _linked(masks, count, runs)
-    edges = 2 * count
-    heads = names["heads"]
-    plan += exclusive_sums(session.profile, heads, "heads")
-    traced = run(session, plan, **buffers)
-    total = int(traced.read(heads, 1, edges)[0])
+    linked, names = _linked(masks, count, runs)
+    made = run(session, linked + exclusive_sums(session.profile, names["chains"], "chains"), **buffers)
+    chains = int(made.read(names["chains"], 1, 2 * count)[0])
+    made = run(session, _ranked(session.profile, 2 * count, chains, names), **made.buffers)
+    total = int(made.read(names["heads"], 1, chains)[0])
     rings, corners = total >> 32, total & 0xFFFFFFFF
     if corners > MOST_CORNERS:
         raise DeviceLimit(
             f"The polygons of {len(masks):,} maps and levels have {corners:,} corners, more than {MOST_CORNERS:,}."
         )
-    plan, memory = _placed(session, names, edges, rings, corners, rows, len(masks))
-    known = {scratch.name: traced[scratch] for scratch in names.values()}
+    plan, memory = _placed(session, names, chains, rings, corners, rows, len(masks))
+    known = {scratch.name: made[scratch] for scratch in names.values()}
     made = run(session, plan, **known, coverage_starts=buffers["coverage_starts"])
     facts = made.read(memory["facts"]).astype(np.int64)
     return DeviceRings(
@@ -150,12 +153,13 @@ def rings_of(masks: Masks) -> DeviceRings | None:
     )
 
 
-def _placed(session, names, edges, rings, corners, rows, masks):
-    """(the plan from leading edges to rings in order and their corners, its memory by name)."""
-    profile, n = session.profile, np.uint32(edges)
+def _placed(session, names, chains, rings, corners, rows, masks):
+    """(the plan from leading chains to rings in order and their corners, its memory by name)."""
+    profile, n = session.profile, np.uint32(chains)
     leaders, parts = Scratch("rings_ring_leaders", UINT, rings), Scratch("rings_ring_parts", UINT, rings)
-    heads, edge_args = names["heads"], tuple(names[name] for name in ("lefts", "rights", "row_of"))
-    listed = Step.over(profile, LEADERS, (heads, names["roots"], n, leaders, parts), edges, bytes_moved=8 * edges)
+    heads, first_edges, runs = names["heads"], names["first_edges"], names["lefts"].count
+    args = (heads, first_edges, names["roots"], n, leaders, parts)
+    listed = Step.over(profile, LEADERS, args, chains, bytes_moved=8 * chains)
     # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
     by_part, _, order = radix_plan(
         profile,
@@ -164,12 +168,13 @@ def _placed(session, names, edges, rings, corners, rows, masks):
         UINT,
         payload=leaders,
         keep_keys=False,
-        windows=digit_windows((1 << (edges // 2 - 1).bit_length()) - 1),
+        windows=digit_windows((1 << (runs - 1).bit_length()) - 1),
         means=means_of(session),
         prefix="rings_parts",
     )
     sizes = Scratch("rings_ring_sizes", ULONG, rings + 1)
-    sized = Step.over(profile, SIZES, (order, heads, np.uint32(rings), sizes), rings + 1, bytes_moved=28 * rings)
+    args = (order, first_edges, heads, np.uint32(rings), sizes)
+    sized = Step.over(profile, SIZES, args, rings + 1, bytes_moved=32 * rings)
     memory = {
         name: Scratch(f"rings_{name}", np.dtype(dtype), count)
         for name, dtype, count in (
@@ -184,12 +189,13 @@ def _placed(session, names, edges, rings, corners, rows, masks):
             ("facts", ULONG, 2 * masks + 3),
         )
     }
-    numbers = Scratch("rings_numbers", UINT, edges)
+    numbers = Scratch("rings_numbers", UINT, chains)
     placed = Step.over(
         profile,
         PLACE,
         (
             order,
+            first_edges,
             sizes,
             names["row_of"],
             np.uint32(rings),
@@ -199,14 +205,14 @@ def _placed(session, names, edges, rings, corners, rows, masks):
             memory["facts"],
         ),
         rings + 1,
-        bytes_moved=28 * rings,
+        bytes_moved=32 * rings,
     )
     written = Step.over(
         profile,
         CORNERS,
         (
-            *edge_args,
-            *(names[name] for name in ("following", "turns", "leaders", "places")),
+            *(names[name] for name in ("lefts", "rights", "row_of", "following", "turns")),
+            *(names[name] for name in ("first_edges", "leaders", "places")),
             numbers,
             memory["begins"],
             n,
@@ -214,10 +220,10 @@ def _placed(session, names, edges, rings, corners, rows, masks):
             np.uint32(corners),
             *(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas")),
         ),
-        edges,
-        bytes_moved=40 * edges,
+        chains,
+        bytes_moved=20 * chains + 34 * runs + 21 * corners,
     )
-    facts = (heads, memory["areas"], np.uint32(masks), np.uint32(rows), memory["facts"])
+    facts = (names["chains"], heads, memory["areas"], np.uint32(masks), np.uint32(rows), memory["facts"])
     found = Step.over(profile, FACTS, ("coverage_starts", *facts), masks + 1, bytes_moved=36 * masks)
     plan = Plan(listed) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(placed, written)
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
@@ -233,9 +239,7 @@ def _linked(masks, count, runs):
         ("roots", UINT, count),
         ("following", UINT, edges),
         ("turns", np.dtype(np.uint8), edges),
-        ("leaders", UINT, edges),
-        ("places", UINT, edges),
-        ("heads", ULONG, edges + 1),
+        ("chains", UINT, edges + 1),
     ):
         names[name] = Scratch(f"rings_{name}", dtype, length)
     policy = select(profile, UNITE, UINT, count)
@@ -247,55 +251,46 @@ def _linked(masks, count, runs):
         Step(name, policy, args, groups, bytes_moved=16 * count) for name in ((SHARES, UNITE) if serial else (UNITE,))
     ]
     roots = Step.over(profile, ROOTS, (parents, n, names["roots"]), count, dtype=UINT, bytes_moved=16 * count)
-    link = Step.over(
-        profile,
-        LINK,
-        (
-            lefts,
-            rights,
-            row_of,
-            "coverage_starts",
-            names["roots"],
-            n,
-            np.uint32(rows),
-            names["following"],
-            names["turns"],
-        ),
-        count,
-        bytes_moved=40 * count,
-    )
-    return plan + Plan(*uniting, roots, link) + _ordered(profile, len(masks), rows, edges, names), names
+    cut = select(profile, JUMP, UINT, edges).variant != "serial"
+    args = (lefts, rights, row_of, "coverage_starts", names["roots"], n, np.uint32(rows))
+    args += (names["following"], names["turns"])
+    link = Step.over(profile, LINK, args, count, params={"cut": cut}, bytes_moved=40 * count)
+    plan += Plan(*uniting, roots, link)
+    if not cut:
+        own, masks = select(profile, TRACE, UINT, edges), np.uint32(len(masks))
+        args = (names["following"], "coverage_starts", masks, np.uint32(rows), names["turns"])
+        plan += Plan(Step(TRACE, own, args, own.groups(int(masks), profile.compute_units), bytes_moved=6 * edges))
+    args = (names["turns"], np.uint32(edges), names["chains"])
+    return plan + Plan(Step.over(profile, CHAINS, args, edges + 1, bytes_moved=5 * edges)), names
 
 
-def _ordered(profile, masks, rows, edges, names):
-    """The plan that finds the ring of each edge and its place in it."""
-    links, found = (names["following"], names["turns"]), tuple(names[name] for name in ("leaders", "places", "heads"))
-    policy = select(profile, JUMP, UINT, edges)
-    if policy.variant == "serial":
-        own = select(profile, TRACE, UINT, edges)
-        args = (*links, "coverage_starts", np.uint32(masks), np.uint32(rows), *found)
-        return Plan(Step(TRACE, own, args, own.groups(masks, profile.compute_units), bytes_moved=20 * edges))
-    # after round r each edge knows 2^(r + 3) edges; the last round finds nothing new
-    rounds = max(edges.bit_length() - 1, 2)
-    states = [Scratch(f"rings_states_{i}", np.dtype(np.uint32), 4 * edges) for i in (0, 1)]
-    changed = Scratch("rings_changed", UINT, rounds)
-    groups = policy.groups(ceil_div(edges, policy.tile), profile.compute_units)
-    clear = Step.over(profile, "primitives/clear_words", (changed, np.uint64(rounds)), rounds)
-    jumps = [
-        Step(
-            JUMP,
-            policy,
-            (*links, np.uint32(edges), np.uint32(r), states[(r + 1) % 2], states[r % 2], changed),
-            groups,
-            bytes_moved=32 * edges,
-        )
-        for r in range(rounds)
+def _ranked(profile, edges, chains, names):
+    """The plan that finds the ring of each chain and its place in it; its memory joins the names."""
+    for name, dtype, length in (
+        ("first_edges", UINT, chains),
+        ("leaders", UINT, chains),
+        ("places", UINT, chains),
+        ("heads", ULONG, chains + 1),
+    ):
+        names[name] = Scratch(f"rings_{name}", dtype, length)
+    cut = select(profile, JUMP, UINT, edges).variant != "serial"
+    rounds = 0
+    while cut and (HOPS + 1) ** rounds < 2 * chains:  # a window is then longer than a ring, and so is the next one
+        rounds += 1
+    n, firsts = np.uint32(chains), names["first_edges"]
+    states = [Scratch(f"rings_states_{i}", UINT, 4 * chains) for i in (0, 1)]
+    lists = [Scratch(f"rings_list_{i}", UINT, chains) for i in (0, 1)]
+    lengths = Scratch("rings_lengths", UINT, rounds + 2)
+    args = (names["following"], names["turns"], names["chains"], firsts, n, *states, lists[0], lengths)
+    steps = [
+        Step.over(profile, FIRSTS, (names["chains"], np.uint32(edges), firsts), edges, bytes_moved=4 * edges),
+        Step.over(profile, "primitives/clear_words", (lengths, np.uint64(rounds + 2)), rounds + 2),
+        Step.over(profile, WALK, args, chains, bytes_moved=5 * edges + 28 * chains),
     ]
-    rank = Step.over(
-        profile,
-        RANK,
-        (*links, np.uint32(edges), states[0], *found),
-        edges,
-        bytes_moved=40 * edges,
-    )
-    return Plan(clear, *jumps, rank)
+    for number in range(rounds):
+        one, other = number % 2, (number + 1) % 2
+        args = (np.uint32(number), lists[one], states[one], states[other], lists[other], lengths)
+        steps.append(Step.over(profile, JUMP, args, chains, bytes_moved=48 * chains >> number))
+    args = (states[rounds % 2], n, *(names[name] for name in ("leaders", "places", "heads")))
+    steps.append(Step.over(profile, RANK, args, chains, bytes_moved=48 * chains))
+    return Plan(*steps) + exclusive_sums(profile, names["heads"], "heads")
