@@ -20,12 +20,19 @@ typedef struct {
     float tolerance;                      // squared
 } vertices_t;
 
-// The key of a vertex whose key is NEW or UNCHECKED; searched only where it is below `beyond`.
-inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uint beyond, volatile global uint *pending)
+// The key of a vertex between p and q whose triangle is not searched yet, from its area.
+inline uint searchable(global const uchar *saddles, uint vertex, uint p, uint q, span_t area)
+{
+    if (area < 0 || area >= 0x7ffffff0 || saddles[vertex] || (saddles[p] && saddles[q]))
+        return NEVER;
+    return UNCHECKED | (uint)area;
+}
+
+// The key of a vertex whose key is_open; searched only where it is below `beyond`, else `pending` takes it if it is less.
+inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uint beyond, uint *pending)
 {
     if (key != NEW && (key ^ UNCHECKED) >= beyond) {
-        if (*pending > (key ^ UNCHECKED))   // it only falls
-            atomic_min(pending, key ^ UNCHECKED);
+        *pending = min(*pending, key ^ UNCHECKED);
         return key;
     }
     const uint before = all->previous[vertex], behind = all->next[vertex];
@@ -33,15 +40,11 @@ inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uin
     if (key == NEW) {
         if (before == behind)
             return NEVER;
-        const span_t area = cross_of(p, q, v);
-        if (area < 0 || area >= 0x7ffffff0)
+        key = searchable(all->saddles, vertex, before, behind, cross_of(p, q, v));
+        if (key == NEVER)
             return NEVER;
-        if (all->saddles[vertex] || (all->saddles[before] && all->saddles[behind]))
-            return NEVER;
-        key = UNCHECKED | (uint)area;
-        if ((uint)area >= beyond) {
-            if (*pending > (uint)area)
-                atomic_min(pending, (uint)area);
+        if ((key ^ UNCHECKED) >= beyond) {
+            *pending = min(*pending, key ^ UNCHECKED);
             return key;
         }
     }

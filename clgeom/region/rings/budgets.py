@@ -31,21 +31,17 @@ WITHIN, NEEDED = 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The removals of a level: their number, that of rounds, the largest limit, and buffers by name."""
+    """The removals of a level: the arguments that tell its corners, their number and that of removals and rounds, the
+    largest limit, and buffers by name."""
 
     rings: DeviceRings
     goal: object
-    number: int
+    corners: int
+    args: tuple
     removed: int
     rounds: int
     limit: int
     bound: dict
-
-    @property
-    def numbers(self) -> tuple:
-        """The arguments that tell the corners of the level: how many there are in all, levels, and its own number."""
-        levels = len(self.rings.masks.job.levels.given)
-        return np.uint32(self.rings.corners), np.uint32(levels), np.uint32(self.number)
 
 
 def cut(level: Level) -> tuple[str, int] | None:
@@ -65,8 +61,8 @@ def cut(level: Level) -> tuple[str, int] | None:
         if least > budget:
             return name, least
         flag = NEEDED
-    n = level.rings.corners
-    args = ("mask_of", "ring_of", *level.numbers, "rounds", "added", "taken", "vanished")
+    n = level.corners
+    args = (*level.args, "ring_of", "rounds", "added", "taken", "vanished")
     plan = Plan(Step.over(work.profile, SETTLE, args, n, params={"flag": flag}, bytes_moved=14 * n))
     run(work.session, plan, **level.bound)
     return None
@@ -82,7 +78,7 @@ class _Cut:
 
     def owners(self, by_polygon):
         """The number of owners, and the arguments by which kernels find them."""
-        levels = self.level.numbers[1]
+        levels = self.level.args[-2]
         count = self.rings.polygons if by_polygon else self.rings.masks.maps
         return count, ("mask_of", levels, "ring_of", "firsts", np.uint32(self.rings.polygons))
 
@@ -93,12 +89,12 @@ class _Cut:
         return self.orders[by_polygon]
 
     def _sorted(self, by_polygon):
-        profile, m, n = self.profile, self.removed, self.rings.corners
+        profile, m, n = self.profile, self.removed, self.level.corners
         removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
-        numbers = self.level.numbers
-        plan = Plan(Step.over(profile, GONE, ("mask_of", *numbers, "rounds", gone), n + 1, bytes_moved=12 * n))
+        args = self.level.args
+        plan = Plan(Step.over(profile, GONE, (*args, "rounds", gone), n + 1, bytes_moved=8 * n))
         plan += exclusive_sums(profile, gone, "cut_gone")
-        plan += Plan(Step.over(profile, LIST, (gone, numbers[0], removed), n, bytes_moved=4 * (n + m)))
+        plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
         count, owners = self.owners(by_polygon)
         area_bits, round_bits = self.level.limit.bit_length(), self.level.rounds.bit_length()
         order, owner_bits = removed, (count - 1).bit_length()
@@ -140,12 +136,12 @@ class _Cut:
             plan += exclusive_sums(profile, sums, "cut_sums")
             args = (*owners, "order", np.uint32(m), sums, "bounds")
             plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
-            args = (*args, "rooms", "begins", "facts", level.numbers[2], np.uint64(budget), "taken")
+            args = (*args, "rooms", "begins", "facts", level.args[-1], np.uint64(budget), "taken")
             plan += Plan(Step.over(profile, TAKE, args, m, params={**own, **params}, bytes_moved=32 * m))
         if by_area:
             run(session, plan, **bound)
             return 0
-        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *level.numbers[1:], "bounds", "state")
+        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *level.args[-2:], "bounds", "state")
         plan += Plan(Step.over(profile, LEAST, args, count, params=params, bytes_moved=24 * count))
         bound["state"] = allocate(session, 4 * WORDS)
         fill(session, bound["state"], np.uint32(0), WORDS)

@@ -138,7 +138,7 @@ class _Work:
         self.tolerance = np.float32(min(tolerance * tolerance * (1 - 2.0**-20), 1e30))
         vertices, cells = np.diff(rings.facts, axis=0).T
         job = rings.masks.job
-        self.counts = [int(vertices[level :: self.levels].sum()) for level in range(self.levels)]
+        self.counts = vertices.reshape(self.maps, self.levels).sum(axis=0).tolist()
         longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
         self.bound = {
             **rings.memory,
@@ -151,6 +151,8 @@ class _Work:
             "rooms": job.written(_rooms(cells, goal)),
             "wanted": job.written(_wanted(vertices, goal)),
         }
+        counts = vertices.reshape(self.maps, self.levels)
+        self.before = [job.written(np.append(0, np.cumsum(own)).astype(UINT)) for own in counts.T]
         self.nested = self.levels > 1 or goal.apart
         if self.nested:
             self.bound["outer"] = allocate(session, 4 * self.stride * self.maps)
@@ -159,31 +161,38 @@ class _Work:
 
     def level(self, level):
         """What a cut needs to know of the removals of a level."""
-        return Level(self.rings, self.goal, level, self.head[REMOVED], self.head[ROUND], self.head[MOST], self.bound)
+        head, count = self.head, self.counts[level]
+        return Level(
+            self.rings,
+            self.goal,
+            count,
+            self.of_level(level),
+            head[REMOVED],
+            head[ROUND],
+            head[MOST],
+            self.bound,
+        )
 
     def remove(self, level):
         """Remove vertices of a level until every map meets the goal, or nothing more can go."""
-        session, profile, n = self.session, self.session.profile, self.rings.corners
-        of_level = np.uint32(self.levels), np.uint32(level)
+        session, profile, n = self.session, self.session.profile, self.counts[level]
         state = np.zeros(MAPS + MAP_WORDS * self.maps, UINT)
         state[ACTIVE], state[LEVEL], state[ALL] = self.maps, level, self.goal.part_vertices is not None
         state[MAPS::MAP_WORDS], state[MAPS + 1 :: MAP_WORDS] = 2, NEVER  # the first limit is 1
-        self.bound["state"] = self.masks.job.written(state)
+        self.bound |= {"state": self.masks.job.written(state), "before": self.before[level]}
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
-        begin = ("mask_of", "ring_of", "begins", np.uint32(n), *of_level, "previous", "next", "keys", "rounds", "taken")
-        plan = Plan(
-            Step.over(profile, BEGIN, (*begin, "alive_0", "state"), n, bytes_moved=32 * n),
-            self.marked(level, "bitmaps", kept=False),
-        )
+        args = ("corners", "saddles", "ring_of", "begins", *self.of_level(level), *self.of_bitmaps)
+        args += ("previous", "next", "keys", "rounds", "taken", "bitmaps", "alive_0", "state")
+        params = {"wide": self.params["wide"]}
+        plan = Plan(Step.over(profile, BEGIN, args, n, params=params, bytes_moved=36 * n))
         if self.goal.apart:
             args = ("bitmaps", np.uint32(self.maps), np.uint32(self.stride), "outer")
             plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
-        count = self.counts[level]
-        limits = self.limits(count, nested=self.nested and (self.goal.apart or not self.is_first)) if count else None
+        limits = self.limits(n, nested=self.nested and (self.goal.apart or not self.is_first)) if n else None
         self.head = state[:MAPS].tolist()
-        while count and self.head[ACTIVE]:
+        while n and self.head[ACTIVE]:
             for _ in range(at_once):
                 run(session, limits[i % 2], **self.bound)
                 i += 1
@@ -212,15 +221,16 @@ class _Work:
     def limit(self, count, k, nested):
         profile, levels = self.session.profile, np.uint32(self.levels)
         measure = ("corners", "saddles", "ring_of", "begins", "mask_of", levels, "previous", "next", "bitmaps")
-        measure += ("outer" if nested else "bitmaps", np.uint32(self.words), np.uint64(self.stride), self.tolerance)
+        measure += ("outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
             lists = (f"alive_{k}" if number == 0 else "dirty", f"alive_{1 - k}")
-            args = (*measure, np.uint32(max(number - 1, 0)), *lists, "rounds", "keys", "candidates", "state")
+            args = (*measure, np.uint32(max(number - 1, 0)), *lists, "keys", "candidates", "state")
             own, round_ = {**params, "first": number == 0}, np.uint32(number)
             choose = ("candidates", "mask_of", "facts", "previous", "next", "keys", round_)
             choose += ("rounds", "added", "chosen", "state")
-            remove = ("chosen", "mask_of", levels, round_, "added", "previous", "next", "keys", "dirty", "state")
+            remove = ("chosen", "mask_of", levels, round_, "added", "previous", "next", "keys", "dirty")
+            remove += (f"alive_{1 - k}", "state")
             steps += [
                 Step.over(profile, MEASURE, args, count, params=own, bytes_moved=40 * count),
                 Step.over(profile, CHOOSE, choose, count, bytes_moved=24 * count),
@@ -230,17 +240,21 @@ class _Work:
         steps.append(Step(ADVANCE, select(profile, ADVANCE), advance, 1, bytes_moved=24 * self.maps))
         return Plan(*steps)
 
-    def marked(self, level, bitmaps, *, kept):
-        """The launch that marks the corners of a level: of the exact rings, or those that are left."""
-        n = self.rings.corners
-        args = ("corners", "mask_of", np.uint32(n), np.uint32(self.levels), np.uint32(level), np.uint32(self.words))
-        args += (np.uint64(self.stride), *(("ring_of", "taken", "vanished") if kept else ()), bitmaps)
-        return Step.over(self.session.profile, MARK, args, n, params={"kept": kept}, bytes_moved=16 * n)
+    def of_level(self, level):
+        """The arguments by which kernels find the corners of a level."""
+        return "before", "facts", np.uint32(self.maps), np.uint32(self.levels), np.uint32(level)
+
+    @property
+    def of_bitmaps(self):
+        """Words of a line of a bitmap, and of a map."""
+        return np.uint32(self.words), np.uint64(self.stride)
 
     def enclose(self, level):
         """Let the next level stay within what is left of this one."""
         fill(self.session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
-        run(self.session, Plan(self.marked(level, "outer", kept=True)), **self.bound)
+        n, args = self.counts[level], ("corners", *self.of_level(level), *self.of_bitmaps)
+        args += ("ring_of", "taken", "vanished", "outer")
+        run(self.session, Plan(Step.over(self.session.profile, MARK, args, n, bytes_moved=16 * n)), **self.bound)
 
 
 def _rooms(cells, goal):

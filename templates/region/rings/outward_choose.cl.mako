@@ -18,25 +18,18 @@ void outward_choose(global const uint *candidates, global const uint *mask_of, g
                     volatile global uint *rounds, global uint *areas, global uint *chosen, volatile global uint *state)
 {
     const uint n = state[CANDIDATES], number = state[ROUND] + round + 1, lid = get_local_id(0);
-    LIST(own);
-    EACH_TOGETHER(base, n) {
-        uint vertex = 0;
-        int goes = 0;
-        if (base + lid < n) {
-            vertex = candidates[base + lid];
-            const uint key = keys[vertex];
+    LIST(own, chosen, &state[CHOSEN + round]);
+    EACH_ROUND(base, n) {
+        OF_ROUND(i, base) {
+            const uint vertex = candidates[i], key = keys[vertex];
+            uint area = 0;
+            if (key >= UNCHECKED || !is_chosen(previous, next, keys, vertex, key, (uint)facts[1 + 2 * mask_of[vertex]], &area))
+                continue;
+            areas[vertex] = area;
             // listed twice, it goes once
-            if (key < UNCHECKED) {
-                const uint first = (uint)facts[1 + 2 * mask_of[vertex]];
-                uint area = 0;
-                goes = is_chosen(previous, next, keys, vertex, key, first, &area);
-                if (goes) {
-                    areas[vertex] = area;
-                    goes = atomic_xchg(&rounds[vertex], number) != number;
-                }
-            }
+            list_put(&own, atomic_xchg(&rounds[vertex], number) != number, vertex);
         }
-        list_add(own, goes, vertex, chosen, &state[CHOSEN + round], lid);
+        list_next(&own, lid);
     }
-    list_end(own, chosen, &state[CHOSEN + round], chosen, &state[CHOSEN + round]);
+    list_end(&own, lid);
 }

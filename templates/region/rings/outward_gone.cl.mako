@@ -4,11 +4,15 @@
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #include "rings/each.h"
+#include "rings/level.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void outward_gone(global const uint *mask_of, const uint n, const uint levels, const uint level,
-                  global const uint *rounds, global uint *gone)
+void outward_gone(global const uint *before, global const ulong *facts, const uint maps, const uint levels,
+                  const uint level, global const uint *rounds, global uint *gone)
 {
+    const level_t own = {before, facts, maps, levels, level};
+    const uint n = before[maps];
+    uint map = 0;
     EACH(i, n + 1)
-        gone[i] = i < n && mask_of[i] % levels == level && rounds[i] > 0;
+        gone[i] = i < n && rounds[corner_of(&own, i, &map)] > 0;
 }

@@ -21,14 +21,12 @@ void rings_jump(const uint round, global const uint *list, global const uint4 *k
                 global uint *listed, volatile global uint *lengths)
 {
     const uint n = lengths[round], lid = get_local_id(0);
-    LIST(own);
-    EACH_TOGETHER(base, n) {
-        uint chain = 0;
-        int open = 0;
-        if (base + lid < n) {
-            chain = list[base + lid];
+    LIST(own, listed, &lengths[round + 1]);
+    EACH_ROUND(base, n) {
+        OF_ROUND(i, base) {
+            const uint chain = list[i];
             uint4 state = known[chain];
-            open = state.x != chain;
+            list_put(&own, state.x != chain, chain);
             for (uint hop = 0; hop < HOPS && state.x != chain; ++hop) {
                 const uint4 next = known[state.x];
                 if (next.y == state.y) {
@@ -46,7 +44,7 @@ void rings_jump(const uint round, global const uint *list, global const uint4 *k
             }
             states[chain] = state;
         }
-        list_add(own, open, chain, listed, &lengths[round + 1], lid);
+        list_next(&own, lid);
     }
-    list_end(own, listed, &lengths[round + 1], listed, &lengths[round + 1]);
+    list_end(&own, lid);
 }

@@ -18,22 +18,20 @@ void rings_walk(global const uint *following, global const uchar *turns, global 
                 volatile global uint *lengths)
 {
     const uint lid = get_local_id(0);
-    LIST(own);
-    EACH_TOGETHER(base, n) {
-        const uint chain = base + lid;
-        int open = 0;
-        if (chain < n) {
+    LIST(own, list, lengths);
+    EACH_ROUND(base, n) {
+        OF_ROUND(chain, base) {
             uint edge = firsts[chain], corners = 0;
             do
                 corners += 2 * (turns[edge] & CORNERS);
             while (follow(following, turns, &edge));
             const uint4 state = (uint4)(chains[edge], chain, 0, corners);
             states[chain] = state;
-            open = state.x != chain;
-            if (!open)
+            if (state.x == chain)
                 others[chain] = state;
+            list_put(&own, state.x != chain, chain);
         }
-        list_add(own, open, chain, list, lengths, lid);
+        list_next(&own, lid);
     }
-    list_end(own, list, lengths, list, lengths);
+    list_end(&own, lid);
 }
