@@ -31,11 +31,15 @@ inline int is_open(uint key)
 #define LEAST 13               // vertices that the map, or the polygon, that needs most of them has after all removals
 #define LEVEL 14               // the level
 #define ALL 15                 // whether everything goes that can: a budget of polygons is met later
-#define MAPS 16                // words of the first map
+#define CUT 16                 // removals with the last limit of each map
+#define MAPS 17                // words of the first map
 
 #define BEYOND 0               // limit + 1: keys below it go; 0 when the map is done
 #define PENDING 1              // the least key from it on
 #define GONE 2                 // vertices that are gone
 #define WAS 3                  // .. before this limit
 #define ADDED 4                // twice the area that was added (low word, high word)
-#define MAP_WORDS 6
+#define HAD 6                  // .. before this limit, which is the last one when the map is done
+#define PASSED 8               // rounds before this limit
+#define REMOVALS 9             // removals with this limit
+#define MAP_WORDS 10

@@ -3,6 +3,9 @@
 removals -> sorted by owner (a map, or a polygon), round, area and number (outward_keys, radix sorts)
          -> sums of areas, or of vertices, in this order (outward_amounts, a scan)
          -> those whose sum since the first one of their owner meets the budget (outward_bounds, outward_take)
+
+Where only the area is limited, the removals before the last limit of each map are within it: the map went on. Then only
+those with the last limit are sorted.
 """
 
 from __future__ import annotations
@@ -31,14 +34,27 @@ WITHIN, NEEDED = 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The removals of a level: the arguments that tell its corners, their number and that of removals and rounds, the
-    largest limit, and buffers by name."""
+    """The removals of a level.
+
+    Parameters
+    ----------
+    corners : int
+    args : tuple
+        Arguments by which kernels find the corners.
+    removed, last, rounds : int
+        Numbers of removals, of those with the last limit of each map, and of rounds.
+    limit : int
+        The largest one.
+    bound : dict
+        Buffers by name.
+    """
 
     rings: DeviceRings
     goal: object
     corners: int
     args: tuple
     removed: int
+    last: int
     rounds: int
     limit: int
     bound: dict
@@ -50,7 +66,7 @@ def cut(level: Level) -> tuple[str, int] | None:
     If a budget of vertices is too small, return its name and the least that is enough.
     """
     goal, work = level.goal, _Cut(level)
-    if goal.iou is not None and level.removed:
+    if goal.iou is not None and work.removed:
         work.take(False, "area")
     flag = WITHIN if goal.iou is not None else 0
     # of each polygon a budget takes the first removals: both together take the longer one of two such starts
@@ -61,20 +77,22 @@ def cut(level: Level) -> tuple[str, int] | None:
         if least > budget:
             return name, least
         flag = NEEDED
-    n = level.corners
-    args = (*level.args, "ring_of", "rounds", "added", "taken", "vanished")
-    plan = Plan(Step.over(work.profile, SETTLE, args, n, params={"flag": flag}, bytes_moved=14 * n))
+    n, params = level.corners, {"flag": flag, "last": work.last}
+    args = (*level.args, "ring_of", "rounds", "added", "state", "taken", "vanished")
+    plan = Plan(Step.over(work.profile, SETTLE, args, n, params=params, bytes_moved=14 * n))
     run(work.session, plan, **level.bound)
     return None
 
 
 class _Cut:
-    """The removals of a level in the orders of their owners, maps or polygons."""
+    """The removals of a level, or those with the last limits, in the orders of their owners, maps or polygons."""
 
     def __init__(self, level):
         self.level, self.rings = level, level.rings
         self.session = level.rings.masks.job.session
-        self.profile, self.removed, self.orders = self.session.profile, level.removed, {}
+        self.profile, self.orders, goal = self.session.profile, {}, level.goal
+        self.last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
+        self.removed = level.last if self.last else level.removed
 
     def owners(self, by_polygon):
         """The number of owners, and the arguments by which kernels find them."""
@@ -92,7 +110,8 @@ class _Cut:
         profile, m, n = self.profile, self.removed, self.level.corners
         removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
         args = self.level.args
-        plan = Plan(Step.over(profile, GONE, (*args, "rounds", gone), n + 1, bytes_moved=8 * n))
+        which = (*args, "rounds", "state", gone)
+        plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.last}, bytes_moved=8 * n))
         plan += exclusive_sums(profile, gone, "cut_gone")
         plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
         count, owners = self.owners(by_polygon)
@@ -136,8 +155,9 @@ class _Cut:
             plan += exclusive_sums(profile, sums, "cut_sums")
             args = (*owners, "order", np.uint32(m), sums, "bounds")
             plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
-            args = (*args, "rooms", "begins", "facts", level.args[-1], np.uint64(budget), "taken")
-            plan += Plan(Step.over(profile, TAKE, args, m, params={**own, **params}, bytes_moved=32 * m))
+            args = (*args, "rooms", "begins", "facts", level.args[-1], np.uint64(budget), "state", "taken")
+            own |= {**params, "last": self.last}
+            plan += Plan(Step.over(profile, TAKE, args, m, params=own, bytes_moved=32 * m))
         if by_area:
             run(session, plan, **bound)
             return 0

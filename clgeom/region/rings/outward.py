@@ -42,7 +42,7 @@ BEGIN, MARK, OTHERS, MEASURE, CHOOSE, REMOVE, ADVANCE = (
 #: Rounds with one limit; what remains goes with the next one. These, and the words of the state, are as in
 #: cl_src/rings/state.h.
 ROUNDS = 3
-ACTIVE, ROUND, REMOVED, MOST, LEVEL, ALL, MAPS, MAP_WORDS = 2, 3, 4, 12, 14, 15, 16, 6
+ACTIVE, ROUND, REMOVED, MOST, LEVEL, ALL, CUT, MAPS, MAP_WORDS = 2, 3, 4, 12, 14, 15, 16, 17, 10
 NEVER, NEVER_WANTED = 0xFFFFFFFF, (1 << 31) - 1
 #: Limits between two reads by the host: a launch without work costs less than a read, but not on CPUs.
 LIMITS_AT_ONCE, LIMITS_AT_ONCE_ON_CPUS = 4, 1
@@ -168,6 +168,7 @@ class _Work:
             count,
             self.of_level(level),
             head[REMOVED],
+            head[CUT],
             head[ROUND],
             head[MOST],
             self.bound,

@@ -10,13 +10,14 @@
 #include "rings/each.h"
 #include "rings/state.h"
 
-// Adds vertices that are gone, and twice an area, to the sums of a map.
-inline void add_up(volatile global uint *state, uint map, uint gone, ulong added)
+// Adds removals, vertices that are gone, and twice an area to the sums of a map.
+inline void add_up(volatile global uint *state, uint map, uint removals, uint gone, ulong added)
 {
-    if (gone == 0)
+    if (removals == 0)
         return;
     volatile global uint *const sums = state + MAPS + MAP_WORDS * map;
     const uint low = (uint)added, high = added >> 32;
+    atomic_add(&sums[REMOVALS], removals);
     atomic_add(&sums[GONE], gone);
     const uint carry = low > 0 && atomic_add(&sums[ADDED], low) > 0xffffffffu - low;
     if (high + carry > 0)
@@ -29,7 +30,7 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, const
                     global uint *dirty, global uint *left, volatile global uint *state)
 {
     const uint n = state[CHOSEN + round], lid = get_local_id(0);
-    uint map = 0xffffffff, gone = 0;
+    uint map = 0xffffffff, removals = 0, gone = 0;
     ulong added = 0;
     LIST(changed, dirty, &state[DIRTY + round]);
     LIST(staying, left, &state[LEFT]);
@@ -46,18 +47,19 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, const
                 list_put(&staying, old == NEVER, beside);
             }
             if (own != map) {
-                add_up(state, map, gone, added);
+                add_up(state, map, removals, gone, added);
                 map = own;
-                gone = 0;
+                removals = gone = 0;
                 added = 0;
             }
+            ++removals;
             gone += area & LAST ? 3 : 1;
             added += area & ~LAST;
         }
         list_next(&changed, lid);
         list_next(&staying, lid);
     }
-    add_up(state, map, gone, added);
+    add_up(state, map, removals, gone, added);
     list_end(&changed, lid);
     list_end(&staying, lid);
 }

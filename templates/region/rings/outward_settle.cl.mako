@@ -1,5 +1,6 @@
-<%page args="flag=0, variant='group', wg_size=256, items_per_thread=1"/>\
-// outward_settle: the removals that are made: those with the flag, all if it is 0. Marks the holes that vanish by them.
+<%page args="flag=0, last=False, variant='group', wg_size=256, items_per_thread=1"/>\
+// outward_settle: the removals that are made: those with the flag, all if it is 0; with `last` also those before the last
+// limit of their map. Marks the holes that vanish by them.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -10,13 +11,18 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_settle(global const uint *before, global const ulong *facts, const uint maps, const uint levels,
                     const uint level, global const uint *ring_of, global const uint *rounds, global const uint *areas,
-                    global uchar *taken, global uchar *vanished)
+                    global const uint *state, global uchar *taken, global uchar *vanished)
 {
     const level_t own = {before, facts, maps, levels, level};
     uint map = 0;
     EACH(i, before[maps]) {
         const uint vertex = corner_of(&own, i, &map);
-        const int goes = rounds[vertex] > 0${f" && (taken[vertex] & {flag})" if flag else ""};
+        const uint round = rounds[vertex];
+% if last:
+        const int goes = round > 0 && (round <= state[MAPS + MAP_WORDS * map + PASSED] || (taken[vertex] & ${flag}));
+% else:
+        const int goes = round > 0${f" && (taken[vertex] & {flag})" if flag else ""};
+% endif
         taken[vertex] = goes;
         if (goes && (areas[vertex] & LAST))
             vanished[ring_of[vertex]] = 1;
