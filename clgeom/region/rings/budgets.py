@@ -114,6 +114,8 @@ class _Cut:
         plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.last}, bytes_moved=8 * n))
         plan += exclusive_sums(profile, gone, "cut_gone")
         plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
+        made = run(self.session, plan, **self.level.bound)  # the device works while the rest is planned
+        plan = Plan()
         count, owners = self.owners(by_polygon)
         area_bits, round_bits = self.level.limit.bit_length(), self.level.rounds.bit_length()
         order, owner_bits = removed, (count - 1).bit_length()
@@ -134,7 +136,7 @@ class _Cut:
                 prefix=f"cut_{shift}",
             )
             plan += by_key
-        return run(self.session, plan, **self.level.bound)[order]
+        return run(self.session, plan, **made.buffers)[order]
 
     def take(self, by_polygon, what, budget=0):
         """Mark the first removals: within the limits of the "area", or those that a budget of "vertices" needs.

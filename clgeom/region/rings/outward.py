@@ -32,7 +32,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
-from clgeom.runtime.launch import allocate, fill, read, run
+from clgeom.runtime.launch import allocate, copy, fill, read, run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.tuning import remembered, select
 
@@ -138,7 +138,8 @@ class _Work:
         self.tolerance = np.float32(min(tolerance * tolerance * (1 - 2.0**-20), 1e30))
         vertices, cells = np.diff(rings.facts, axis=0).T
         job = rings.masks.job
-        self.counts = vertices.reshape(self.maps, self.levels).sum(axis=0).tolist()
+        of_levels = vertices.reshape(self.maps, self.levels).T
+        self.counts = of_levels.sum(axis=1).tolist()
         longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
         self.bound = {
             **rings.memory,
@@ -146,18 +147,27 @@ class _Work:
             **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
             "candidates": allocate(session, ROUNDS * longest),  # each round of a limit lists a vertex at most once
             "taken": allocate(session, n),
-            "vanished": job.written(np.zeros(rings.rings, np.uint8)),
+            "vanished": allocate(session, rings.rings),
             "bitmaps": allocate(session, 4 * self.stride * self.maps),
             "rooms": job.written(_rooms(cells, goal)),
             "wanted": job.written(_wanted(vertices, goal)),
+            "before": job.written(np.cumsum(np.insert(of_levels, 0, 0, axis=1), axis=1).astype(UINT)),
+            "states": job.written(self.states()),  # now, since a copy from the host waits for what is enqueued
         }
-        counts = vertices.reshape(self.maps, self.levels)
-        self.before = [job.written(np.append(0, np.cumsum(own)).astype(UINT)) for own in counts.T]
+        fill(session, self.bound["vanished"], np.uint8(0), rings.rings)
         self.nested = self.levels > 1 or goal.apart
         if self.nested:
             self.bound["outer"] = allocate(session, 4 * self.stride * self.maps)
             fill(session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
         self.is_first = True
+
+    def states(self):
+        """The words of each level before the first limit, which is 1."""
+        states = np.zeros((self.levels, MAPS + MAP_WORDS * self.maps), UINT)
+        states[:, ACTIVE], states[:, LEVEL] = self.maps, np.arange(self.levels)
+        states[:, ALL] = self.goal.part_vertices is not None
+        states[:, MAPS::MAP_WORDS], states[:, MAPS + 1 :: MAP_WORDS] = 2, NEVER
+        return states
 
     def level(self, level):
         """What a cut needs to know of the removals of a level."""
@@ -177,10 +187,9 @@ class _Work:
     def remove(self, level):
         """Remove vertices of a level until every map meets the goal, or nothing more can go."""
         session, profile, n = self.session, self.session.profile, self.counts[level]
-        state = np.zeros(MAPS + MAP_WORDS * self.maps, UINT)
-        state[ACTIVE], state[LEVEL], state[ALL] = self.maps, level, self.goal.part_vertices is not None
-        state[MAPS::MAP_WORDS], state[MAPS + 1 :: MAP_WORDS] = 2, NEVER  # the first limit is 1
-        self.bound |= {"state": self.masks.job.written(state), "before": self.before[level]}
+        state_bytes = UINT.itemsize * (MAPS + MAP_WORDS * self.maps)
+        self.bound["state"] = allocate(session, state_bytes)
+        copy(session, self.bound["states"], self.bound["state"], state_bytes, start=level * state_bytes)
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
         args = ("corners", "saddles", "ring_of", "begins", *self.of_level(level), *self.of_bitmaps)
         args += ("previous", "next", "keys", "rounds", "taken", "bitmaps", "alive_0", "state")
@@ -192,8 +201,8 @@ class _Work:
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
         limits = self.limits(n, nested=self.nested and (self.goal.apart or not self.is_first)) if n else None
-        self.head = state[:MAPS].tolist()
-        while n and self.head[ACTIVE]:
+        self.head = [0] * MAPS
+        while n and (i == 0 or self.head[ACTIVE]):
             for _ in range(at_once):
                 run(session, limits[i % 2], **self.bound)
                 i += 1
@@ -265,7 +274,13 @@ def _rooms(cells, goal):
         return np.full(len(cells), most, np.uint64)
     share = 1 / Fraction(goal.iou) - 1
     over, under = share.numerator, share.denominator
-    return np.array([min(2 * area * over // under, most) for area in cells.tolist()], np.uint64)
+    if under >= 1 << 62 or 2 * int(cells.max()) * over >= under << 50:
+        return np.array([min(2 * area * over // under, most) for area in cells.tolist()], np.uint64)
+    # rounded, the quotient is at most 1 away from the exact one; the remainder, modulo 2^64, tells
+    areas, divisor = 2 * cells.astype(np.uint64), np.uint64(under)
+    rooms = (areas.astype(np.float64) * (over / under)).astype(np.uint64)
+    rest = (areas * np.uint64(over) - rooms * divisor).view(np.int64)
+    return rooms + (rest >= under) - (rest < 0).astype(np.uint64)
 
 
 def _wanted(vertices, goal):

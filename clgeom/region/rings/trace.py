@@ -129,8 +129,10 @@ def rings_of(masks: Masks) -> DeviceRings | None:
     count, runs, buffers = runs_of(masks)
     if count == 0:
         return None
-    linked, names = _linked(masks, count, runs)
-    made = run(session, linked + exclusive_sums(session.profile, names["chains"], "chains"), **buffers)
+    found, columns = runs
+    made = run(session, found, **buffers)  # the device works while the rest is planned
+    linked, names = _linked(masks, count, columns)
+    made = run(session, linked + exclusive_sums(session.profile, names["chains"], "chains"), **made.buffers)
     chains = int(made.read(names["chains"], 1, 2 * count)[0])
     made = run(session, _ranked(session.profile, 2 * count, chains, names), **made.buffers)
     total = int(made.read(names["heads"], 1, chains)[0])
@@ -230,9 +232,9 @@ def _placed(session, names, chains, rings, corners, rows, masks):
 
 
 def _linked(masks, count, runs):
-    """(the plan from runs to the order of their ends, its memory by name)."""
+    """(the plan from runs to their ends and the chains of these, its memory by name)."""
     profile, rows = masks.job.session.profile, masks.stack.rows
-    plan, (lefts, rights, row_of, parents) = runs
+    lefts, rights, row_of, parents = runs
     edges, n = 2 * count, np.uint32(count)
     names = {"lefts": lefts, "rights": rights, "row_of": row_of}
     for name, dtype, length in (
@@ -255,7 +257,7 @@ def _linked(masks, count, runs):
     args = (lefts, rights, row_of, "coverage_starts", names["roots"], n, np.uint32(rows))
     args += (names["following"], names["turns"])
     link = Step.over(profile, LINK, args, count, params={"cut": cut}, bytes_moved=40 * count)
-    plan += Plan(*uniting, roots, link)
+    plan = Plan(*uniting, roots, link)
     if not cut:
         own, masks = select(profile, TRACE, UINT, edges), np.uint32(len(masks))
         args = (names["following"], "coverage_starts", masks, np.uint32(rows), names["turns"])

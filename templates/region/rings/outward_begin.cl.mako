@@ -20,8 +20,8 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
                    global uint *next, global uint *keys, global uint *rounds, global uchar *taken,
                    volatile global uint *bitmaps, global uint *alive, volatile global uint *state)
 {
-    const level_t own = {before, facts, maps, levels, level};
-    const uint n = before[maps], lid = get_local_id(0);
+    const level_t own = level_of(before, facts, maps, levels, level);
+    const uint n = count_of(&own), lid = get_local_id(0);
     uint map = 0;
     LIST(listed, alive, &state[ALIVE]);
     EACH_ROUND(base, n) {

@@ -12,8 +12,8 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_gone(global const uint *before, global const ulong *facts, const uint maps, const uint levels,
                   const uint level, global const uint *rounds, global const uint *state, global uint *gone)
 {
-    const level_t own = {before, facts, maps, levels, level};
-    const uint n = before[maps];
+    const level_t own = level_of(before, facts, maps, levels, level);
+    const uint n = count_of(&own);
     uint map = 0;
     EACH(i, n + 1) {
         const uint round = i < n ? rounds[corner_of(&own, i, &map)] : 0;

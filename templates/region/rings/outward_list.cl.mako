@@ -10,9 +10,10 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_list(global const uint *before, global const ulong *facts, const uint maps, const uint levels,
                   const uint level, global const uint *gone, global uint *removed)
 {
-    const level_t own = {before, facts, maps, levels, level};
+    const level_t own = level_of(before, facts, maps, levels, level);
+    const uint n = count_of(&own);
     uint map = 0;
-    EACH(i, before[maps])
+    EACH(i, n)
         if (gone[i + 1] != gone[i])
             removed[gone[i]] = corner_of(&own, i, &map);
 }

@@ -12,9 +12,10 @@ void outward_mark(global const int *corners, global const uint *before, global c
                   global const uint *ring_of, global const uchar *taken, global const uchar *vanished,
                   volatile global uint *bitmaps)
 {
-    const level_t own = {before, facts, maps, levels, level};
+    const level_t own = level_of(before, facts, maps, levels, level);
+    const uint n = count_of(&own);
     uint map = 0;
-    EACH(i, before[maps]) {
+    EACH(i, n) {
         const uint vertex = corner_of(&own, i, &map);
         if (!taken[vertex] && !vanished[ring_of[vertex]]) {
             const int2 at = vload2(vertex, corners);

@@ -13,9 +13,10 @@ void outward_settle(global const uint *before, global const ulong *facts, const 
                     const uint level, global const uint *ring_of, global const uint *rounds, global const uint *areas,
                     global const uint *state, global uchar *taken, global uchar *vanished)
 {
-    const level_t own = {before, facts, maps, levels, level};
+    const level_t own = level_of(before, facts, maps, levels, level);
+    const uint n = count_of(&own);
     uint map = 0;
-    EACH(i, before[maps]) {
+    EACH(i, n) {
         const uint vertex = corner_of(&own, i, &map);
         const uint round = rounds[vertex];
 % if last:
