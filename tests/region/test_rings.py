@@ -107,6 +107,29 @@ def test_rings_do_not_depend_on_launches(session):
             assert np.array_equal(getattr(first, name), getattr(again, name)), (policies, name)
 
 
+@pytest.mark.settings("as_gpu")
+@pytest.mark.parametrize("columns", [31, 32, 33, 64, 97])
+def test_runs_over_words_of_cells(any_session, columns):
+    rng = np.random.default_rng(columns)
+    maps = rng.random((2, 90, columns)) < rng.choice([0.1, 0.5, 0.97], (2, 90, 1))
+    maps[0, :3] = True  # runs of whole rows
+    check(rings_of(masks_of(maps, 1, any_session)), maps)
+    values = (rng.random((9, columns)) * 12).astype(np.uint8)  # more levels than rings_bits takes at once
+    levels = tuple(range(1, 12))
+    check(rings_of(masks_of(values, levels, any_session)), [values >= level for level in levels])
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_long_rings(any_session):
+    rows, columns = np.ogrid[-80:80, -70:90]
+    away = np.hypot(rows, columns)
+    angle = np.arctan2(rows, columns + 0 * rows)
+    spiral = (away + 6 * angle / np.pi) % 12 < 5
+    stairs = columns + 0 * rows > rows
+    for mask in (away < 78.5, (away < 70.5) & (away > 66), spiral, stairs, ~spiral):
+        check(rings_of(masks_of(mask, 1, any_session)), [mask])
+
+
 def test_saddles_are_corners_of_two_rings(session):
     mask = np.random.default_rng(6).random((40, 50)) < 0.5
     found = rings_of(masks_of(mask, 1, session))

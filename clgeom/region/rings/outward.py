@@ -274,7 +274,7 @@ def _rooms(cells, goal):
         return np.full(len(cells), most, np.uint64)
     share = 1 / Fraction(goal.iou) - 1
     over, under = share.numerator, share.denominator
-    if under >= 1 << 62 or 2 * int(cells.max()) * over >= under << 50:
+    if max(over, under) >= 1 << 62 or 2 * int(cells.max()) * over >= under << 50:
         return np.array([min(2 * area * over // under, most) for area in cells.tolist()], np.uint64)
     # rounded, the quotient is at most 1 away from the exact one; the remainder, modulo 2^64, tells
     areas, divisor = 2 * cells.astype(np.uint64), np.uint64(under)
