@@ -85,7 +85,7 @@ typedef struct {
 inline void list_put(list_t *own, int keep, uint value)
 {
     if (keep)
-        own->values[atomic_inc(own->count)] = value;
+        own->values[atomic_add(own->count, 1u)] = value;
 }
 
 inline void list_next(list_t *own, uint lid)

@@ -71,11 +71,15 @@ inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uin
     return key;
 }
 
-// Whether a vertex goes before another one of its map, whose first corner is `first`. Mixed numbers let many of equal keys
-// go at once; they are counted within the map, so that other maps of a stack do not matter.
-inline int is_before(uint key, uint vertex, uint other_key, uint other, uint first)
+// Whether a vertex goes before another one of its mask. Mixed numbers let many of equal keys go at once; they are counted
+// within the mask, so that other maps of a stack do not matter.
+inline int is_before(uint key, uint vertex, uint other_key, uint other, global const uint *mask_of,
+                     global const ulong *facts)
 {
-    return key < other_key || (key == other_key && (vertex - first) * 2654435761u < (other - first) * 2654435761u);
+    if (key != other_key)
+        return key < other_key;
+    const uint first = (uint)facts[1 + 2 * mask_of[vertex]];
+    return (vertex - first) * 2654435761u < (other - first) * 2654435761u;
 }
 
 // Whether a vertex of this key goes: those of least key (and least mixed number) among their neighbours. No two neighbours
@@ -84,13 +88,13 @@ inline int is_before(uint key, uint vertex, uint other_key, uint other, uint fir
 //   keys    5  3  4  .  2
 //              ^        ^        ("." is above the limit)
 inline int is_chosen(global const uint *previous, global const uint *next, global const uint *keys, uint vertex, uint key,
-                     uint first, uint *area)
+                     global const uint *mask_of, global const ulong *facts, uint *area)
 {
     const uint p = previous[vertex], q = next[vertex];
-    if (!is_before(key, vertex, keys[p], p, first) || !is_before(key, vertex, keys[q], q, first))
+    if (!is_before(key, vertex, keys[p], p, mask_of, facts) || !is_before(key, vertex, keys[q], q, mask_of, facts))
         return 0;
     const uint beyond = previous[p];
-    if (beyond == next[q] && beyond != vertex && !is_before(key, vertex, keys[beyond], beyond, first))
+    if (beyond == next[q] && beyond != vertex && !is_before(key, vertex, keys[beyond], beyond, mask_of, facts))
         return 0;
     *area = key | (beyond == q ? LAST : 0);
     return 1;
