@@ -28,25 +28,19 @@ inline uint searchable(global const uchar *saddles, uint vertex, uint p, uint q,
     return UNCHECKED | (uint)area;
 }
 
-// The key of a vertex whose key is_open; searched only where it is below `beyond`, else `pending` takes it if it is less.
-inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uint beyond, uint *pending)
+// The key of a vertex whose key is_open; searched only where it is below `beyond`.
+inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uint beyond)
 {
-    if (key != NEW && (key ^ UNCHECKED) >= beyond) {
-        *pending = min(*pending, key ^ UNCHECKED);
+    if (key != NEW && (key ^ UNCHECKED) >= beyond)
         return key;
-    }
     const uint before = all->previous[vertex], behind = all->next[vertex];
     const int2 p = vload2(before, all->corners), v = vload2(vertex, all->corners), q = vload2(behind, all->corners);
     if (key == NEW) {
         if (before == behind)
             return NEVER;
         key = searchable(all->saddles, vertex, before, behind, cross_of(p, q, v));
-        if (key == NEVER)
-            return NEVER;
-        if ((key ^ UNCHECKED) >= beyond) {
-            *pending = min(*pending, key ^ UNCHECKED);
+        if (key == NEVER || (key ^ UNCHECKED) >= beyond)
             return key;
-        }
     }
     key ^= UNCHECKED;
     // a triangle of twice the area 1 has no points of the lattice but its corners

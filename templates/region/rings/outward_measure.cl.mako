@@ -3,7 +3,7 @@
 //
 // `first`: of all listed vertices of the maps that are not done (list 0), which are listed again (list 1) without those that
 // stay while their neighbours do. Later rounds with one limit measure only vertices whose neighbours have changed: the others
-// keep their keys. A group's vertices are neighbours, mostly of one map, whose words a work-item reads and writes once.
+// keep their keys.
 // Reads 12 bytes a vertex, and 43 where the triangle is new; writes 4 to 12 bytes.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -13,16 +13,7 @@
 #define WIDE ${int(wide)}
 #include "rings/each.h"
 #include "rings/measure.h"
-
-// Lowers the least key of a map that waits for a larger limit.
-inline void lower(volatile global uint *state, uint map, uint pending)
-{
-    if (pending == NEVER)
-        return;
-    volatile global uint *const least = state + MAPS + MAP_WORDS * map + PENDING;
-    if (*least > pending)   // it only falls
-        atomic_min(least, pending);
-}
+#include "rings/sums.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_measure(global const int *corners, global const uchar *saddles, global const uint *ring_of,
@@ -34,24 +25,25 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
     const uint n = state[${"ALIVE" if first else "DIRTY + round"}], lid = get_local_id(0);
     const vertices_t all = {corners, saddles, ring_of, begins, previous, next, keys, bitmaps, outer,
                             words, stride, tolerance};
-    uint map = 0xffffffff, beyond = 0, pending = NEVER;
+    SUMS(sums);
     LIST(going, candidates, &state[CANDIDATES]);
 % if first:
     LIST(staying, left, &state[LEFT]);
 % endif
     EACH_ROUND(base, n) {
+        sums_begin(sums, state, mask_of[list[base]] / levels, lid);
+        GROUP_BARRIER();
         OF_ROUND(i, base) {
-            const uint vertex = list[i], own = mask_of[vertex] / levels;
-            if (own != map) {
-                lower(state, map, pending);
-                map = own;
-                pending = NEVER;
-                beyond = state[MAPS + MAP_WORDS * map + BEYOND];
-            }
+            const uint vertex = list[i], map = mask_of[vertex] / levels, old = keys[vertex];
+            const uint beyond = sums_limit(sums, state, map);
             if (beyond == 0)
                 continue;
-            const uint old = keys[vertex];
-            uint key = is_open(old) ? measured(&all, vertex, old, map, beyond, &pending) : old;
+            uint key = old;
+            if (is_open(old)) {
+                key = measured(&all, vertex, old, map, beyond);
+                if (is_open(key))
+                    sums_wait(sums, state, map, key ^ UNCHECKED);
+            }
 % if first:
             key = key == STAYS ? NEVER : key;
             list_put(&staying, key != NEVER, vertex);
@@ -66,8 +58,8 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
 % if first:
         list_next(&staying, lid);
 % endif
+        sums_end(sums, state, lid);
     }
-    lower(state, map, pending);
     list_end(&going, lid);
 % if first:
     list_end(&staying, lid);
