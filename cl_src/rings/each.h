@@ -2,101 +2,110 @@
 //
 //   EACH(i, n)            group:   work-item 0 takes elements 0, g, 2 g, .. of g work-items in all
 //                         serial:  each takes a share of neighbours (CPUs, which have few work-items)
-//   EACH_TOGETHER(i, n)   the same for a whole group: i is its first element, work-item `lid` takes i + lid if that is
-//                         less than n. All work-items of a group run all of its rounds, so there may be barriers within.
+//   EACH_ROUND(base, n)   group:   rounds of neighbours, element `base` is the first; all work-items of a group run all of its
+//                                  rounds, so there may be barriers beside the elements of a round
+//                         serial:  a share is one round
+//   OF_ROUND(i, base)     the elements of a work-item in a round
 //
+// Groups take rounds in turn. What runs at once is then near in memory, and so are neighbours in lists, which the caches of
+// GPUs live on: with a share of neighbours for each group a stack of 1,000 maps took ten times as long on an H200.
 // n is less than 2^31.
+#include "group/scan.h"   // GROUP_BARRIER
 #if SERIAL
 #define SHARE(n) (((n) + (uint)get_global_size(0) - 1) / (uint)get_global_size(0))
 #define EACH(i, n)                                                                                      \
     for (uint i##_share = SHARE(n), i = min((uint)get_global_id(0) * i##_share, (uint)(n)),             \
               i##_end = min(i + i##_share, (uint)(n)); i < i##_end; ++i)
-#define EACH_TOGETHER(i, n) EACH(i, n)
+#define EACH_ROUND(base, n)                                                                             \
+    for (uint base##_share = SHARE(n), base = min((uint)get_global_id(0) * base##_share, (uint)(n)),    \
+              base##_end = min(base + base##_share, (uint)(n)); base < base##_end; base = base##_end)
+#define OF_ROUND(i, base) for (uint i = base; i < base##_end; ++i)
 #else
+#ifndef PUTS
+#define PUTS 1              // most values that a work-item puts into a list for an element
+#endif
+#define HELD (2 * WG_SIZE)  // values of a list that a group holds
+#define ROUND (HELD / PUTS)
 #define EACH(i, n) for (uint i = get_global_id(0); i < (n); i += (uint)get_global_size(0))
-#define EACH_TOGETHER(i, n) for (uint i = get_group_id(0) * WG_SIZE; i < (n); i += (uint)get_global_size(0))
+#define EACH_ROUND(base, n)                                                                             \
+    for (uint base = get_group_id(0) * ROUND, base##_all = (n); base < base##_all;                      \
+         base += (uint)get_num_groups(0) * ROUND)
+#define OF_ROUND(i, base)                                                                               \
+    for (uint i = base + get_local_id(0), i##_end = min(base + ROUND, base##_all); i < i##_end; i += WG_SIZE)
 #endif
 
-// A list in memory with its length in `length`; its order is that of the elements only within a group's round, or within a
-// part of a share.
+// A list in memory with its length in `length`. Values are held back and written many at once; their order is that of the
+// elements only in parts.
 //
-//   LIST(own)                                        memory of a work-item or group, for one list or two
-//   list_add(own, keep, value, list, length, lid)    all work-items of a group call it; those with `keep` add a value
-//   list_add_two(..)                                 the same for two lists, which may be one
-//   list_end(own, list, length, list, length)        after the last one
+//   LIST(own, list, length)      memory of a work-item or group for what is held
+//   list_put(&own, keep, value)  adds a value if `keep` is true
+//   list_next(&own, lid)         ends a round
+//   list_end(&own, lid)          after the last one
 #if SERIAL
 #define HELD 64
 typedef struct {
+    global uint *list;
+    volatile global uint *length;
     uint count, values[HELD];
 } list_t;
-#define LIST(own)    \
-    list_t own[2];   \
-    own[0].count = own[1].count = 0
+#define LIST(own, list, length) list_t own = {list, length, 0}
 
-inline void list_empty(list_t *own, global uint *list, volatile global uint *length)
+inline void list_end(list_t *own, uint lid)
 {
     if (own->count == 0)
         return;
-    const uint at = atomic_add(length, own->count);
+    const uint at = atomic_add(own->length, own->count);
     for (uint k = 0; k < own->count; ++k)
-        list[at + k] = own->values[k];
+        own->list[at + k] = own->values[k];
     own->count = 0;
 }
 
-inline void list_add(list_t *own, int keep, uint value, global uint *list, volatile global uint *length, uint lid)
+inline void list_put(list_t *own, int keep, uint value)
 {
     if (!keep)
         return;
     own->values[own->count++] = value;
     if (own->count == HELD)
-        list_empty(own, list, length);
+        list_end(own, 0);
 }
 
-inline void list_add_two(list_t *own, int keep, uint value, global uint *list, volatile global uint *length,
-                         int keep_other, uint other, global uint *others, volatile global uint *other_length, uint lid)
+inline void list_next(list_t *own, uint lid)
 {
-    list_add(own, keep, value, list, length, lid);
-    list_add(own + 1, keep_other, other, others, other_length, lid);
-}
-
-inline void list_end(list_t *own, global uint *list, volatile global uint *length, global uint *others,
-                     volatile global uint *other_length)
-{
-    list_empty(own, list, length);
-    list_empty(own + 1, others, other_length);
 }
 #else
-#include "group/scan.h"
-GROUP_SCAN(list_ranks, local, uint, GROUP_SUM)
-#define LIST(own) local uint own[2 * WG_SIZE + 2]
+typedef struct {
+    global uint *list;
+    volatile global uint *length;
+    local uint *count, *values;
+} list_t;
+#define LIST(own, list, length)                             \
+    local uint own##_count[2], own##_values[HELD];          \
+    list_t own = {list, length, own##_count, own##_values}; \
+    if (get_local_id(0) == 0)                               \
+        own##_count[0] = 0;                                 \
+    GROUP_BARRIER()
 
-inline void list_add_two(local uint *cells, int keep, uint value, global uint *list, volatile global uint *length,
-                         int keep_other, uint other, global uint *others, volatile global uint *other_length, uint lid)
+inline void list_put(list_t *own, int keep, uint value)
 {
-    const uint mine = (keep ? 1 : 0) | (keep_other ? 1 << 16 : 0);
-    cells[lid] = mine;
-    const uint from = list_ranks(cells, WG_SIZE, lid);
-    const uint rank = cells[from + lid] - mine;
-    if (lid == 0) {
-        const uint total = cells[from + WG_SIZE - 1];
-        cells[2 * WG_SIZE] = total & 0xffff ? atomic_add(length, total & 0xffff) : 0;
-        cells[2 * WG_SIZE + 1] = total >> 16 ? atomic_add(other_length, total >> 16) : 0;
-    }
-    GROUP_BARRIER();
     if (keep)
-        list[cells[2 * WG_SIZE] + (rank & 0xffff)] = value;
-    if (keep_other)
-        others[cells[2 * WG_SIZE + 1] + (rank >> 16)] = other;
+        own->values[atomic_add(own->count, 1u)] = value;
+}
+
+inline void list_next(list_t *own, uint lid)
+{
+    GROUP_BARRIER();
+    const uint count = own->count[0];
+    if (lid == 0 && count > 0)
+        own->count[1] = atomic_add(own->length, count);
+    GROUP_BARRIER();
+    for (uint k = lid; k < count; k += WG_SIZE)
+        own->list[own->count[1] + k] = own->values[k];
+    if (lid == 0)
+        own->count[0] = 0;
     GROUP_BARRIER();
 }
 
-inline void list_add(local uint *cells, int keep, uint value, global uint *list, volatile global uint *length, uint lid)
-{
-    list_add_two(cells, keep, value, list, length, 0, 0, list, length, lid);
-}
-
-inline void list_end(local uint *cells, global uint *list, volatile global uint *length, global uint *others,
-                     volatile global uint *other_length)
+inline void list_end(list_t *own, uint lid)
 {
 }
 #endif

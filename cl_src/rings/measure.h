@@ -20,30 +20,27 @@ typedef struct {
     float tolerance;                      // squared
 } vertices_t;
 
-// The key of a vertex whose key is NEW or UNCHECKED; searched only where it is below `beyond`.
-inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uint beyond, volatile global uint *pending)
+// The key of a vertex between p and q whose triangle is not searched yet, from its area.
+inline uint searchable(global const uchar *saddles, uint vertex, uint p, uint q, span_t area)
 {
-    if (key != NEW && (key ^ UNCHECKED) >= beyond) {
-        if (*pending > (key ^ UNCHECKED))   // it only falls
-            atomic_min(pending, key ^ UNCHECKED);
+    if (area < 0 || area >= 0x7ffffff0 || saddles[vertex] || (saddles[p] && saddles[q]))
+        return NEVER;
+    return UNCHECKED | (uint)area;
+}
+
+// The key of a vertex whose key is_open; searched only where it is below `beyond`.
+inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uint beyond)
+{
+    if (key != NEW && (key ^ UNCHECKED) >= beyond)
         return key;
-    }
     const uint before = all->previous[vertex], behind = all->next[vertex];
     const int2 p = vload2(before, all->corners), v = vload2(vertex, all->corners), q = vload2(behind, all->corners);
     if (key == NEW) {
         if (before == behind)
             return NEVER;
-        const span_t area = cross_of(p, q, v);
-        if (area < 0 || area >= 0x7ffffff0)
-            return NEVER;
-        if (all->saddles[vertex] || (all->saddles[before] && all->saddles[behind]))
-            return NEVER;
-        key = UNCHECKED | (uint)area;
-        if ((uint)area >= beyond) {
-            if (*pending > (uint)area)
-                atomic_min(pending, (uint)area);
+        key = searchable(all->saddles, vertex, before, behind, cross_of(p, q, v));
+        if (key == NEVER || (key ^ UNCHECKED) >= beyond)
             return key;
-        }
     }
     key ^= UNCHECKED;
     // a triangle of twice the area 1 has no points of the lattice but its corners
@@ -68,11 +65,15 @@ inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uin
     return key;
 }
 
-// Whether a vertex goes before another one of its map, whose first corner is `first`. Mixed numbers let many of equal keys
-// go at once; they are counted within the map, so that other maps of a stack do not matter.
-inline int is_before(uint key, uint vertex, uint other_key, uint other, uint first)
+// Whether a vertex goes before another one of its mask. Mixed numbers let many of equal keys go at once; they are counted
+// within the mask, so that other maps of a stack do not matter.
+inline int is_before(uint key, uint vertex, uint other_key, uint other, global const uint *mask_of,
+                     global const ulong *facts)
 {
-    return key < other_key || (key == other_key && (vertex - first) * 2654435761u < (other - first) * 2654435761u);
+    if (key != other_key)
+        return key < other_key;
+    const uint first = (uint)facts[1 + 2 * mask_of[vertex]];
+    return (vertex - first) * 2654435761u < (other - first) * 2654435761u;
 }
 
 // Whether a vertex of this key goes: those of least key (and least mixed number) among their neighbours. No two neighbours
@@ -81,13 +82,13 @@ inline int is_before(uint key, uint vertex, uint other_key, uint other, uint fir
 //   keys    5  3  4  .  2
 //              ^        ^        ("." is above the limit)
 inline int is_chosen(global const uint *previous, global const uint *next, global const uint *keys, uint vertex, uint key,
-                     uint first, uint *area)
+                     global const uint *mask_of, global const ulong *facts, uint *area)
 {
     const uint p = previous[vertex], q = next[vertex];
-    if (!is_before(key, vertex, keys[p], p, first) || !is_before(key, vertex, keys[q], q, first))
+    if (!is_before(key, vertex, keys[p], p, mask_of, facts) || !is_before(key, vertex, keys[q], q, mask_of, facts))
         return 0;
     const uint beyond = previous[p];
-    if (beyond == next[q] && beyond != vertex && !is_before(key, vertex, keys[beyond], beyond, first))
+    if (beyond == next[q] && beyond != vertex && !is_before(key, vertex, keys[beyond], beyond, mask_of, facts))
         return 0;
     *area = key | (beyond == q ? LAST : 0);
     return 1;

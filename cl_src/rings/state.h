@@ -1,17 +1,25 @@
 // rings/state.h: words that the launches of a simplification share, for all maps and for each map.
 //
 // Keys of vertices: twice the area that the removal of the vertex would add, once the triangle has been searched; before
-// with UNCHECKED. NEVER for vertices that stay while their neighbours do, NEW asks for a key. All but the first are at
-// least UNCHECKED.
+// with UNCHECKED. NEVER for vertices that stay while their neighbours do, and are in no list; STAYS for such that are still
+// listed; NEW asks for a key. All but the first are at least UNCHECKED.
 #define UNCHECKED 0x80000000u
 #define NEVER 0xffffffffu
 #define NEW 0xfffffffeu
+#define STAYS 0xfffffffdu
+
+// Whether a key is to be measured: NEW, or UNCHECKED.
+inline int is_open(uint key)
+{
+    return key >= UNCHECKED && key != NEVER && key != STAYS;
+}
+
 #define LAST 0x80000000u       // in areas[vertex]: only two vertices of a hole remain, and it is filled
 
 #define ROUNDS 3               // rounds with one limit
 #define LARGEST 0x7fffffefu    // the largest limit: larger areas are not added at once
 
-#define ALIVE 0                // vertices in the list of those that may remain
+#define ALIVE 0                // vertices in the list of those that may go
 #define LEFT 1                 // vertices in the next list
 #define ACTIVE 2               // maps that go on
 #define ROUND 3                // rounds before those of this limit
@@ -23,11 +31,15 @@
 #define LEAST 13               // vertices that the map, or the polygon, that needs most of them has after all removals
 #define LEVEL 14               // the level
 #define ALL 15                 // whether everything goes that can: a budget of polygons is met later
-#define MAPS 16                // words of the first map
+#define CUT 16                 // removals with the last limit of each map
+#define MAPS 17                // words of the first map
 
 #define BEYOND 0               // limit + 1: keys below it go; 0 when the map is done
 #define PENDING 1              // the least key from it on
 #define GONE 2                 // vertices that are gone
 #define WAS 3                  // .. before this limit
 #define ADDED 4                // twice the area that was added (low word, high word)
-#define MAP_WORDS 6
+#define HAD 6                  // .. before this limit, which is the last one when the map is done
+#define PASSED 8               // rounds before this limit
+#define REMOVALS 9             // removals with this limit
+#define MAP_WORDS 10

@@ -15,18 +15,22 @@ LISTS = {**EACH, "any": Policy("group", wg_size=256, groups_per_unit=8)}
 RINGS: dict[str, dict[str, Policy]] = {
     **{
         f"region/rings/rings_{name}": EACH
-        for name in "link jump rank leaders sizes place corners facts offsets polygons".split()
+        for name in "ends link chains firsts rank leaders sizes place corners facts offsets polygons".split()
     },
     **{
         f"region/rings/outward_{name}": EACH
         for name in "mark others gone list keys amounts bounds least take settle kept sizes emit".split()
     },
     **{f"region/rings/outward_{name}": LISTS for name in ("begin", "choose", "remove")},
-    "region/rings/rings_runs": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=256, groups_per_unit=64),
+    **{f"region/rings/rings_{name}": LISTS for name in ("walk", "jump")},
+    "region/rings/rings_runs": {  # instead of rings_bits and rings_ends where those are serial
+        "any": Policy("serial", wg_size=1, groups_per_unit=4),
     },
-    "region/rings/rings_trace": {  # instead of rings_jump and rings_rank where those are serial
+    "region/rings/rings_bits": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
+    "region/rings/rings_trace": {  # where rings_jump is serial
         "any": Policy("serial", wg_size=1, groups_per_unit=4),
     },
     "region/rings/outward_measure": {**EACH, "any": Policy("group", wg_size=128, groups_per_unit=16)},

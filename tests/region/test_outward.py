@@ -2,7 +2,9 @@
 
 import contextlib
 import itertools
+import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.rings import outward
 from clgeom.region.rings.on_device import ARRAYS
 from clgeom.runtime import staging
 from clgeom.runtime.cl_arrays import to_array
@@ -399,3 +402,12 @@ def test_both_budgets_of_vertices_hold_together(session):
     ):
         found = coverage_regions(values, (-3.0, 1.0), outline="cells", device=session, **budget)
         check(found, values, **budget)
+
+
+@given(
+    cells=st.lists(st.integers(0, 1 << 50), min_size=1, max_size=20),
+    iou=st.floats(0, 1, exclude_min=True) | st.sampled_from((0.95, 1 / 3, float(np.nextafter(1, 0)))),
+)
+def test_the_area_that_may_be_added_is_exact(cells, iou):
+    exact = [min(math.floor(2 * count * (1 / Fraction(iou) - 1)), (1 << 63) - 1) for count in cells]
+    assert outward._rooms(np.array(cells), outward.Goal(iou=iou)).tolist() == exact

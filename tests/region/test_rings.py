@@ -12,6 +12,7 @@ from clgeom.region.coverage.contours import trace
 from clgeom.region.coverage.job import Job, Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.rings import runs
 from clgeom.region.rings import trace as tracing
 from clgeom.region.rings.on_device import ARRAYS
 from clgeom.region.rings.trace import Rings, twice_areas
@@ -23,14 +24,11 @@ LEVELS = (0.3, 0.55, 0.8)
 NOTHING = Rings(
     np.empty((0, 2), np.int32), np.empty(0, bool), np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64)
 )
+KERNELS = "bits ends link chains firsts walk jump rank leaders sizes place corners facts".split()
 #: Shares and groups of few runs, so that neighbours lie in different ones.
 SHAPES_OF_LAUNCHES = tuple(
     {
-        "region/rings/rings_runs": policy,
-        "region/rings/rings_link": policy,
-        "region/rings/rings_jump": policy,
-        "region/rings/rings_rank": policy,
-        **{f"region/rings/rings_{name}": policy for name in "leaders sizes place corners facts".split()},
+        **{f"region/rings/rings_{name}": policy for name in KERNELS},
     }
     for policy in (Policy("serial", 1, 3, groups_per_unit=0), Policy("group", 1), Policy("group", 8))
 )
@@ -109,6 +107,29 @@ def test_rings_do_not_depend_on_launches(session):
             assert np.array_equal(getattr(first, name), getattr(again, name)), (policies, name)
 
 
+@pytest.mark.settings("as_gpu")
+@pytest.mark.parametrize("columns", [31, 32, 33, 64, 97])
+def test_runs_over_words_of_cells(any_session, columns):
+    rng = np.random.default_rng(columns)
+    maps = rng.random((2, 90, columns)) < rng.choice([0.1, 0.5, 0.97], (2, 90, 1))
+    maps[0, :3] = True  # runs of whole rows
+    check(rings_of(masks_of(maps, 1, any_session)), maps)
+    values = (rng.random((9, columns)) * 12).astype(np.uint8)  # more levels than rings_bits takes at once
+    levels = tuple(range(1, 12))
+    check(rings_of(masks_of(values, levels, any_session)), [values >= level for level in levels])
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_long_rings(any_session):
+    rows, columns = np.ogrid[-80:80, -70:90]
+    away = np.hypot(rows, columns)
+    angle = np.arctan2(rows, columns + 0 * rows)
+    spiral = (away + 6 * angle / np.pi) % 12 < 5
+    stairs = columns + 0 * rows > rows
+    for mask in (away < 78.5, (away < 70.5) & (away > 66), spiral, stairs, ~spiral):
+        check(rings_of(masks_of(mask, 1, any_session)), [mask])
+
+
 def test_saddles_are_corners_of_two_rings(session):
     mask = np.random.default_rng(6).random((40, 50)) < 0.5
     found = rings_of(masks_of(mask, 1, session))
@@ -123,7 +144,7 @@ def test_stacks_in_several_batches_are_as_in_one(session, monkeypatch, budget):
     maps[1] = False
     arguments = {"outline": "cells", "device": session, **budget}
     whole = coverage_regions(maps, 1, **arguments)
-    monkeypatch.setattr(tracing, "MOST_RUNS", 60)
+    monkeypatch.setattr(runs, "MOST_RUNS", 60)
     again = coverage_regions(maps, 1, **arguments)
     on_device = coverage_regions(to_array(session, maps.view(np.uint8)), 1, **arguments)
     alone = [coverage_regions(values, 1, **arguments) for values in maps]
@@ -134,7 +155,7 @@ def test_stacks_in_several_batches_are_as_in_one(session, monkeypatch, budget):
         assert np.array_equal(getattr(whole, name), np.concatenate([getattr(one, name) for one in alone])), name
     assert whole.maps.tolist() == [i for i, one in enumerate(alone) for _ in range(len(one))]
     assert tracing.rings_of(masks_of(np.zeros((4, 5)), 1, session)) is None
-    monkeypatch.setattr(tracing, "MOST_RUNS", 20)
+    monkeypatch.setattr(runs, "MOST_RUNS", 20)
     with pytest.raises(DeviceLimit, match="more than 20 runs"):
         coverage_regions(maps, 1, **arguments)
 

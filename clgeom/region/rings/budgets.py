@@ -3,6 +3,9 @@
 removals -> sorted by owner (a map, or a polygon), round, area and number (outward_keys, radix sorts)
          -> sums of areas, or of vertices, in this order (outward_amounts, a scan)
          -> those whose sum since the first one of their owner meets the budget (outward_bounds, outward_take)
+
+Where only the area is limited, the removals before the last limit of each map are within it: the map went on. Then only
+those with the last limit are sorted.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.region.rings.trace import UINT, ULONG, DeviceRings, exclusive_sums
+from clgeom.region.rings.runs import UINT, exclusive_sums
+from clgeom.region.rings.trace import ULONG, DeviceRings
 from clgeom.runtime.launch import allocate, fill, read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.sorting.radix.moves import digit_windows, means_of
@@ -30,21 +34,30 @@ WITHIN, NEEDED = 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The removals of a level: their number, that of rounds, the largest limit, and buffers by name."""
+    """The removals of a level.
+
+    Parameters
+    ----------
+    corners : int
+    args : tuple
+        Arguments by which kernels find the corners.
+    removed, last, rounds : int
+        Numbers of removals, of those with the last limit of each map, and of rounds.
+    limit : int
+        The largest one.
+    bound : dict
+        Buffers by name.
+    """
 
     rings: DeviceRings
     goal: object
-    number: int
+    corners: int
+    args: tuple
     removed: int
+    last: int
     rounds: int
     limit: int
     bound: dict
-
-    @property
-    def numbers(self) -> tuple:
-        """The arguments that tell the corners of the level: how many there are in all, levels, and its own number."""
-        levels = len(self.rings.masks.job.levels.given)
-        return np.uint32(self.rings.corners), np.uint32(levels), np.uint32(self.number)
 
 
 def cut(level: Level) -> tuple[str, int] | None:
@@ -53,7 +66,7 @@ def cut(level: Level) -> tuple[str, int] | None:
     If a budget of vertices is too small, return its name and the least that is enough.
     """
     goal, work = level.goal, _Cut(level)
-    if goal.iou is not None and level.removed:
+    if goal.iou is not None and work.removed:
         work.take(False, "area")
     flag = WITHIN if goal.iou is not None else 0
     # of each polygon a budget takes the first removals: both together take the longer one of two such starts
@@ -64,24 +77,26 @@ def cut(level: Level) -> tuple[str, int] | None:
         if least > budget:
             return name, least
         flag = NEEDED
-    n = level.rings.corners
-    args = ("mask_of", "ring_of", *level.numbers, "rounds", "added", "taken", "vanished")
-    plan = Plan(Step.over(work.profile, SETTLE, args, n, params={"flag": flag}, bytes_moved=14 * n))
+    n, params = level.corners, {"flag": flag, "last": work.last}
+    args = (*level.args, "ring_of", "rounds", "added", "state", "taken", "vanished")
+    plan = Plan(Step.over(work.profile, SETTLE, args, n, params=params, bytes_moved=14 * n))
     run(work.session, plan, **level.bound)
     return None
 
 
 class _Cut:
-    """The removals of a level in the orders of their owners, maps or polygons."""
+    """The removals of a level, or those with the last limits, in the orders of their owners, maps or polygons."""
 
     def __init__(self, level):
         self.level, self.rings = level, level.rings
         self.session = level.rings.masks.job.session
-        self.profile, self.removed, self.orders = self.session.profile, level.removed, {}
+        self.profile, self.orders, goal = self.session.profile, {}, level.goal
+        self.last = goal.iou is not None and goal.vertices is None and goal.part_vertices is None
+        self.removed = level.last if self.last else level.removed
 
     def owners(self, by_polygon):
         """The number of owners, and the arguments by which kernels find them."""
-        levels = self.level.numbers[1]
+        levels = self.level.args[-2]
         count = self.rings.polygons if by_polygon else self.rings.masks.maps
         return count, ("mask_of", levels, "ring_of", "firsts", np.uint32(self.rings.polygons))
 
@@ -92,12 +107,15 @@ class _Cut:
         return self.orders[by_polygon]
 
     def _sorted(self, by_polygon):
-        profile, m, n = self.profile, self.removed, self.rings.corners
+        profile, m, n = self.profile, self.removed, self.level.corners
         removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
-        numbers = self.level.numbers
-        plan = Plan(Step.over(profile, GONE, ("mask_of", *numbers, "rounds", gone), n + 1, bytes_moved=12 * n))
+        args = self.level.args
+        which = (*args, "rounds", "state", gone)
+        plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.last}, bytes_moved=8 * n))
         plan += exclusive_sums(profile, gone, "cut_gone")
-        plan += Plan(Step.over(profile, LIST, (gone, numbers[0], removed), n, bytes_moved=4 * (n + m)))
+        plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
+        made = run(self.session, plan, **self.level.bound)  # the device works while the rest is planned
+        plan = Plan()
         count, owners = self.owners(by_polygon)
         area_bits, round_bits = self.level.limit.bit_length(), self.level.rounds.bit_length()
         order, owner_bits = removed, (count - 1).bit_length()
@@ -118,7 +136,7 @@ class _Cut:
                 prefix=f"cut_{shift}",
             )
             plan += by_key
-        return run(self.session, plan, **self.level.bound)[order]
+        return run(self.session, plan, **made.buffers)[order]
 
     def take(self, by_polygon, what, budget=0):
         """Mark the first removals: within the limits of the "area", or those that a budget of "vertices" needs.
@@ -139,12 +157,13 @@ class _Cut:
             plan += exclusive_sums(profile, sums, "cut_sums")
             args = (*owners, "order", np.uint32(m), sums, "bounds")
             plan += Plan(Step.over(profile, BOUNDS, args, m, params=params, bytes_moved=24 * m))
-            args = (*args, "rooms", "begins", "facts", level.numbers[2], np.uint64(budget), "taken")
-            plan += Plan(Step.over(profile, TAKE, args, m, params={**own, **params}, bytes_moved=32 * m))
+            args = (*args, "rooms", "begins", "facts", level.args[-1], np.uint64(budget), "state", "taken")
+            own |= {**params, "last": self.last}
+            plan += Plan(Step.over(profile, TAKE, args, m, params=own, bytes_moved=32 * m))
         if by_area:
             run(session, plan, **bound)
             return 0
-        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *level.numbers[1:], "bounds", "state")
+        args = ("owners", "firsts", "begins", "facts", np.uint32(count), *level.args[-2:], "bounds", "state")
         plan += Plan(Step.over(profile, LEAST, args, count, params=params, bytes_moved=24 * count))
         bound["state"] = allocate(session, 4 * WORDS)
         fill(session, bound["state"], np.uint32(0), WORDS)

@@ -32,7 +32,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
-from clgeom.runtime.launch import allocate, fill, read, run
+from clgeom.runtime.launch import allocate, copy, fill, read, run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.tuning import remembered, select
 
@@ -42,7 +42,7 @@ BEGIN, MARK, OTHERS, MEASURE, CHOOSE, REMOVE, ADVANCE = (
 #: Rounds with one limit; what remains goes with the next one. These, and the words of the state, are as in
 #: cl_src/rings/state.h.
 ROUNDS = 3
-ACTIVE, ROUND, REMOVED, MOST, LEVEL, ALL, MAPS, MAP_WORDS = 2, 3, 4, 12, 14, 15, 16, 6
+ACTIVE, ROUND, REMOVED, MOST, LEVEL, ALL, CUT, MAPS, MAP_WORDS = 2, 3, 4, 12, 14, 15, 16, 17, 10
 NEVER, NEVER_WANTED = 0xFFFFFFFF, (1 << 31) - 1
 #: Limits between two reads by the host: a launch without work costs less than a read, but not on CPUs.
 LIMITS_AT_ONCE, LIMITS_AT_ONCE_ON_CPUS = 4, 1
@@ -138,7 +138,8 @@ class _Work:
         self.tolerance = np.float32(min(tolerance * tolerance * (1 - 2.0**-20), 1e30))
         vertices, cells = np.diff(rings.facts, axis=0).T
         job = rings.masks.job
-        self.counts = [int(vertices[level :: self.levels].sum()) for level in range(self.levels)]
+        of_levels = vertices.reshape(self.maps, self.levels).T
+        self.counts = of_levels.sum(axis=1).tolist()
         longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
         self.bound = {
             **rings.memory,
@@ -146,44 +147,62 @@ class _Work:
             **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
             "candidates": allocate(session, ROUNDS * longest),  # each round of a limit lists a vertex at most once
             "taken": allocate(session, n),
-            "vanished": job.written(np.zeros(rings.rings, np.uint8)),
+            "vanished": allocate(session, rings.rings),
             "bitmaps": allocate(session, 4 * self.stride * self.maps),
             "rooms": job.written(_rooms(cells, goal)),
             "wanted": job.written(_wanted(vertices, goal)),
+            "before": job.written(np.cumsum(np.insert(of_levels, 0, 0, axis=1), axis=1).astype(UINT)),
+            "states": job.written(self.states()),  # now, since a copy from the host waits for what is enqueued
         }
+        fill(session, self.bound["vanished"], np.uint8(0), rings.rings)
         self.nested = self.levels > 1 or goal.apart
         if self.nested:
             self.bound["outer"] = allocate(session, 4 * self.stride * self.maps)
             fill(session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
         self.is_first = True
 
+    def states(self):
+        """The words of each level before the first limit, which is 1."""
+        states = np.zeros((self.levels, MAPS + MAP_WORDS * self.maps), UINT)
+        states[:, ACTIVE], states[:, LEVEL] = self.maps, np.arange(self.levels)
+        states[:, ALL] = self.goal.part_vertices is not None
+        states[:, MAPS::MAP_WORDS], states[:, MAPS + 1 :: MAP_WORDS] = 2, NEVER
+        return states
+
     def level(self, level):
         """What a cut needs to know of the removals of a level."""
-        return Level(self.rings, self.goal, level, self.head[REMOVED], self.head[ROUND], self.head[MOST], self.bound)
+        head, count = self.head, self.counts[level]
+        return Level(
+            self.rings,
+            self.goal,
+            count,
+            self.of_level(level),
+            head[REMOVED],
+            head[CUT],
+            head[ROUND],
+            head[MOST],
+            self.bound,
+        )
 
     def remove(self, level):
         """Remove vertices of a level until every map meets the goal, or nothing more can go."""
-        session, profile, n = self.session, self.session.profile, self.rings.corners
-        of_level = np.uint32(self.levels), np.uint32(level)
-        state = np.zeros(MAPS + MAP_WORDS * self.maps, UINT)
-        state[ACTIVE], state[LEVEL], state[ALL] = self.maps, level, self.goal.part_vertices is not None
-        state[MAPS::MAP_WORDS], state[MAPS + 1 :: MAP_WORDS] = 2, NEVER  # the first limit is 1
-        self.bound["state"] = self.masks.job.written(state)
+        session, profile, n = self.session, self.session.profile, self.counts[level]
+        state_bytes = UINT.itemsize * (MAPS + MAP_WORDS * self.maps)
+        self.bound["state"] = allocate(session, state_bytes)
+        copy(session, self.bound["states"], self.bound["state"], state_bytes, start=level * state_bytes)
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
-        begin = ("mask_of", "ring_of", "begins", np.uint32(n), *of_level, "previous", "next", "keys", "rounds", "taken")
-        plan = Plan(
-            Step.over(profile, BEGIN, (*begin, "alive_0", "state"), n, bytes_moved=32 * n),
-            self.marked(level, "bitmaps", kept=False),
-        )
+        args = ("corners", "saddles", "ring_of", "begins", *self.of_level(level), *self.of_bitmaps)
+        args += ("previous", "next", "keys", "rounds", "taken", "bitmaps", "alive_0", "state")
+        params = {"wide": self.params["wide"]}
+        plan = Plan(Step.over(profile, BEGIN, args, n, params=params, bytes_moved=36 * n))
         if self.goal.apart:
             args = ("bitmaps", np.uint32(self.maps), np.uint32(self.stride), "outer")
             plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
-        count = self.counts[level]
-        limits = self.limits(count, nested=self.nested and (self.goal.apart or not self.is_first)) if count else None
-        self.head = state[:MAPS].tolist()
-        while count and self.head[ACTIVE]:
+        limits = self.limits(n, nested=self.nested and (self.goal.apart or not self.is_first)) if n else None
+        self.head = [0] * MAPS
+        while n and (i == 0 or self.head[ACTIVE]):
             for _ in range(at_once):
                 run(session, limits[i % 2], **self.bound)
                 i += 1
@@ -212,15 +231,16 @@ class _Work:
     def limit(self, count, k, nested):
         profile, levels = self.session.profile, np.uint32(self.levels)
         measure = ("corners", "saddles", "ring_of", "begins", "mask_of", levels, "previous", "next", "bitmaps")
-        measure += ("outer" if nested else "bitmaps", np.uint32(self.words), np.uint64(self.stride), self.tolerance)
+        measure += ("outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
             lists = (f"alive_{k}" if number == 0 else "dirty", f"alive_{1 - k}")
-            args = (*measure, np.uint32(max(number - 1, 0)), *lists, "rounds", "keys", "candidates", "state")
+            args = (*measure, np.uint32(max(number - 1, 0)), *lists, "keys", "candidates", "state")
             own, round_ = {**params, "first": number == 0}, np.uint32(number)
             choose = ("candidates", "mask_of", "facts", "previous", "next", "keys", round_)
             choose += ("rounds", "added", "chosen", "state")
-            remove = ("chosen", "mask_of", levels, round_, "added", "previous", "next", "keys", "dirty", "state")
+            remove = ("chosen", "mask_of", levels, round_, "added", "previous", "next", "keys", "dirty")
+            remove += (f"alive_{1 - k}", "state")
             steps += [
                 Step.over(profile, MEASURE, args, count, params=own, bytes_moved=40 * count),
                 Step.over(profile, CHOOSE, choose, count, bytes_moved=24 * count),
@@ -230,17 +250,21 @@ class _Work:
         steps.append(Step(ADVANCE, select(profile, ADVANCE), advance, 1, bytes_moved=24 * self.maps))
         return Plan(*steps)
 
-    def marked(self, level, bitmaps, *, kept):
-        """The launch that marks the corners of a level: of the exact rings, or those that are left."""
-        n = self.rings.corners
-        args = ("corners", "mask_of", np.uint32(n), np.uint32(self.levels), np.uint32(level), np.uint32(self.words))
-        args += (np.uint64(self.stride), *(("ring_of", "taken", "vanished") if kept else ()), bitmaps)
-        return Step.over(self.session.profile, MARK, args, n, params={"kept": kept}, bytes_moved=16 * n)
+    def of_level(self, level):
+        """The arguments by which kernels find the corners of a level."""
+        return "before", "facts", np.uint32(self.maps), np.uint32(self.levels), np.uint32(level)
+
+    @property
+    def of_bitmaps(self):
+        """Words of a line of a bitmap, and of a map."""
+        return np.uint32(self.words), np.uint64(self.stride)
 
     def enclose(self, level):
         """Let the next level stay within what is left of this one."""
         fill(self.session, self.bound["outer"], np.uint32(0), self.stride * self.maps)
-        run(self.session, Plan(self.marked(level, "outer", kept=True)), **self.bound)
+        n, args = self.counts[level], ("corners", *self.of_level(level), *self.of_bitmaps)
+        args += ("ring_of", "taken", "vanished", "outer")
+        run(self.session, Plan(Step.over(self.session.profile, MARK, args, n, bytes_moved=16 * n)), **self.bound)
 
 
 def _rooms(cells, goal):
@@ -250,7 +274,13 @@ def _rooms(cells, goal):
         return np.full(len(cells), most, np.uint64)
     share = 1 / Fraction(goal.iou) - 1
     over, under = share.numerator, share.denominator
-    return np.array([min(2 * area * over // under, most) for area in cells.tolist()], np.uint64)
+    if max(over, under) >= 1 << 62 or 2 * int(cells.max()) * over >= under << 50:
+        return np.array([min(2 * area * over // under, most) for area in cells.tolist()], np.uint64)
+    # rounded, the quotient is at most 1 away from the exact one; the remainder, modulo 2^64, tells
+    areas, divisor = 2 * cells.astype(np.uint64), np.uint64(under)
+    rooms = (areas.astype(np.float64) * (over / under)).astype(np.uint64)
+    rest = (areas * np.uint64(over) - rooms * divisor).view(np.int64)
+    return rooms + (rest >= under) - (rest < 0).astype(np.uint64)
 
 
 def _wanted(vertices, goal):

@@ -1,25 +1,24 @@
 """Exact rings around the covered cells of rasters: labels, boundaries and order of their corners, on the device.
 
-raster -> runs of covered cells in rows (rings_runs)
+raster -> runs of covered cells in rows (runs)
 runs   -> connected parts, of cells that share sides (coverage_unite)
 runs   -> for each end of a run the one that follows on the boundary (rings_link)
-ends   -> their ring and their place in it (rings_trace on CPUs, rings_jump and rings_rank elsewhere)
+ends   -> chains of them (rings_trace on CPUs, where a chain is a ring; rings_link, rings_chains, rings_firsts)
+chains -> their ring and their place in it (rings_walk, rings_jump, rings_rank)
 rings  -> sorted by part (rings_leaders, a radix sort, rings_sizes, rings_place); corners in order (rings_corners)
 
-The host reads the number of runs, those of rings and corners, and a few numbers of each map and level.
+The host reads the numbers of runs, of chains, of rings and corners, and a few numbers of each map and level.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from clgeom.errors import DeviceLimit
-from clgeom.primitives.operators import OPERATORS
-from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.job import Masks
-from clgeom.region.coverage.rasters import Stack
+from clgeom.region.rings.runs import exclusive_sums, runs_of
 from clgeom.runtime.launch import read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -27,15 +26,16 @@ from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 
-RUNS, LINK, TRACE, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
-    f"region/rings/rings_{name}" for name in "runs link trace jump rank leaders sizes place corners facts".split()
+LINK, TRACE, CHAINS, FIRSTS, WALK, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
+    f"region/rings/rings_{name}"
+    for name in "link trace chains firsts walk jump rank leaders sizes place corners facts".split()
 )
 UNITE, SHARES, ROOTS = (f"region/coverage/coverage_{name}" for name in ("unite", "unite_shares", "roots"))
 UINT, ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
-#: Most corners of one batch, for kernels that count them with 31 bits, and most runs, which have four ends of corners.
-MOST_CORNERS, MOST_RUNS = (1 << 31) - (1 << 20), (1 << 30) - (1 << 20)
-#: Memory that the rings of a run may take: of the run and its ends, of the ends' rings and of their corners.
-RUN_BYTES = 400
+#: Most corners of one batch, for kernels that count them with 31 bits.
+MOST_CORNERS = (1 << 31) - (1 << 20)
+#: Windows that a round of rings_jump adds to the one of a chain.
+HOPS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,22 +126,23 @@ def rings_of(masks: Masks) -> DeviceRings | None:
     None if there are none. After `DeviceLimit` fewer maps at a time may do.
     """
     session, rows = masks.job.session, masks.stack.rows
-    count, runs, buffers = _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
+    count, runs, buffers = runs_of(masks)
     if count == 0:
         return None
-    plan, names = _linked(masks, count, runs)
-    edges = 2 * count
-    heads = names["heads"]
-    plan += exclusive_sums(session.profile, heads, "heads")
-    traced = run(session, plan, **buffers)
-    total = int(traced.read(heads, 1, edges)[0])
+    found, columns = runs
+    made = run(session, found, **buffers)  # the device works while the rest is planned
+    linked, names = _linked(masks, count, columns)
+    made = run(session, linked + exclusive_sums(session.profile, names["chains"], "chains"), **made.buffers)
+    chains = int(made.read(names["chains"], 1, 2 * count)[0])
+    made = run(session, _ranked(session.profile, 2 * count, chains, names), **made.buffers)
+    total = int(made.read(names["heads"], 1, chains)[0])
     rings, corners = total >> 32, total & 0xFFFFFFFF
     if corners > MOST_CORNERS:
         raise DeviceLimit(
             f"The polygons of {len(masks):,} maps and levels have {corners:,} corners, more than {MOST_CORNERS:,}."
         )
-    plan, memory = _placed(session, names, edges, rings, corners, rows, len(masks))
-    known = {scratch.name: traced[scratch] for scratch in names.values()}
+    plan, memory = _placed(session, names, chains, rings, corners, rows, len(masks))
+    known = {scratch.name: made[scratch] for scratch in names.values()}
     made = run(session, plan, **known, coverage_starts=buffers["coverage_starts"])
     facts = made.read(memory["facts"]).astype(np.int64)
     return DeviceRings(
@@ -154,18 +155,13 @@ def rings_of(masks: Masks) -> DeviceRings | None:
     )
 
 
-def exclusive_sums(profile, values, prefix):
-    """The plan that replaces values by the sums of those before, in the same memory."""
-    pieces = [Piece(values, 0, values.count)]
-    return scan_plan(profile, pieces, values.dtype, [values], OPERATORS["sum"], exclusive=True, prefix=prefix)
-
-
-def _placed(session, names, edges, rings, corners, rows, masks):
-    """(the plan from leading edges to rings in order and their corners, its memory by name)."""
-    profile, n = session.profile, np.uint32(edges)
+def _placed(session, names, chains, rings, corners, rows, masks):
+    """(the plan from leading chains to rings in order and their corners, its memory by name)."""
+    profile, n = session.profile, np.uint32(chains)
     leaders, parts = Scratch("rings_ring_leaders", UINT, rings), Scratch("rings_ring_parts", UINT, rings)
-    heads, edge_args = names["heads"], tuple(names[name] for name in ("lefts", "rights", "row_of"))
-    listed = Step.over(profile, LEADERS, (heads, names["roots"], n, leaders, parts), edges, bytes_moved=8 * edges)
+    heads, first_edges, runs = names["heads"], names["first_edges"], names["lefts"].count
+    args = (heads, first_edges, names["roots"], n, leaders, parts)
+    listed = Step.over(profile, LEADERS, args, chains, bytes_moved=8 * chains)
     # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
     by_part, _, order = radix_plan(
         profile,
@@ -174,12 +170,13 @@ def _placed(session, names, edges, rings, corners, rows, masks):
         UINT,
         payload=leaders,
         keep_keys=False,
-        windows=digit_windows((1 << (edges // 2 - 1).bit_length()) - 1),
+        windows=digit_windows((1 << (runs - 1).bit_length()) - 1),
         means=means_of(session),
         prefix="rings_parts",
     )
     sizes = Scratch("rings_ring_sizes", ULONG, rings + 1)
-    sized = Step.over(profile, SIZES, (order, heads, np.uint32(rings), sizes), rings + 1, bytes_moved=28 * rings)
+    args = (order, first_edges, heads, np.uint32(rings), sizes)
+    sized = Step.over(profile, SIZES, args, rings + 1, bytes_moved=32 * rings)
     memory = {
         name: Scratch(f"rings_{name}", np.dtype(dtype), count)
         for name, dtype, count in (
@@ -194,12 +191,13 @@ def _placed(session, names, edges, rings, corners, rows, masks):
             ("facts", ULONG, 2 * masks + 3),
         )
     }
-    numbers = Scratch("rings_numbers", UINT, edges)
+    numbers = Scratch("rings_numbers", UINT, chains)
     placed = Step.over(
         profile,
         PLACE,
         (
             order,
+            first_edges,
             sizes,
             names["row_of"],
             np.uint32(rings),
@@ -209,14 +207,14 @@ def _placed(session, names, edges, rings, corners, rows, masks):
             memory["facts"],
         ),
         rings + 1,
-        bytes_moved=28 * rings,
+        bytes_moved=32 * rings,
     )
     written = Step.over(
         profile,
         CORNERS,
         (
-            *edge_args,
-            *(names[name] for name in ("following", "turns", "leaders", "places")),
+            *(names[name] for name in ("lefts", "rights", "row_of", "following", "turns")),
+            *(names[name] for name in ("first_edges", "leaders", "places")),
             numbers,
             memory["begins"],
             n,
@@ -224,130 +222,26 @@ def _placed(session, names, edges, rings, corners, rows, masks):
             np.uint32(corners),
             *(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas")),
         ),
-        edges,
-        bytes_moved=40 * edges,
+        chains,
+        bytes_moved=20 * chains + 34 * runs + 21 * corners,
     )
-    facts = (heads, memory["areas"], np.uint32(masks), np.uint32(rows), memory["facts"])
+    facts = (names["chains"], heads, memory["areas"], np.uint32(masks), np.uint32(rows), memory["facts"])
     found = Step.over(profile, FACTS, ("coverage_starts", *facts), masks + 1, bytes_moved=36 * masks)
     plan = Plan(listed) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(placed, written)
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
 
 
-def _runs(masks):
-    """(number of runs, (the plan that finds them, their memory), buffers)."""
-    session = masks.job.session
-    counted, runs_plan, buffers = _counted(masks)
-    starts = counted[-1].args[-1]
-    made = run(session, counted, **buffers)
-    count = _checked(int(read(session, made[starts], UINT, 1, starts.count - 1)[0]), masks)
-    return count, runs_plan(count), {"coverage_starts": made[starts], **buffers}
-
-
-def _checked(count, masks):
-    most = MOST_RUNS
-    if masks.maps > 1:  # a single map is tried in any case
-        most = min(most, max(masks.job.session.profile.global_mem_bytes // RUN_BYTES, 1))
-    if count > most:
-        raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {most:,} runs of cells.")
-    return count
-
-
-def _runs_of_strips(masks):
-    """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
-    job, rows, found, count = masks.job, masks.stack.rows, [], 0
-    for piece in masks.pieces(halo=0):
-        strip = Stack(job.session, masks.stack.dtype, 1, piece.rows, masks.stack.columns, None, piece.buffer)
-        own, (plan, memory), buffers = _runs(replace(masks, stack=strip, first_map=0))
-        if own == 0:
-            continue
-        made = run(job.session, plan, **buffers)
-        lefts, rights, row_of = (made.read(one) for one in memory[:3])
-        level, row = np.divmod(row_of.astype(np.int64), piece.rows)
-        count = _checked(count + own, masks)
-        found.append((level * rows + piece.first_row + row, lefts, rights))
-    if not found:
-        return 0, None, None
-    row_of, lefts, rights = (np.concatenate(values) for values in zip(*found))
-    order = np.argsort(row_of, kind="stable")  # strips follow each other in every level
-    starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
-    numbers = np.arange(count, dtype=UINT)
-    columns = (lefts[order], rights[order], row_of[order].astype(UINT), numbers)
-    names = ("rings_lefts", "rings_rights", "rings_row_of", "rings_parents")
-    memory = tuple(Scratch(name, values.dtype, count) for name, values in zip(names, columns))
-    buffers = {name: job.written(values) for name, values in zip(names, columns)}
-    return count, (Plan(), memory), {"coverage_starts": job.written(starts.astype(UINT)), **buffers}
-
-
-def _counted(masks):
-    """(the plan that counts the runs of each row, a function that makes the plan of the runs, buffers).
-
-    The last argument of the first plan is the scan of the counts.
-    """
-    stack, levels, profile = masks.stack, masks.job.levels, masks.job.session.profile
-    lines, pieces = len(masks) * stack.rows, list(masks.pieces(halo=0))
-    policy = select(profile, RUNS, stack.dtype, stack.rows * stack.columns)
-    counts, starts = Scratch("rings_counts", UINT, lines + 1), Scratch("rings_starts", UINT, lines + 1)
-    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
-    buffers["thresholds"] = masks.job.sent(levels.thresholds)
-    launches = []
-    for i, piece in enumerate(pieces):
-        args = (
-            f"raster_{i}",
-            np.uint64(piece.start),
-            np.uint32(piece.maps),
-            np.uint32(piece.first_row),
-            np.uint32(piece.rows),
-            np.uint32(stack.rows),
-            np.uint32(stack.columns),
-            np.uint32(piece.first_map - masks.first_map),
-            np.uint32(len(levels.given)),
-            "thresholds",
-            levels.nodata_or_zero,
-        )
-        rows = piece.maps * piece.rows
-        launches.append((args, rows * len(levels.given), rows * stack.columns * stack.dtype.itemsize))
-    params = levels.params(stack.value)
-
-    def steps(emit, *out):
-        return Plan(
-            *(
-                Step(
-                    RUNS,
-                    policy,
-                    (*args, *out),
-                    policy.groups(rows, profile.compute_units),
-                    {**params, "emit": emit},
-                    moved,
-                )
-                for args, rows, moved in launches
-            )
-        )
-
-    scan = scan_plan(
-        profile, [Piece(counts, 0, lines + 1)], UINT, [starts], OPERATORS["sum"], exclusive=False, prefix="rings"
-    )
-
-    def runs_plan(count):
-        lefts, rights = Scratch("rings_lefts", np.int32, count), Scratch("rings_rights", np.int32, count)
-        row_of, parents = Scratch("rings_row_of", UINT, count), Scratch("rings_parents", UINT, count)
-        return steps(True, "coverage_starts", lefts, rights, row_of, parents), (lefts, rights, row_of, parents)
-
-    return steps(False, counts) + scan, runs_plan, buffers
-
-
 def _linked(masks, count, runs):
-    """(the plan from runs to the order of their ends, its memory by name)."""
+    """(the plan from runs to their ends and the chains of these, its memory by name)."""
     profile, rows = masks.job.session.profile, masks.stack.rows
-    plan, (lefts, rights, row_of, parents) = runs
+    lefts, rights, row_of, parents = runs
     edges, n = 2 * count, np.uint32(count)
     names = {"lefts": lefts, "rights": rights, "row_of": row_of}
     for name, dtype, length in (
         ("roots", UINT, count),
         ("following", UINT, edges),
         ("turns", np.dtype(np.uint8), edges),
-        ("leaders", UINT, edges),
-        ("places", UINT, edges),
-        ("heads", ULONG, edges + 1),
+        ("chains", UINT, edges + 1),
     ):
         names[name] = Scratch(f"rings_{name}", dtype, length)
     policy = select(profile, UNITE, UINT, count)
@@ -359,55 +253,46 @@ def _linked(masks, count, runs):
         Step(name, policy, args, groups, bytes_moved=16 * count) for name in ((SHARES, UNITE) if serial else (UNITE,))
     ]
     roots = Step.over(profile, ROOTS, (parents, n, names["roots"]), count, dtype=UINT, bytes_moved=16 * count)
-    link = Step.over(
-        profile,
-        LINK,
-        (
-            lefts,
-            rights,
-            row_of,
-            "coverage_starts",
-            names["roots"],
-            n,
-            np.uint32(rows),
-            names["following"],
-            names["turns"],
-        ),
-        count,
-        bytes_moved=40 * count,
-    )
-    return plan + Plan(*uniting, roots, link) + _ordered(profile, len(masks), rows, edges, names), names
+    cut = select(profile, JUMP, UINT, edges).variant != "serial"
+    args = (lefts, rights, row_of, "coverage_starts", names["roots"], n, np.uint32(rows))
+    args += (names["following"], names["turns"])
+    link = Step.over(profile, LINK, args, count, params={"cut": cut}, bytes_moved=40 * count)
+    plan = Plan(*uniting, roots, link)
+    if not cut:
+        own, masks = select(profile, TRACE, UINT, edges), np.uint32(len(masks))
+        args = (names["following"], "coverage_starts", masks, np.uint32(rows), names["turns"])
+        plan += Plan(Step(TRACE, own, args, own.groups(int(masks), profile.compute_units), bytes_moved=6 * edges))
+    args = (names["turns"], np.uint32(edges), names["chains"])
+    return plan + Plan(Step.over(profile, CHAINS, args, edges + 1, bytes_moved=5 * edges)), names
 
 
-def _ordered(profile, masks, rows, edges, names):
-    """The plan that finds the ring of each edge and its place in it."""
-    links, found = (names["following"], names["turns"]), tuple(names[name] for name in ("leaders", "places", "heads"))
-    policy = select(profile, JUMP, UINT, edges)
-    if policy.variant == "serial":
-        own = select(profile, TRACE, UINT, edges)
-        args = (*links, "coverage_starts", np.uint32(masks), np.uint32(rows), *found)
-        return Plan(Step(TRACE, own, args, own.groups(masks, profile.compute_units), bytes_moved=20 * edges))
-    # after round r each edge knows 2^(r + 3) edges; the last round finds nothing new
-    rounds = max(edges.bit_length() - 1, 2)
-    states = [Scratch(f"rings_states_{i}", np.dtype(np.uint32), 4 * edges) for i in (0, 1)]
-    changed = Scratch("rings_changed", UINT, rounds)
-    groups = policy.groups(ceil_div(edges, policy.tile), profile.compute_units)
-    clear = Step.over(profile, "primitives/clear_words", (changed, np.uint64(rounds)), rounds)
-    jumps = [
-        Step(
-            JUMP,
-            policy,
-            (*links, np.uint32(edges), np.uint32(r), states[(r + 1) % 2], states[r % 2], changed),
-            groups,
-            bytes_moved=32 * edges,
-        )
-        for r in range(rounds)
+def _ranked(profile, edges, chains, names):
+    """The plan that finds the ring of each chain and its place in it; its memory joins the names."""
+    for name, dtype, length in (
+        ("first_edges", UINT, chains),
+        ("leaders", UINT, chains),
+        ("places", UINT, chains),
+        ("heads", ULONG, chains + 1),
+    ):
+        names[name] = Scratch(f"rings_{name}", dtype, length)
+    cut = select(profile, JUMP, UINT, edges).variant != "serial"
+    rounds = 0
+    while cut and (HOPS + 1) ** rounds < 2 * chains:  # a window is then longer than a ring, and so is the next one
+        rounds += 1
+    n, firsts = np.uint32(chains), names["first_edges"]
+    states = [Scratch(f"rings_states_{i}", UINT, 4 * chains) for i in (0, 1)]
+    lists = [Scratch(f"rings_list_{i}", UINT, chains) for i in (0, 1)]
+    lengths = Scratch("rings_lengths", UINT, rounds + 2)
+    args = (names["following"], names["turns"], names["chains"], firsts, n, *states, lists[0], lengths)
+    steps = [
+        Step.over(profile, FIRSTS, (names["chains"], np.uint32(edges), firsts), edges, bytes_moved=4 * edges),
+        Step.over(profile, "primitives/clear_words", (lengths, np.uint64(rounds + 2)), rounds + 2),
+        Step.over(profile, WALK, args, chains, bytes_moved=5 * edges + 28 * chains),
     ]
-    rank = Step.over(
-        profile,
-        RANK,
-        (*links, np.uint32(edges), states[0], *found),
-        edges,
-        bytes_moved=40 * edges,
-    )
-    return Plan(clear, *jumps, rank)
+    for number in range(rounds):
+        one, other = number % 2, (number + 1) % 2
+        args = (np.uint32(number), lists[one], states[one], states[other], lists[other], lengths)
+        steps.append(Step.over(profile, JUMP, args, chains, bytes_moved=48 * chains >> number))
+    args = (states[rounds % 2], n, *(names[name] for name in ("leaders", "places", "heads")))
+    steps.append(Step.over(profile, RANK, args, chains, bytes_moved=48 * chains))
+    return Plan(*steps) + exclusive_sums(profile, names["heads"], "heads")

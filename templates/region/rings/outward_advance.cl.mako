@@ -11,12 +11,12 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_advance(global const ulong *rooms, global const int *wanted, const uint maps, const uint levels,
                      volatile global uint *state)
 {
-    local uint active, most;
+    local uint active, most, cut;
     const uint lid = get_local_id(0);
     if (lid == 0)
-        active = most = 0;
+        active = most = cut = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint mine = 0, largest = 0;
+    uint mine = 0, largest = 0, ended = 0;
     for (uint map = lid; map < maps; map += WG_SIZE) {
         volatile global uint *const own = state + MAPS + MAP_WORDS * map;
         if (own[BEYOND] == 0)
@@ -34,11 +34,21 @@ void outward_advance(global const ulong *rooms, global const int *wanted, const 
         own[BEYOND] = done ? 0 : (uint)min(following, (ulong)LARGEST) + 1;
         own[PENDING] = NEVER;
         own[WAS] = gone;
+        if (done) {
+            ended += own[REMOVALS];
+        } else {
+            own[HAD] = own[ADDED];
+            own[HAD + 1] = own[ADDED + 1];
+            own[PASSED] = state[ROUND] + ROUNDS;
+            own[REMOVALS] = 0;
+        }
         mine += !done;
         largest = max(largest, limit);
     }
     if (mine)
         atomic_add(&active, mine);
+    if (ended)
+        atomic_add(&cut, ended);
     if (largest)
         atomic_max(&most, largest);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -50,6 +60,7 @@ void outward_advance(global const ulong *rooms, global const int *wanted, const 
         state[ROUND] += ROUNDS;
     state[ACTIVE] = active;
     state[MOST] = max(state[MOST], most);
+    state[CUT] += cut;
     state[CANDIDATES] = 0;
     for (uint round = 0; round < ROUNDS; ++round) {
         state[REMOVED] += state[CHOSEN + round];

@@ -1,30 +1,45 @@
-<%page args="variant='group', wg_size=256, items_per_thread=1"/>\
-// outward_begin: links, keys and the list of the corners of one level; rings are closed.
+<%page args="wide=False, variant='group', wg_size=256, items_per_thread=1"/>\
+// outward_begin: links and keys of the corners of one level, whose rings are closed, and the list of those that may go.
+//
+// Sets the bits of the corners in the bitmaps of their maps, too: see rings/triangle.h.
+// Reads 13 bytes a corner, and those of its neighbours; writes 17 bytes, 4 more a listed one, and a bit.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
+#define NESTED 0
+#define BOUNDED 0
+#define WIDE ${int(wide)}
 #include "rings/each.h"
-#include "rings/state.h"
+#include "rings/level.h"
+#include "rings/measure.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void outward_begin(global const uint *mask_of, global const uint *ring_of, global const uint *begins, const uint n,
-                   const uint levels, const uint level, global uint *previous, global uint *next, global uint *keys,
-                   global uint *rounds, global uchar *taken, global uint *alive, volatile global uint *state)
+void outward_begin(global const int *corners, global const uchar *saddles, global const uint *ring_of,
+                   global const uint *begins, global const uint *before, global const ulong *facts, const uint maps,
+                   const uint levels, const uint level, const uint words, const ulong stride, global uint *previous,
+                   global uint *next, global uint *keys, global uint *rounds, global uchar *taken,
+                   volatile global uint *bitmaps, global uint *alive, volatile global uint *state)
 {
-    const uint lid = get_local_id(0);
-    LIST(own);
-    EACH_TOGETHER(base, n) {
-        const uint vertex = base + lid;
-        const int mine = vertex < n && mask_of[vertex] % levels == level;
-        if (mine) {
+    const level_t own = level_of(before, facts, maps, levels, level);
+    const uint n = count_of(&own), lid = get_local_id(0);
+    uint map = 0;
+    LIST(listed, alive, &state[ALIVE]);
+    EACH_ROUND(base, n) {
+        OF_ROUND(i, base) {
+            const uint vertex = corner_of(&own, i, &map);
             const uint ring = ring_of[vertex], begin = begins[ring], end = begins[ring + 1];
-            previous[vertex] = (vertex == begin ? end : vertex) - 1;
-            next[vertex] = vertex + 1 == end ? begin : vertex + 1;
-            keys[vertex] = NEW;
+            const uint p = (vertex == begin ? end : vertex) - 1, q = vertex + 1 == end ? begin : vertex + 1;
+            const int2 at = vload2(vertex, corners);
+            const uint key = searchable(saddles, vertex, p, q, cross_of(vload2(p, corners), vload2(q, corners), at));
+            previous[vertex] = p;
+            next[vertex] = q;
+            keys[vertex] = key;
             rounds[vertex] = 0;
             taken[vertex] = 0;
+            atomic_or(&bitmaps[map * stride + (ulong)at.y * words + (at.x >> 5)], 1u << (at.x & 31));
+            list_put(&listed, key != NEVER, vertex);
         }
-        list_add(own, mine, vertex, alive, &state[ALIVE], lid);
+        list_next(&listed, lid);
     }
-    list_end(own, alive, &state[ALIVE], alive, &state[ALIVE]);
+    list_end(&listed, lid);
 }

@@ -3,6 +3,7 @@
 //
 // rounds[vertex] becomes the number of the round, areas[vertex] its key, with LAST added if only a hole's last two vertices
 // remain: the hole is then filled.
+// Reads 8 bytes a candidate, and 24 where it has not gone; writes 12 bytes a chosen one.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -18,25 +19,18 @@ void outward_choose(global const uint *candidates, global const uint *mask_of, g
                     volatile global uint *rounds, global uint *areas, global uint *chosen, volatile global uint *state)
 {
     const uint n = state[CANDIDATES], number = state[ROUND] + round + 1, lid = get_local_id(0);
-    LIST(own);
-    EACH_TOGETHER(base, n) {
-        uint vertex = 0;
-        int goes = 0;
-        if (base + lid < n) {
-            vertex = candidates[base + lid];
-            const uint key = keys[vertex];
+    LIST(own, chosen, &state[CHOSEN + round]);
+    EACH_ROUND(base, n) {
+        OF_ROUND(i, base) {
+            const uint vertex = candidates[i], key = keys[vertex];
+            uint area = 0;
+            if (key >= UNCHECKED || !is_chosen(previous, next, keys, vertex, key, mask_of, facts, &area))
+                continue;
+            areas[vertex] = area;
             // listed twice, it goes once
-            if (key < UNCHECKED) {
-                const uint first = (uint)facts[1 + 2 * mask_of[vertex]];
-                uint area = 0;
-                goes = is_chosen(previous, next, keys, vertex, key, first, &area);
-                if (goes) {
-                    areas[vertex] = area;
-                    goes = atomic_xchg(&rounds[vertex], number) != number;
-                }
-            }
+            list_put(&own, atomic_xchg(&rounds[vertex], number) != number, vertex);
         }
-        list_add(own, goes, vertex, chosen, &state[CHOSEN + round], lid);
+        list_next(&own, lid);
     }
-    list_end(own, chosen, &state[CHOSEN + round], chosen, &state[CHOSEN + round]);
+    list_end(&own, lid);
 }

@@ -8,11 +8,11 @@
 #include "rings/each.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void rings_facts(global const uint *starts, global const ulong *before, global const ulong *areas, const uint masks,
-                 const uint rows, global ulong *facts)
+void rings_facts(global const uint *starts, global const uint *chains, global const ulong *before,
+                 global const ulong *areas, const uint masks, const uint rows, global ulong *facts)
 {
     EACH(mask, masks + 1) {
-        const uint corner = (uint)before[2 * starts[mask * rows]];
+        const uint corner = (uint)before[chains[2 * starts[mask * rows]]];
         facts[1 + 2 * mask] = corner;
         facts[2 + 2 * mask] = areas[corner / 2];
     }

@@ -1,49 +1,50 @@
 <%page args="variant='group', wg_size=256, items_per_thread=1"/>\
-// rings_jump: pointer jumping along rings: a round doubles the number of edges that an edge knows.
+// rings_jump: pointer jumping along rings of chains: a round multiplies the number of chains that a chain knows by HOPS + 1.
 //
-//   edge e knows     e -> . -> . -> . -> jump          after round r: WALKED 2^r edges
-//   it reads         jump -> . -> . -> . -> further    and knows twice as many
-//   state            (jump, least edge, corners before the least edge, corners of all)
+//   chain c knows    c -> . -> . -> jump              a window of its ring
+//   it reads         jump -> . -> . -> further        and adds that window to its own, HOPS times
+//   state            (jump, least chain, corners before the least chain, corners of all)
 //
-// The first round walks: a few steps read less than the rounds that they replace. A round in which no edge finds a lesser
-// one is the last: its work-items say so in `changed`, and later rounds do nothing. The states before and after it name the
-// same least edges.
-// J. JaJa, "An Introduction to Parallel Algorithms" (1992), 2.2 and 3.1. Reads and writes 32 bytes an edge.
+// Where two windows beside each other have one least chain, they lead round the ring, and it is the ring's least: the chain
+// is done, its jump is itself. So is a chain that jumps to one that is done. The least chain of a ring keeps the corners of
+// the ring. A chain stays in the list for one more round, after which both buffers have its state; most rings have few
+// chains, and are done in the first round.
+// J. JaJa, "An Introduction to Parallel Algorithms" (1992), 2.2 and 3.1. Reads and writes 16 to 96 bytes a listed chain.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
-#define WALKED 8
+#define SERIAL ${int(variant == "serial")}
+#include "rings/each.h"
+#define HOPS 4
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void rings_jump(global const uint *following, global const uchar *turns, const uint n, const uint round,
-                global const uint4 *known, global uint4 *states, global uint *changed)
+void rings_jump(const uint round, global const uint *list, global const uint4 *known, global uint4 *states,
+                global uint *listed, volatile global uint *lengths)
 {
-    if (round > 0 && !changed[round - 1])
-        return;
-    for (uint edge = get_global_id(0); edge < n; edge += get_global_size(0)) {
-        uint4 own;
-        if (round == 0) {
-            own = (uint4)(following[edge], edge, 0, 2 * (turns[edge] & 1));
-            for (uint step = 1; step < WALKED; ++step) {
-                if (own.x < own.y) {
-                    own.y = own.x;
-                    own.z = own.w;
+    const uint n = lengths[round], lid = get_local_id(0);
+    LIST(own, listed, &lengths[round + 1]);
+    EACH_ROUND(base, n) {
+        OF_ROUND(i, base) {
+            const uint chain = list[i];
+            uint4 state = known[chain];
+            list_put(&own, state.x != chain, chain);
+            for (uint hop = 0; hop < HOPS && state.x != chain; ++hop) {
+                const uint4 next = known[state.x];
+                if (next.y == state.y) {
+                    if (state.y == chain)
+                        state.w += next.z;
+                    state.x = chain;
+                } else {
+                    if (next.y < state.y) {
+                        state.y = next.y;
+                        state.z = state.w + next.z;
+                    }
+                    state.x = next.x == state.x ? chain : next.x;
+                    state.w += next.w;
                 }
-                own.w += 2 * (turns[own.x] & 1);
-                own.x = following[own.x];
             }
-        } else {
-            own = known[edge];
-            const uint4 next = known[own.x];
-            if (next.y < own.y) {
-                own.y = next.y;
-                own.z = own.w + next.z;
-                atomic_or(&changed[round], 1u);
-            }
-            own.x = next.x;
-            own.w += next.w;
+            states[chain] = state;
         }
-        states[edge] = own;
-        if (round == 0 && edge == 0)
-            atomic_or(&changed[round], 1u);
+        list_next(&own, lid);
     }
+    list_end(&own, lid);
 }

@@ -1,7 +1,7 @@
 <%page args="variant='group', wg_size=256, items_per_thread=1"/>\
-// rings_leaders: the least edge of each ring, ascending, and the first run of the part that the ring bounds.
+// rings_leaders: the least chain of each ring, ascending, and the first run of the part that the ring bounds.
 //
-//   heads     | 6' 0  4' 0 0 ..      before: their sums before each edge; the upper word counts rings
+//   heads     | 6' 0  4' 0 0 ..      before: their sums before each chain; the upper word counts rings
 //   leaders   | 0  2 ..
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -9,14 +9,14 @@
 #include "rings/each.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void rings_leaders(global const ulong *before, global const uint *roots, const uint n, global uint *leaders,
-                   global uint *parts)
+void rings_leaders(global const ulong *before, global const uint *firsts, global const uint *roots, const uint n,
+                   global uint *leaders, global uint *parts)
 {
-    EACH(edge, n) {
-        const uint ring = before[edge] >> 32;
-        if ((uint)(before[edge + 1] >> 32) != ring) {
-            leaders[ring] = edge;
-            parts[ring] = roots[edge / 2];
+    EACH(chain, n) {
+        const uint ring = before[chain] >> 32;
+        if ((uint)(before[chain + 1] >> 32) != ring) {
+            leaders[ring] = chain;
+            parts[ring] = roots[firsts[chain] / 2];
         }
     }
 }

@@ -1,4 +1,4 @@
-<%page args="variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="cut=True, variant='group', wg_size=256, items_per_thread=1"/>\
 // rings_link: for each end of a run, the end that follows on the boundary of the covered cells.
 //
 //   y - 1   .  .  # # # # .        The left side of a run (edge 2 i) goes up, its right side (edge 2 i + 1) down, so the
@@ -8,11 +8,12 @@
 //
 // Where two cells share only a corner (a saddle) the boundary turns round each of them, unless they are in one connected
 // part (cells that share sides): then round the uncovered cells. So no ring passes a position twice.
-// turns[edge]: 1 the edge ends at two corners (else the boundary goes straight on), 2 and 4 the first and the second of
-// them are at a saddle.
+// turns[edge] says whether the edge ends at two corners (else the boundary goes straight on), which of them are at saddles,
+// and with `cut` which edges begin chains: see rings/chains.h.
 // Reads each run with its neighbours in both rows: a step along the rows on CPUs, a bisection elsewhere.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
+#include "rings/chains.h"
 
 // The first of the runs from `low` to `high` whose last cell is at `column` or after it.
 inline uint first_reaching(global const int *rights, uint low, uint high, int column)
@@ -59,6 +60,9 @@ void rings_link(global const int *lefts, global const int *rights, global const 
             below = below_first;
         }
         uint next, bits;
+% if cut:
+        const uint begins = row % CUT_ROWS == 0 ? FIRST : 0;
+% endif
 
         // down the right side, to the line below: run `below` is the first there that reaches the cell under the run's end
         below = first_reaching(rights, ${"below" if variant == "serial" else "below_first"}, below_end, right - 1);
@@ -71,21 +75,21 @@ void rings_link(global const int *lefts, global const int *rights, global const 
                 bits = 0;
             } else {
                 const int saddle = !under && beside, onwards = beside && (under || roots[i] == roots[below]);
-                bits = 1 | saddle << 1;
+                bits = CORNERS | (saddle ? SADDLE : 0);
                 if (onwards) {               // along +x, above the run below
                     const int turn = i + 1 < last ? lefts[i + 1] : INT_MAX, stop = rights[below] + 1;
                     const int joined = turn == stop && roots[i + 1] == roots[below];
                     next = turn < stop || joined ? 2 * (i + 1) : 2 * below + 1;
-                    bits |= (turn == stop) << 2;
+                    bits |= turn == stop ? SECOND_SADDLE : 0;
                 } else {                     // along -x, below the run itself
                     const int turn = below > below_first ? rights[below - 1] + 1 : INT_MIN;
                     const int joined = turn == left && roots[i] == roots[below - (below > below_first)];
                     next = turn > left || joined ? 2 * (below - 1) + 1 : 2 * i;
-                    bits |= (turn == left) << 2;
+                    bits |= turn == left ? SECOND_SADDLE : 0;
                 }
             }
             following[2 * i + 1] = next;
-            turns[2 * i + 1] = bits;
+            turns[2 * i + 1] = bits${" | begins" if cut else ""};
         }
 
         // up the left side, to the line above: the same, turned by half. Run `above` - 1 is the last there that begins at
@@ -101,20 +105,24 @@ void rings_link(global const int *lefts, global const int *rights, global const 
                 bits = 0;
             } else {
                 const int saddle = !over && beside, onwards = beside && (over || roots[i] == roots[before]);
-                bits = 1 | saddle << 1;
+                bits = CORNERS | (saddle ? SADDLE : 0);
                 if (onwards) {               // along -x, below the run above
                     const int turn = i > first ? rights[i - 1] + 1 : INT_MIN, stop = lefts[before];
                     const int joined = turn == stop && roots[i - 1] == roots[before];
                     next = turn > stop || joined ? 2 * (i - 1) + 1 : 2 * before;
-                    bits |= (turn == stop) << 2;
+                    bits |= turn == stop ? SECOND_SADDLE : 0;
                 } else {                     // along +x, above the run itself
                     const int turn = over_end < above_end ? lefts[over_end] : INT_MAX;
                     const int joined = turn == right && roots[i] == roots[over_end];
                     next = turn < right || joined ? 2 * over_end : 2 * i + 1;
-                    bits |= (turn == right) << 2;
+                    bits |= turn == right ? SECOND_SADDLE : 0;
                 }
             }
             following[2 * i] = next;
+% if cut:
+            // the top of covered cells, whose left side is less than the right one; or of uncovered ones
+            bits |= begins | (next == 2 * i + 1 ? FIRST : 0) | (next == 2 * i - 1 ? FIRST_NEXT : 0);
+% endif
             turns[2 * i] = bits;
         }
     }

@@ -4,7 +4,7 @@
 //   begins    | 0 12 16 .. |     the first corner of each ring, and the end of the last one
 //   firsts    | 0 2 3 ..   |     the first ring of each polygon, and the end of the last one
 //   owners    | 0 0 1 ..   |     the mask of each polygon
-//   numbers                      the ring of each leading edge
+//   numbers                      the ring of each leading chain
 //   facts[0]                     number of polygons
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -12,9 +12,9 @@
 #include "rings/each.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void rings_place(global const uint *leaders, global const ulong *before, global const uint *row_of, const uint n,
-                 const uint rows, global uint *begins, global uint *firsts, global uint *owners, global uint *numbers,
-                 global ulong *facts)
+void rings_place(global const uint *leaders, global const uint *first_edges, global const ulong *before,
+                 global const uint *row_of, const uint n, const uint rows, global uint *begins, global uint *firsts,
+                 global uint *owners, global uint *numbers, global ulong *facts)
 {
     EACH(ring, n + 1) {
         const uint polygon = before[ring] >> 32;
@@ -23,11 +23,11 @@ void rings_place(global const uint *leaders, global const ulong *before, global 
             firsts[polygon] = n;
             facts[0] = polygon;
         } else {
-            const uint leader = leaders[ring];
+            const uint leader = leaders[ring], edge = first_edges[leader];
             numbers[leader] = ring;
-            if (!(leader & 1)) {
+            if (!(edge & 1)) {
                 firsts[polygon] = ring;
-                owners[polygon] = row_of[leader / 2] / rows;
+                owners[polygon] = row_of[edge / 2] / rows;
             }
         }
     }

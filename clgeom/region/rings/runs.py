@@ -1,0 +1,178 @@
+"""The runs of covered cells in the rows of rasters, for every map and level, on the device.
+
+On CPUs   raster -> number of runs in each row -> a scan -> runs (rings_runs, twice)
+Elsewhere raster -> a bit for each cell, and the number of runs in each word (rings_bits) -> a scan -> runs (rings_ends)
+
+The host reads the number of runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.errors import DeviceLimit
+from clgeom.primitives.operators import OPERATORS
+from clgeom.primitives.scan import Piece, scan_plan
+from clgeom.region.coverage.rasters import Stack
+from clgeom.runtime.launch import allocate, read, run
+from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.runtime.policies import ceil_div
+from clgeom.runtime.tuning import select
+
+RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
+UINT = np.dtype(np.uint32)
+#: Most runs of one batch, which have four ends of corners that kernels count with 32 bits.
+MOST_RUNS = (1 << 30) - (1 << 20)
+#: Memory that the rings of a run may take: of the run and its ends, of the ends' rings and of their corners.
+RUN_BYTES = 400
+#: Cells of a word of rings_bits, and most words of a batch.
+WORD, MOST_WORDS = 32, (1 << 31) - (1 << 20)
+
+
+def runs_of(masks):
+    """(number of runs, (the plan that finds them, their memory), buffers), for all rows of masks.
+
+    The memory of runs is that of their first and last columns, the number of their row, and their own number. The
+    buffer "coverage_starts" is that of the first run of each row.
+    """
+    return _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
+
+
+def exclusive_sums(profile, values, prefix):
+    """The plan that replaces values by the sums of those before, in the same memory."""
+    pieces = [Piece(values, 0, values.count)]
+    return scan_plan(profile, pieces, values.dtype, [values], OPERATORS["sum"], exclusive=True, prefix=prefix)
+
+
+def _runs(masks):
+    session, stack = masks.job.session, masks.stack
+    words = len(masks) * stack.rows * ceil_div(stack.columns, WORD)
+    policy = select(session.profile, BITS, stack.dtype, words)
+    fits = words <= min(MOST_WORDS, session.profile.max_alloc_bytes // UINT.itemsize - 1)
+    serial = policy.variant == "serial" or not fits
+    counted, total, runs_plan, buffers = (_by_rows if serial else _by_words)(masks)
+    made = run(session, counted, **buffers)
+    count = _checked(int(read(session, made[total], UINT, 1, total.count - 1)[0]), masks)
+    if serial:
+        buffers["coverage_starts"] = made[total]
+    else:
+        buffers |= {"rings_bits": made["rings_bits"], "rings_counts": made[total]}
+        buffers["coverage_starts"] = allocate(session, UINT.itemsize * (len(masks) * stack.rows + 1))
+    return count, runs_plan(count), buffers
+
+
+def _checked(count, masks):
+    most = MOST_RUNS
+    if masks.maps > 1:  # a single map is tried in any case
+        most = min(most, max(masks.job.session.profile.global_mem_bytes // RUN_BYTES, 1))
+    if count > most:
+        raise DeviceLimit(f"The rows of {len(masks):,} maps and levels have more than {most:,} runs of cells.")
+    return count
+
+
+def _runs_of_strips(masks):
+    """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
+    job, rows, found, count = masks.job, masks.stack.rows, [], 0
+    for piece in masks.pieces(halo=0):
+        strip = Stack(job.session, masks.stack.dtype, 1, piece.rows, masks.stack.columns, None, piece.buffer)
+        own, (plan, memory), buffers = _runs(replace(masks, stack=strip, first_map=0))
+        if own == 0:
+            continue
+        made = run(job.session, plan, **buffers)
+        lefts, rights, row_of = (made.read(one) for one in memory[:3])
+        level, row = np.divmod(row_of.astype(np.int64), piece.rows)
+        count = _checked(count + own, masks)
+        found.append((level * rows + piece.first_row + row, lefts, rights))
+    if not found:
+        return 0, None, None
+    row_of, lefts, rights = (np.concatenate(values) for values in zip(*found))
+    order = np.argsort(row_of, kind="stable")  # strips follow each other in every level
+    starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
+    numbers = np.arange(count, dtype=UINT)
+    columns = (lefts[order], rights[order], row_of[order].astype(UINT), numbers)
+    memory = _memory(count)
+    buffers = {scratch.name: job.written(values) for scratch, values in zip(memory, columns)}
+    return count, (Plan(), memory), {"coverage_starts": job.written(starts.astype(UINT)), **buffers}
+
+
+def _memory(count):
+    """Memory of the first and last columns of runs, the numbers of their rows, and their own."""
+    names = (("lefts", np.int32), ("rights", np.int32), ("row_of", UINT), ("parents", UINT))
+    return tuple(Scratch(f"rings_{name}", np.dtype(dtype), count) for name, dtype in names)
+
+
+def _launches(masks):
+    """((arguments, rows of cells) of the launch for each piece of the raster, template parameters, buffers)."""
+    stack, levels, launches, buffers = masks.stack, masks.job.levels, [], {}
+    for i, piece in enumerate(masks.pieces(halo=0)):
+        buffers[f"raster_{i}"] = piece.buffer
+        args = (
+            f"raster_{i}",
+            np.uint64(piece.start),
+            np.uint32(piece.maps),
+            np.uint32(piece.first_row),
+            np.uint32(piece.rows),
+            np.uint32(stack.rows),
+            np.uint32(stack.columns),
+            np.uint32(piece.first_map - masks.first_map),
+            np.uint32(len(levels.given)),
+            "thresholds",
+            levels.nodata_or_zero,
+        )
+        launches.append((args, piece.maps * piece.rows))
+    buffers["thresholds"] = masks.job.sent(levels.thresholds)
+    return launches, levels.params(stack.value), buffers
+
+
+def _by_rows(masks):
+    """(the plan that counts runs, its scratch with their number at the end, a function that plans them, buffers)."""
+    stack, profile, levels = masks.stack, masks.job.session.profile, len(masks.job.levels.given)
+    lines, (launches, params, buffers) = len(masks) * stack.rows, _launches(masks)
+    policy = select(profile, RUNS, stack.dtype, stack.rows * stack.columns)
+    counts, starts = Scratch("rings_counts", UINT, lines + 1), Scratch("rings_starts", UINT, lines + 1)
+    sums, row_bytes = OPERATORS["sum"], levels * stack.columns * stack.dtype.itemsize
+
+    def steps(emit, *out):
+        own = {**params, "emit": emit}
+        return Plan(
+            *(
+                Step(
+                    RUNS,
+                    policy,
+                    (*args, *out),
+                    policy.groups(rows * levels, profile.compute_units),
+                    own,
+                    rows * row_bytes,
+                )
+                for args, rows in launches
+            )
+        )
+
+    def runs_plan(count):
+        memory = _memory(count)
+        return steps(True, "coverage_starts", *memory), memory
+
+    scan = scan_plan(profile, [Piece(counts, 0, lines + 1)], UINT, [starts], sums, exclusive=False, prefix="rings")
+    return steps(False, counts) + scan, starts, runs_plan, buffers
+
+
+def _by_words(masks):
+    """The same by bits of cells."""
+    stack, profile, lines = masks.stack, masks.job.session.profile, len(masks) * masks.stack.rows
+    words, (launches, params, buffers) = ceil_div(stack.columns, WORD), _launches(masks)
+    n = lines * words
+    bits, counts = Scratch("rings_bits", UINT, n), Scratch("rings_counts", UINT, n + 1)
+    plan, levels, row_bytes = Plan(), len(masks.job.levels.given), stack.columns * stack.dtype.itemsize
+    for args, rows in launches:
+        args = (*args, np.uint32(words), np.uint32(n), bits, counts)
+        moved = rows * (row_bytes + 8 * words * levels)
+        plan += Plan(Step.over(profile, BITS, args, rows * words, dtype=stack.dtype, params=params, bytes_moved=moved))
+
+    def runs_plan(count):
+        memory = _memory(count)
+        args = ("rings_bits", "rings_counts", np.uint32(n), np.uint32(words), "coverage_starts", *memory)
+        return Plan(Step.over(profile, ENDS, args, n, bytes_moved=8 * n + 16 * count)), memory
+
+    return plan + exclusive_sums(profile, counts, "rings"), counts, runs_plan, buffers
