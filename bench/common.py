@@ -103,10 +103,17 @@ def environment(session, packages=()) -> dict:
     }
 
 
+#: When this process began.
+BEGAN = time.perf_counter()
+
+
 def write_json(path, command: str, session, rows: list, packages=()) -> None:
-    """Write rows with their environment, under a temporary name first."""
-    path = Path(path)
-    record = {"command": command, **environment(session, packages), "rows": rows}
+    """Write rows with their environment, and hashes of what was measured, under a temporary name first."""
+    from measured import measured
+
+    path, seconds = Path(path), round(time.perf_counter() - BEGAN, 1)
+    facts = {"command": command, **environment(session, packages), "seconds": seconds}
+    record = {**facts, **measured(session), "rows": rows}
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     temporary.replace(path)
