@@ -1,12 +1,12 @@
 """Hashes of what a record measured: the kernels that were built, and the modules of clgeom that planned them.
 
-A record carries ``{"kernels": {name: hash}, "modules": {path: hash}}``, and `changed` says which of them are others now.
+A record carries ``{"kernels": {name: hash}, "modules": {path: hash}}``, and `changed` names those that are others now.
 
-- A kernel's hash is that of its template with all headers, without comments and spaces, and of its policy on the device.
+- A kernel's hash is of its template with all headers, without comments and spaces, and of its policy on the device.
   A kernel "family/kernel_serial" is the serial variant that has its own file.
-- Modules are those that were loaded, of the families of the kernels (``clgeom/hull`` for "hull/sieve/sieve"), and `SHARED`.
-  A folder that has kernels counts only if one of them was built, and so does a module that names kernels. Their
-  hashes are of the syntax tree without docstrings: neither comments nor formatting count, nor does Python's version.
+- Modules are those that were loaded, of the families of the kernels (``clgeom/hull`` for "hull/sieve/sieve"), and
+  `SHARED`. A folder that has kernels counts only if one of them was built, and so does a module that names kernels.
+  Hashes are of the syntax tree without docstrings: neither comments nor formatting count, nor does Python's version.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench"))  # behind all others: the scripts of bench have plain names
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))  # behind all others: its names are plain
 
 import measured
 import report
@@ -18,6 +17,7 @@ import clgeom
 from clgeom.runtime import sources, tuning
 from clgeom.runtime.policies import Policy
 
+ROOT = Path(__file__).resolve().parents[2]
 SIEVE = "hull/sieve/sieve_serial"
 
 
