@@ -15,6 +15,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import itertools
 import re
 import sys
 import textwrap
@@ -103,7 +104,10 @@ def _shape(node):
         return [_shape(each) for each in node if not _is_docstring(each)]
     if not isinstance(node, ast.AST):
         return node
-    parts = ((name, value) for name, value in ast.iter_fields(node) if name != "kind" and value not in (None, []))
+    parts = [(name, value) for name, value in ast.iter_fields(node) if name != "kind" and value not in (None, [])]
+    if isinstance(node, ast.JoinedStr):  # versions of Python cut its texts in different places
+        runs = itertools.groupby(node.values, lambda part: isinstance(part, ast.Constant))
+        parts = [("", "".join(part.value for part in run) if plain else list(run)) for plain, run in runs]
     return type(node).__name__, *((name, _shape(value)) for name, value in parts)
 
 
@@ -112,11 +116,11 @@ def _is_docstring(node):
 
 
 def _policy_text(row) -> str:
-    """What decides about a policy: its values that are no defaults, or the body of its function."""
+    """What decides about a policy: its values that are no defaults, or the text of its function."""
     if isinstance(row, Policy):
         values = {f.name: getattr(row, f.name) for f in fields(row) if getattr(row, f.name) != f.default}
         return f"{type(row).__name__}{values}"
-    return plain_python(textwrap.dedent(inspect.getsource(row))) if callable(row) else repr(row)
+    return textwrap.dedent(inspect.getsource(row)) if inspect.isfunction(row) else repr(row)
 
 
 def _file_of(kernel, parameters) -> str:

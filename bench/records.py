@@ -6,9 +6,9 @@
 
 `--device` is part of a record's name, device or platform. Each command runs in a process of its own, one after the
 other. A record is replaced, here or in the folder `--out`, only if its command succeeds on the same device within its
-time; else the old one stays. Those whose kernels changed come first, and then the oldest. ``new/old`` is the median
-over common rows and our own columns of time by time: below 1 is faster. Afterwards ``python bench/report.py`` writes the
-page.
+time; else the old one stays. Those whose kernels changed come first, and then the oldest. ``new/old`` is the median of
+new by old times over common rows and our own columns: below 1 is faster. Afterwards ``python bench/report.py`` writes
+the page.
 """
 
 from __future__ import annotations
