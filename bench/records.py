@@ -128,6 +128,8 @@ def measure(name, old, options, limit) -> dict:
         new = json.loads(path.read_text(encoding="utf-8"))
     if new["device"] != old["device"]:
         raise Failed(f"measured on {new['device']}")
+    if figures(name, old) and not ratio(name, old, new)[1]:
+        raise Failed("none of our figures in common")
     new["command"] = shlex.join(["python", *words])
     common.write_record(options.out / f"{name}.json", new)
     return new
@@ -179,6 +181,11 @@ def flat(rows):
             yield from ({"table": row["table"], **inner} for inner in row["rows"])
         else:
             yield row
+
+
+def columns_of(record) -> set[str]:
+    """Columns with a value in some row."""
+    return {key for row in flat(record["rows"]) for key, value in row.items() if value is not None}
 
 
 def ratio(name, old, new) -> tuple[float, int]:
@@ -246,6 +253,9 @@ def measured_row(name, old, options, limit) -> dict:
             raise Failed("no time left")
         new = measure(name, old, options, limit)
         row["new/old"], row["figures"] = ratio(name, old, new)
+        lost = columns_of(old) - columns_of(new)  # of rivals that are not installed
+        if lost:
+            row["lost"] = ", ".join(sorted(lost))
     except Failed as error:
         row["failed"] = str(error)
     row["seconds"] = round(time.perf_counter() - begin, 1)

@@ -20,6 +20,10 @@ if what == "hangs":
     subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"])
 record = {"device": "other" if what == "moves" else "A device", "platform": "P", "date": "2026-02-02", "command": "?"}
 rows = [{"n": n, "cloud": "disc", "clgeom": 2.0 * n, "scipy": 1.0} for n in (10, 20, 40)]
+if what == "alone":
+    rows = [{**row, "scipy": None} for row in rows]
+if what == "nothing":
+    rows = []
 json.dump({**record, "repeat": repeat, "seconds": 1.5, "rows": rows}, open(path, "w"))
 """  # "--repeat" is an option that this bench knows
 
@@ -58,7 +62,7 @@ def test_records_measures_again_and_compares(house, capsys):
 
 
 def test_records_keeps_the_old_one_where_a_command_fails(house, capsys, tmp_path):
-    for what in ("fails", "hangs", "moves", "works"):
+    for what in ("fails", "hangs", "moves", "nothing", "works"):
         house(f"hull-{what}", what)
     before = {path.name: path.read_text() for path in house.folder.iterdir()}
     assert records.main(["--device", "a dev", "--limit", "1.5", "--out", str(tmp_path / "new")]) == 1
@@ -66,6 +70,13 @@ def test_records_keeps_the_old_one_where_a_command_fails(house, capsys, tmp_path
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["hull-works.json"]
     said = capsys.readouterr().out
     assert "exit code 1: no points" in said and "more than 2 s" in said and "measured on other" in said
+    assert "none of our figures" in said
+
+
+def test_records_names_columns_that_are_gone(house, capsys):
+    house("hull-here", "alone")
+    assert records.main(["--device", "here"]) == 0
+    assert capsys.readouterr().out.split()[-1] == "scipy"
 
 
 def test_records_ends_in_time_and_begins_with_the_oldest(house, capsys, monkeypatch):
