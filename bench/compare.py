@@ -29,7 +29,7 @@ import common
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-#: One turn of a case takes at least so many seconds, by repeated calls.
+#: Calls of a case are repeated so that a turn of the slowest process takes so many seconds.
 TURN = 0.01
 #: Turns of each process in a case, at least and at most.
 TURNS = 5, 60
@@ -128,7 +128,7 @@ def row_of(children, name, seconds) -> dict:
     for which in (NEW, OLD, AGAIN):
         if "error" in first[which]:
             return failure(name, which, first[which])
-    calls = max(math.ceil(TURN / max(min(answer["seconds"] for answer in first.values()), 1e-6)), 1)
+    calls = math.ceil(TURN / max(answer["seconds"] for answer in first.values()))
     times, begin, order = {which: [] for which in children}, time.perf_counter(), list(children)
     shuffle = random.Random(0).shuffle
     while len(times[OLD]) < TURNS[0] or (len(times[OLD]) < TURNS[1] and time.perf_counter() - begin < seconds):

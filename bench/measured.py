@@ -88,12 +88,14 @@ def module_hash(path) -> str | None:
     return _digest(plain_python(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
+@functools.cache
 def plain_source(text: str) -> str:
     """A template without comments, with one space or none between words."""
     text = WORDS.sub(lambda match: match["kept"] or " ", text)
     return re.sub(r" ?([^\w\s]) ?", r"\1", " ".join(text.split()))
 
 
+@functools.cache
 def plain_python(text: str) -> str:
     """The syntax tree of Python without docstrings as text; the same for all versions that can parse it."""
     return repr(_shape(ast.parse(text)))
@@ -130,15 +132,20 @@ def _file_of(kernel, parameters) -> str:
 
 
 @functools.cache
+def _kernels() -> tuple[str, ...]:
+    return sources.kernels()
+
+
+@functools.cache
 def _folders() -> frozenset[str]:
     """Folders of kernels, as "hull/sieve"."""
-    return frozenset(kernel.rpartition("/")[0] for kernel in sources.kernels())
+    return frozenset(kernel.rpartition("/")[0] for kernel in _kernels())
 
 
 def _modules(kernels) -> list[str]:
     names = {name.removesuffix("_serial") for name in kernels}
     families, folders = {name.split("/")[0] for name in names}, {name.rpartition("/")[0] for name in names}
-    found = set(SHARED if kernels else ())
+    found: set[str] = set(SHARED if kernels else ())
     for module in list(sys.modules):
         package, _, inner = module.partition(".")
         if package != "clgeom" or inner.split(".")[0] not in families or inner.endswith(".known"):
@@ -152,9 +159,11 @@ def _modules(kernels) -> list[str]:
     return sorted(found)
 
 
+@functools.cache
 def _kernels_named(file) -> set[str]:
     """The kernels whose whole names stand in a module."""
-    return set(sources.kernels()) & set(re.findall(r"[\"']([a-z]+/[\w/]+)[\"']", file.read_text(encoding="utf-8")))
+    words = re.findall(r"[\"']([a-z]+/[\w/]+)[\"']", file.read_text(encoding="utf-8"))
+    return set(_kernels()).intersection(words)
 
 
 def _digest(*texts) -> str:
