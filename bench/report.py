@@ -308,8 +308,10 @@ NAMED = 6
 
 
 def age(record) -> str:
-    """What the page says of a record whose kernels, policies or modules are others now; else nothing."""
+    """What the page says of a record whose kernels, policies or modules are, or may be, others now; else nothing."""
     found = changed(record)
+    if found is None and "kernels" in record:
+        return "Processes that the bench began built its kernels, which are not named: they may have changed since."
     if found is None:
         return "Measured before records named their kernels: those may have changed since."
     if not found:

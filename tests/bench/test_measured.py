@@ -132,4 +132,5 @@ def test_report_says_what_changed(record):
     for count, said in ((1, "``hull/a0``."), (8, " and 2 more.")):
         kernels = record["kernels"] | {f"hull/a{k}": "0" for k in range(count)}
         assert report.age({**record, "kernels": kernels}).endswith(said)
-    assert "may have changed" in report.age({"device": "any", "rows": []})
+    assert "before records named" in report.age({"device": "any", "rows": []})
+    assert "are not named" in report.age({"device": "any", "kernels": {}, "modules": {}, "rows": []})
