@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,10 +31,6 @@ def sort(keys, device=None):
 def times(middle, spread=0.01, count=20, seed=0):
     rng = random.Random(seed)
     return [middle * (1 + rng.uniform(-spread, spread)) for _ in range(count)]
-
-
-def worktrees():
-    return subprocess.run(["git", "-C", str(ROOT), "worktree", "list"], capture_output=True, text=True).stdout
 
 
 def test_judged_is_about_the_medians():
@@ -69,12 +66,13 @@ def test_digests_tell_results_apart():
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a git checkout")
-def test_a_commit_and_itself(capsys):
-    before = worktrees()
+def test_a_commit_and_itself(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     how = ["--what", "sort small", "--seconds", "0", "--scale", "0.01", "--threshold", "20", "--device", "cpu"]
     assert compare.main(["HEAD", "HEAD", *how]) == 0
     assert capsys.readouterr().out.split()[-1] == "same"
-    assert worktrees() == before
+    worktrees = subprocess.run(["git", "-C", str(ROOT), "worktree", "list"], capture_output=True, text=True, check=True)
+    assert str(tmp_path) not in worktrees.stdout and not list(tmp_path.iterdir())
 
 
 def test_other_and_slower_code_is_found(capsys, tmp_path):
