@@ -4,10 +4,11 @@
     python bench/compare.py main . --what hull,sort --device nvidia --seconds 30
 
 OLD and NEW are commits, of which worktrees are made in a temporary folder, or folders of checkouts as they are. Three
-processes, two of OLD and one of NEW, take turns with the same short calls for about `--seconds`. "new/old" is the ratio
-of the medians; "noise" is the larger of the ratio between the two processes of OLD and the error of the medians, and no
-less than the median of that over all cases. A case is slower if its ratio is beyond both noise and `--threshold`, also
-when new processes measure it again. Results are compared by digests; other results end with exit code 1, too.
+processes, two of OLD and one of NEW, take turns with the same short calls for about `--seconds`. "new/old" is the
+median of the ratios of the rounds, since other load changes from round to round; "noise" is the larger of the ratio
+between the two processes of OLD and the error of the median, and no less than the median of that over all cases. A
+case is slower if its ratio is beyond both noise and `--threshold`, also when new processes measure it again. Results
+are compared by digests; other results end with exit code 1, too.
 """
 
 from __future__ import annotations
@@ -148,18 +149,18 @@ def failure(name, which, answer) -> dict:
 
 
 def judged(old, again, new) -> dict:
-    """Medians in ms, their ratio and its noise, from the seconds of two processes of OLD and one of NEW."""
-    before = statistics.median(old + again)
-    between = abs(statistics.median(again) / statistics.median(old) - 1)
-    noise = max(between, math.hypot(error_of(old + again), error_of(new)))
-    after = statistics.median(new)
-    return {"old ms": 1e3 * before, "new ms": 1e3 * after, "new/old": after / before, "noise": noise}
+    """Medians in ms, the ratio and its noise, from the seconds of two processes of OLD and one of NEW, by rounds."""
+    ratios = [after / math.sqrt(one * other) for one, other, after in zip(old, again, new)]
+    between = abs(statistics.median(other / one for one, other in zip(old, again)) - 1)
+    before, after = 1e3 * statistics.median(old + again), 1e3 * statistics.median(new)
+    noise = max(between, error_of(ratios))
+    return {"old ms": before, "new ms": after, "new/old": statistics.median(ratios), "noise": noise}
 
 
-def error_of(seconds) -> float:
+def error_of(values) -> float:
     """The relative error of a median: half the notch of a box plot."""
-    low, middle, high = statistics.quantiles(seconds, n=4)
-    return 1.57 * (high - low) / middle / math.sqrt(len(seconds))
+    low, middle, high = statistics.quantiles(values, n=4)
+    return 1.57 * (high - low) / middle / math.sqrt(len(values))
 
 
 def slower(rows, threshold) -> list[str]:
