@@ -29,7 +29,10 @@ CLOUDS = ("normal", "square", "circle")
 
 
 def cloud(name, n, dtype):
-    rng = np.random.default_rng(7)
+    return common.drawn(lambda rng, count: block(name, rng, count), n, dtype)
+
+
+def block(name, rng, n):
     if name == "normal":
         points = rng.normal(size=(n, 2))
     elif name == "square":
@@ -37,7 +40,7 @@ def cloud(name, n, dtype):
     else:
         angle = rng.random(n) * 2 * np.pi
         points = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return (points * 1e6).astype(dtype)
+    return points * 1e6
 
 
 def offsets_of(sizes, hulls, n):

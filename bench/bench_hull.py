@@ -60,7 +60,10 @@ PUBLISHED = {
 
 
 def cloud(name, n, dtype):
-    rng = np.random.default_rng(7)
+    return common.drawn(lambda rng, count: block(name, rng, count), n, dtype)
+
+
+def block(name, rng, n):
     if name == "normal":
         points = rng.normal(size=(n, 2))
     elif name == "square":
@@ -73,7 +76,7 @@ def cloud(name, n, dtype):
             "noise": lambda: 1 + 0.02 * rng.random(n),
         }[name]()
         points = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    return (points * 1e6).astype(dtype)
+    return points * 1e6
 
 
 def rivals(points, limit):

@@ -76,7 +76,7 @@ def check_server(sites, size, session):
     assert np.abs(made.power_dbm[first : first + 3, first : first + 40] - exact).max() < 2e-3
 
 
-def server_rows(size, count, session, repeat):
+def server_rows(size, count, session, repeat, budget):
     import pyopencl.array as cl_array
 
     sites, place = (
@@ -106,7 +106,7 @@ def server_rows(size, count, session, repeat):
         "free space, parabolic, shadowing": call(sites, model="free-space", extra_loss_db=shadow),
         "NumPy, free space, parabolic": lambda: in_numpy(sites, size),
     }
-    times = common.interleaved(candidates, repeat)
+    times = common.interleaved(candidates, repeat, budget)
     return [
         {"what": "server", "call": name, "size": size, "transmitters": count, "ms": 1e3 * seconds}
         for name, seconds in times.items()
@@ -154,13 +154,14 @@ def main():
     parser.add_argument("--size", type=int, default=512)
     parser.add_argument("--transmitters", type=int, default=20)
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--budget", type=float, default=20.0, help="seconds after which a candidate is called no more")
     parser.add_argument("--json")
     given = parser.parse_args()
     session = as_session(given.device)
     import warnings
 
     warnings.simplefilter("ignore")  # of distances beyond a model's range
-    rows = server_rows(given.size, given.transmitters, session, given.repeat)
+    rows = server_rows(given.size, given.transmitters, session, given.repeat, given.budget)
     rows += terrain_rows(given.size, session, given.repeat)
     common.print_table(rows)
     if given.json:

@@ -243,9 +243,7 @@ def numba_chain():
 
 
 def points_rows(session, n, options):
-    rng = np.random.default_rng(5)
-    points = rng.normal(size=(n, 2)).astype(np.float32)
-    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    points = common.in_order(common.drawn(lambda rng, count: rng.normal(size=(count, 2)), n, np.float32, seed=5))
     made = adaptive_region(points, 4096, assume_sorted=True, device=session)
     assert made.contains(points[:: max(n // 100_000, 1)]).all()
     calls = {"clgeom, 4096 segments": lambda: adaptive_region(points, 4096, assume_sorted=True, device=session)}
@@ -281,8 +279,7 @@ STUDY_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
 
 
 def published_rows(session, n, options):
-    points = np.random.default_rng(5).normal(size=(n, 2)).astype(np.float32)
-    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    points = common.in_order(common.drawn(lambda rng, count: rng.normal(size=(count, 2)), n, np.float32, seed=5))
     there = points
     if not session.profile.is_cpu:
         import pyopencl.array as cl_array

@@ -10,6 +10,7 @@ import platform
 import random
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,34 @@ def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0) -> dict
             took = time.perf_counter() - begin
             times[name].append(found if isinstance(found, Seconds) else took)
     return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+#: Points that are drawn at a time.
+BLOCK = 1 << 22
+
+
+def drawn(make, n: int, dtype, seed: int = 7) -> np.ndarray:
+    """`n` points of ``make(rng, count)`` as `dtype`. Beyond `BLOCK` points each block has its own rng, on all cores."""
+    if n <= BLOCK:
+        return make(np.random.default_rng(seed), n).astype(dtype)
+    points = np.empty((n, 2), dtype)
+
+    def fill(first):
+        part = points[first : first + BLOCK]
+        part[:] = make(np.random.default_rng([seed, first]), len(part))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(fill, range(0, n, BLOCK)))
+    return points
+
+
+def in_order(points: np.ndarray) -> np.ndarray:
+    """float32 points, finite and without -0, in lexicographic order: `numpy.lexsort` takes several times as long."""
+    bits = points.view(np.uint32)
+    codes = (bits ^ np.where(bits >> 31, np.uint32(0xFFFFFFFF), np.uint32(1 << 31))).astype(np.uint64)
+    keys = np.sort(codes[:, 0] << np.uint64(32) | codes[:, 1])
+    codes = np.stack([keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32)
+    return (codes ^ np.where(codes >> 31, np.uint32(1 << 31), np.uint32(0xFFFFFFFF))).view(np.float32)
 
 
 READ = """
@@ -103,10 +132,21 @@ def environment(session, packages=()) -> dict:
     }
 
 
+#: When this process began.
+BEGAN = time.perf_counter()
+
+
 def write_json(path, command: str, session, rows: list, packages=()) -> None:
-    """Write rows with their environment, under a temporary name first."""
-    path = Path(path)
-    record = {"command": command, **environment(session, packages), "rows": rows}
+    """Write rows with their environment, and hashes of what was measured, under a temporary name first."""
+    from measured import measured
+
+    seconds = round(time.perf_counter() - BEGAN, 1)
+    facts = {"command": command, **environment(session, packages), "seconds": seconds}
+    write_record(Path(path), {**facts, **measured(session), "rows": rows})
+
+
+def write_record(path: Path, record: dict) -> None:
+    """Write a record under a temporary name first."""
     temporary = path.with_name(path.name + ".part")
     temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     temporary.replace(path)

@@ -1,12 +1,15 @@
 """Write docs/benchmarks.rst and its pictures from the records in bench/results.
 
-    python bench/report.py
+    python bench/report.py          # with Matplotlib
+    python bench/report.py --text   # the page only
 
-Needs Matplotlib. Nothing is measured here: every figure was recorded by the bench named with it.
+Nothing is measured here: every figure was recorded by the bench named with it. The page names the kernels and modules
+that have changed since a record.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import sys
@@ -16,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 import numpy as np
+from measured import changed
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
@@ -147,7 +151,7 @@ PAGES = {
     "pairs-pocl": ("Many pairs of sequences on a CPU", MANY_PAIRS, None),
     "pairs-h200": (
         "Many pairs of sequences on a GPU",
-        f"{MANY_PAIRS} Measured before\npairs of nearly one length lost their table of jobs, which the host makes.",
+        MANY_PAIRS,
         None,
     ),
     "align-pocl": ("Alignments on a CPU", ALIGNED, None),
@@ -310,16 +314,39 @@ def roofline(name, rows):
     return path
 
 
-#: Date of the last change of kernels that records measure. Older records are marked.
-CHANGED = "2026-11-22"
+#: Names of pictures that are not called as their record.
+PICTURES = {"polygons-tight-pocl": "bench_polygons-tight.png"}
+#: So many changed kernels and modules are named.
+NAMED = 6
 
 
-def main():
+def age(record) -> str:
+    """What the page says of a record whose kernels, policies or modules are, or may be, others now; else nothing."""
+    found = changed(record)
+    if found is None and "kernels" in record:
+        return "Processes that the bench began built its kernels, which are not named: they may have changed since."
+    if found is None:
+        return "Measured before records named their kernels: those may have changed since."
+    if not found:
+        return ""
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return f"Changed since: {', '.join(f'``{name}``' for name in found[:NAMED])}{more}."
+
+
+def images(name) -> list[Path]:
+    """The pictures of a record that are in the folder."""
+    names = (PICTURES.get(name, f"bench_{name}.png"), f"roofline_{name}.png")
+    return [DOCS / "images" / each for each in names if (DOCS / "images" / each).exists()]
+
+
+def page() -> str:
+    """The text of the page: the same for the same records, sources and pictures."""
     parts = [
         "Benchmarks\n==========\n",
         "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
         "same run and all results verified first. Figures are medians of interleaved calls on shared, noisy\n"
-        "machines: compare within a table. A record that is older than the kernels says so.\n",
+        "machines: compare within a table. A record says which of its kernels (with their headers and policies)\n"
+        "and of the modules that planned them have changed since.\n",
     ]
     for name, (title, note, columns) in PAGES.items():
         path = RESULTS / f"{name}.json"
@@ -332,22 +359,37 @@ def main():
             f"{record['host_cores']} host cores, {record['date']}::\n\n   {record['command']}\n"
         )
         parts.append(f"{note}\n")
-        if record["date"] < CHANGED:
-            parts.append(f"*Measured before the kernels were last changed, on {CHANGED}.*\n")
+        if said := age(record):
+            parts.append(f"*{said}*\n" if "``" not in said else f"{said}\n")
         if "rows" in record["rows"][0]:  # several tables
             parts += [f"{each['table']}.\n\n{table(each['rows'], columns)}" for each in record["rows"]]
         else:
             parts.append(table(record["rows"], columns))
-        picture = plot(name, record["rows"])
-        if picture:
-            what = "IoU over vertices" if name == "polygons-tight-pocl" else "time over size"
+        for picture in images(name):
+            what = "rate of every launch" if picture.name.startswith("roofline") else "time over size"
+            what = "IoU over vertices" if name == "polygons-tight-pocl" else what
             what = f"throughput over {THROUGHPUT[name]}" if name in THROUGHPUT else what
             parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: {what}\n")
-        if name in ROOFS:
-            picture = roofline(name, record["rows"])
-            if picture:
-                parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: rate of every launch\n")
-    (DOCS / "benchmarks.rst").write_text("\n".join(parts), encoding="utf-8")
+    return "\n".join(parts)
+
+
+def draw_all() -> None:
+    """Draw the pictures of all records."""
+    for name in PAGES:
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+            plot(name, rows)
+            if name in ROOFS:
+                roofline(name, rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--text", action="store_true", help="write the page only, and draw no pictures")
+    if not parser.parse_args().text:
+        draw_all()
+    (DOCS / "benchmarks.rst").write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

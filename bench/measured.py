@@ -1,0 +1,170 @@
+"""Hashes of what a record measured: the kernels that were built, and the modules of clgeom that planned them.
+
+A record carries ``{"kernels": {name: hash}, "modules": {path: hash}}``, and `changed` names those that are others now.
+
+- A kernel's hash is of its template with all headers, without comments and spaces, and of its policy on the device.
+  A kernel "family/kernel_serial" is the serial variant that has its own file.
+- Modules are those that were loaded, of the families of the kernels (``clgeom/hull`` for "hull/sieve/sieve"), and
+  `SHARED`. A folder that has kernels counts only if one of them was built, and so does a module that names kernels.
+  Hashes are of the syntax tree without docstrings: neither comments nor formatting count, nor does Python's version.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import inspect
+import itertools
+import re
+import sys
+import textwrap
+from dataclasses import fields
+from pathlib import Path
+
+import clgeom
+from clgeom.runtime import sources
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import TABLE
+
+ROOT = Path(clgeom.__file__).resolve().parents[1]
+#: Modules that all families use and that decide what is launched and copied.
+SHARED = ("clgeom/runtime/plan.py", "clgeom/runtime/staging.py")
+#: A kernel of the check that precedes the first use of a device.
+CHECK = "primitives/long_loops"
+#: What is kept (expressions, lines and blocks of Mako, texts), or else a comment.
+WORDS = re.compile(
+    r"(?P<kept>\$\{[^}\n]*\}|^[ \t]*%[^\n]*$|<%.*?%>|\"(?:\\.|[^\"\\\n])*\")|//[^\n]*|/\*.*?\*/|^[ \t]*##[^\n]*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def measured(session) -> dict:
+    """The kernels that a session has built and the modules that planned them, with their hashes."""
+    kernels = sorted({_file_of(key[0], dict(key[1])) for key in session.programs if key[0] != CHECK})
+    profile = session.profile
+    rows = rows_of(profile.name, profile.runtime, profile.kind)
+    return {
+        "kind": profile.kind,
+        "runtime": profile.runtime,
+        "kernels": {name: kernel_hash(name, rows) for name in kernels},
+        "modules": {path: module_hash(path) for path in _modules(kernels)},
+    }
+
+
+def changed(record) -> list[str] | None:
+    """Names of the kernels and modules of a record that are others now; None if it does not say what it measured."""
+    if not record.get("kernels"):
+        return None
+    rows = rows_of(record["device"], record["runtime"], record["kind"])
+    found = [name for name, known in record["kernels"].items() if kernel_hash(name, rows) != known]
+    return found + [path for path, known in record["modules"].items() if module_hash(path) != known]
+
+
+def rows_of(device, runtime, kind):
+    """The function from a kernel to its row of policies on a device: a Policy, a function that gives one, or None."""
+
+    def row(kernel):
+        rows = TABLE.get(kernel, {})
+        by_name = next((policy for key, policy in rows.items() if key in device), None)
+        return by_name or rows.get(runtime) or rows.get(kind) or rows.get("any")
+
+    return row
+
+
+def kernel_hash(name, rows) -> str | None:
+    """The hash of a kernel's source and policy; None if there is no such kernel."""
+    kernel = name.removesuffix("_serial") if name not in TABLE else name
+    try:
+        text = sources.template(kernel, "serial" if name != kernel else "group")
+    except FileNotFoundError:
+        return None
+    return _digest(plain_source(sources.inline_headers(text)), _policy_text(rows(kernel)))
+
+
+def module_hash(path) -> str | None:
+    """The hash of a module's syntax tree; None if there is no such file."""
+    file = ROOT / path
+    return _digest(plain_python(file.read_text(encoding="utf-8"))) if file.is_file() else None
+
+
+@functools.cache
+def plain_source(text: str) -> str:
+    """A template without comments, with one space or none between words."""
+    text = WORDS.sub(lambda match: match["kept"] or " ", text)
+    return re.sub(r" ?([^\w\s]) ?", r"\1", " ".join(text.split()))
+
+
+@functools.cache
+def plain_python(text: str) -> str:
+    """The syntax tree of Python without docstrings as text; the same for all versions that can parse it."""
+    return repr(_shape(ast.parse(text)))
+
+
+def _shape(node):
+    if isinstance(node, list):
+        return [_shape(each) for each in node if not _is_docstring(each)]
+    if not isinstance(node, ast.AST):
+        return node
+    parts = [(name, value) for name, value in ast.iter_fields(node) if name != "kind" and value not in (None, [])]
+    if isinstance(node, ast.JoinedStr):  # versions of Python cut its texts in different places
+        runs = itertools.groupby(node.values, lambda part: isinstance(part, ast.Constant))
+        parts = [("", "".join(part.value for part in run) if plain else list(run)) for plain, run in runs]
+    return type(node).__name__, *((name, _shape(value)) for name, value in parts)
+
+
+def _is_docstring(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _policy_text(row) -> str:
+    """What decides about a policy: its values that are no defaults, or the text of its function."""
+    if isinstance(row, Policy):
+        values = {f.name: getattr(row, f.name) for f in fields(row) if getattr(row, f.name) != f.default}
+        return f"{type(row).__name__}{values}"
+    return textwrap.dedent(inspect.getsource(row)) if inspect.isfunction(row) else repr(row)
+
+
+def _file_of(kernel, parameters) -> str:
+    variant = parameters.get("variant", "group")
+    own = variant == "serial" and sources.template(kernel, variant) != sources.template(kernel)
+    return f"{kernel}_serial" if own else kernel
+
+
+@functools.cache
+def _kernels() -> tuple[str, ...]:
+    return sources.kernels()
+
+
+@functools.cache
+def _folders() -> frozenset[str]:
+    """Folders of kernels, as "hull/sieve"."""
+    return frozenset(kernel.rpartition("/")[0] for kernel in _kernels())
+
+
+def _modules(kernels) -> list[str]:
+    names = {name.removesuffix("_serial") for name in kernels}
+    families, folders = {name.split("/")[0] for name in names}, {name.rpartition("/")[0] for name in names}
+    found: set[str] = set(SHARED if kernels else ())
+    for module in list(sys.modules):
+        package, _, inner = module.partition(".")
+        if package != "clgeom" or inner.split(".")[0] not in families or inner.endswith(".known"):
+            continue
+        file = Path(sys.modules[module].__file__ or "")
+        path = file.relative_to(ROOT).as_posix()
+        folder = path.removeprefix("clgeom/").rpartition("/")[0]
+        named = _kernels_named(file)
+        if (folder not in _folders() or folder in folders or "/" not in folder) and (not named or named & names):
+            found.add(path)
+    return sorted(found)
+
+
+@functools.cache
+def _kernels_named(file) -> set[str]:
+    """The kernels whose whole names stand in a module."""
+    words = re.findall(r"[\"']([a-z]+/[\w/]+)[\"']", file.read_text(encoding="utf-8"))
+    return set(_kernels()).intersection(words)
+
+
+def _digest(*texts) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
