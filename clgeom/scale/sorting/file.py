@@ -207,6 +207,7 @@ class _Job:
         try:
             if self.state.runs and not all(path.exists() for path in self.buckets):
                 self.state.clear()  # it was stopped while outputs got their names
+            self.shares = self.state.settled("shares", self.shares)  # blocks begin where they did before
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
             self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
             self.session.pool.free_held()  # it is to be measured
