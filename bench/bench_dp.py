@@ -30,11 +30,8 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 from dp_by_hand import ByHand
 
 from clgeom.dp import Equation, maximum, min_over, where

@@ -25,11 +25,8 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 
 from clgeom import adaptive_region, coverage_regions
 from clgeom.radio import coverage_map, shadowing

@@ -22,9 +22,6 @@ import statistics
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-
 import common
 from bench_shellsort import make_keys, row_of, verify
 from shellsort_serial import Serial, cpu_session

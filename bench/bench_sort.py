@@ -18,13 +18,9 @@ import argparse
 import contextlib
 import sys
 from dataclasses import replace
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 
 from clgeom.runtime.device import as_session
 from clgeom.runtime.policies import Policy

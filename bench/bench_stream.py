@@ -21,11 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 
 WAYS = ("mapped", "chunks", "labels", "whole", "scipy")
 #: Points that are made, and that the generator reads, at a time.

@@ -9,10 +9,18 @@ import os
 import platform
 import random
 import statistics
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+if (
+    ROOT / "clgeom"
+).is_dir():  # a checkout: its clgeom is measured. Installed, ROOT is clgeom itself: no place to import from
+    sys.path.insert(0, str(ROOT))
 
 
 class Seconds(float):

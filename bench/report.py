@@ -8,16 +8,11 @@ Needs Matplotlib. Nothing is measured here: every figure was recorded by the ben
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
+RESULTS, DOCS = common.HERE / "results", common.ROOT / "docs"
 #: Markers of lines and kernels, in addition to their colour.
 MARKERS = "osD^vP*X<>d"
 
