@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
 import common
 import numpy as np
@@ -272,10 +271,6 @@ def points_rows(session, n, options):
 
 # The published setting --------------------------------------------------------------------------------------------
 
-#: The study's own figures, on a Tesla K40c and a Xeon E5-2620: (points, milliseconds), and speedups over the chain.
-STUDY_MS = {"chain": (16e6, 306), "kernels": (16e6, 14), "naive kernels": (64e6, 650)}
-STUDY_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
-
 
 def published_rows(session, n, options):
     points = np.random.default_rng(5).normal(size=(n, 2)).astype(np.float32)
@@ -306,63 +301,6 @@ def published_rows(session, n, options):
         taken = [sum(p.seconds for p in call(there, way, True).phases) for _ in range(options.repeat)]
         row[f"{way}kernels"] = float(np.median(taken)) * 1e3
     return [row | {f"{way}call": timed[f"{way}call"] * 1e3 for way in ways}]
-
-
-def draw(record, folder):
-    """Draw the study's figures 27 to 30 from a record of --what published. Return the picture's path."""
-    import json
-
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib import ticker
-
-    common.use_palette()
-
-    made = json.loads(Path(record).read_text(encoding="utf-8"))
-    rows = sorted(made["rows"], key=lambda row: row["n"])
-    n, chain = [row["n"] for row in rows], [row["chain"] for row in rows]
-    figure, panels = plt.subplots(2, 2, figsize=(11, 7.4), layout="constrained", sharex=True)
-    for (times, speedups), what, title in (
-        (panels[:, 0], "kernels", "the device alone"),
-        (panels[:, 1], "call", "whole calls from NumPy"),
-    ):
-        times.plot(n, chain, "o-", color="0.35", markersize=4, label="one chain, compiled")
-        for way, label, colour in (
-            ("", "local memory", "C0"),
-            ("naive ", "naive", "C1"),
-            ("4096 ", "4096 segments", "C2"),
-        ):
-            name, style = way + what, {"color": colour, "markersize": 4, "label": label}
-            taken = [row[name] for row in rows]
-            times.plot(n, taken, "o-", **style)
-            speedups.plot(n, [one / ours for one, ours in zip(chain, taken)], "o-", **style)
-            if name in STUDY_MS:
-                times.plot(*STUDY_MS[name], "*", color=colour, markersize=13, markeredgecolor="black")
-            if name in STUDY_SPEEDUPS:
-                speedups.axhline(STUDY_SPEEDUPS[name], color=colour, linestyle=":", linewidth=1.2)
-        if what == "kernels":
-            times.plot(*STUDY_MS["chain"], "*", color="0.35", markersize=13, markeredgecolor="black")
-        times.set_title(f"time, {title}", loc="left", fontsize=10)
-        times.set_ylabel("time (ms)")
-        speedups.set_title(f"speedup over the chain, {title}", loc="left", fontsize=10)
-        speedups.set(xlabel="points", ylabel="times as fast")
-    for ax in panels.flat:
-        ax.set(xscale="log", yscale="log")
-        ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter(ticker.NullFormatter())
-        ax.grid(alpha=0.3)
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
-    figure.suptitle(
-        f"{made['device']}: 4 points a segment. Stars and dotted lines: as published, on a Tesla K40c",
-        fontsize=11,
-    )
-    path = Path(folder) / f"bench_{Path(record).stem}.png"
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
-    return path
 
 
 def main():

@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from pathlib import Path
 
 import common
 from bench_shellsort import make_keys, row_of, verify
@@ -144,35 +143,6 @@ def tables(session, options):
                 yield f"Table {name}: {n:,} keys, most work-items {items}, least elements {elements}", rows
     if "V" in wanted:
         yield "Table V: devices", on_devices(options)
-
-
-def draw(path, folder):
-    """Draw table III of a record, in its first setting: time of each gap by variant. Returns the picture's path."""
-    import json
-
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    record = json.loads(Path(path).read_text(encoding="utf-8"))
-    table = next((table for table in record["rows"] if table["table"].startswith("Table III:")), None)
-    if table is None:
-        return None
-    common.use_palette()
-    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    rows = table["rows"][:-1]
-    for k, name in enumerate(name for name in ("serial", *VARIANTS) if name in rows[0]):
-        points = [(row["gap"], row[name]) for row in rows if row.get(name) is not None]
-        axes.loglog(*zip(*points), "-" if name == "auto" else "--", marker="osD^vP*X<"[k], color=f"C{k}", label=name)
-    axes.invert_xaxis()
-    axes.set(xlabel="gap", ylabel="time (ms)", title=f"{table['table'].split(': ')[1]}, {record['device']}")
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    picture = Path(folder) / f"bench_{Path(path).stem}.png"
-    figure.savefig(picture, dpi=110)
-    plt.close(figure)
-    return picture
 
 
 def main():
