@@ -381,11 +381,18 @@ def main():
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}; medians in ms")
     rows = []
+
+    def write():  # after each row, because runs may be stopped
+        if options.json:
+            packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
+            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, packages)
+
     with contextlib.suppress(KeyboardInterrupt):
         if options.pairs:
             for n in map(int, options.pairs.split(",")):
                 rows.append({"case": "pair", **pairs(session, n, options)})
                 common.print_table([{"": k, "GCUPS": v} for k, v in rows[-1].items()])
+                write()
         if options.ortools:
             rows += ortools_knapsack(session, options)
             common.print_table(rows)
@@ -394,16 +401,13 @@ def main():
                 chains_too = case == "matrix_chain" and options.chains
                 sizes = [float(s) for s in (options.chains if chains_too else options.sizes).split(",")]
                 sizes = [s for s in sizes if s <= 16 or case != "matrix_chain" or chains_too]
-                here = []
                 for size in sizes:
                     if time.perf_counter() - begin > options.seconds:
                         break
-                    here.append(measure(session, case, round(size * 1e6), options))
-                    common.print_table(here[-1:])
-                rows += here
-    if options.json:
-        packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, packages)
+                    rows.append(measure(session, case, round(size * 1e6), options))
+                    common.print_table(rows[-1:])
+                    write()
+    write()
 
 
 if __name__ == "__main__":

@@ -177,10 +177,10 @@ def raster_rows(session, size, options):
 # Many rasters -----------------------------------------------------------------------------------------------------
 
 
-def stack_rows(session, options):
+def stack_rows(session, size, options):
     import pyopencl.array as cl_array
 
-    base = np.stack([shadowing((512, 512), correlation=40, seed=k) for k in range(4)])
+    base = np.stack([shadowing((size, size), correlation=40, seed=k) for k in range(4)])
     maps = np.stack([base[k % 4] + np.float32(0.01 * k) for k in range(options.maps)])
     levels, there, rows = (-3.0, 0.0, 3.0, 6.0), cl_array.to_device(session.queue, maps), []
     for segments in (16, options.segments, 4 * options.segments):
@@ -198,7 +198,7 @@ def stack_rows(session, options):
         rows.append(
             {
                 "maps": options.maps,
-                "cells": "512^2",
+                "cells": f"{size}^2",
                 "levels": 4,
                 "segments": segments,
                 "ms": seconds * 1e3,
@@ -321,16 +321,13 @@ def main():
     default = {"points": "1e6", "published": "1e6,2e6,4e6,8e6,16e6"}
     default = {**default, "raster": "128,512,2048", "stack": "512"}[options.what]
     sizes = [int(float(size)) for size in (options.sizes or default).split(",")]
-    if options.what == "raster":
-        rows = [row for size in sizes for row in raster_rows(session, size, options)]
-    elif options.what == "stack":
-        rows = stack_rows(session, options)
-    else:
-        rows_of = published_rows if options.what == "published" else points_rows
-        rows = [row for n in sizes for row in rows_of(session, n, options)]
+    rows_of = {"raster": raster_rows, "stack": stack_rows, "points": points_rows, "published": published_rows}
+    rows = []
+    for size in sizes:
+        rows += rows_of[options.what](session, size, options)
+        if options.json:  # after each size, because runs may be stopped
+            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, PACKAGES)
     common.print_table(rows)
-    if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, PACKAGES)
 
 
 if __name__ == "__main__":

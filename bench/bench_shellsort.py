@@ -115,10 +115,12 @@ def main():
 
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
-    rows = [row_of(int(float(size)), session, options) for size in options.sizes.split(",")]
+    rows = []
+    for size in options.sizes.split(","):
+        rows.append(row_of(int(float(size)), session, options))
+        if options.json:  # after each size, because runs may be stopped
+            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
     common.print_table(rows)
-    if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
 
 
 if __name__ == "__main__":

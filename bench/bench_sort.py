@@ -347,6 +347,7 @@ def main():
                     for distribution in distributions:
                         row = measure(session, where, n, np.dtype(dtype), distribution, options)
                         rows.append(row)
+                        write(options, session, rows)  # after each, because runs may be stopped
                         if options.brief:
                             continue
                         print(f"\n{where}, {n} {dtype}, {distribution} keys")
@@ -356,6 +357,10 @@ def main():
         missed = [line for line in brief(rows) if line["met"] == "NO"]
         print(f"\ngoals missed: {len(missed)} of {2 * len(rows)}")
         common.print_table(missed)
+    write(options, session, rows)
+
+
+def write(options, session, rows):
     if options.json:
         command = " ".join(["python", *sys.argv])
         common.write_json(options.json, command, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch"))
