@@ -5,7 +5,8 @@
 
 Ceilings: "read", a plain read of so many float32; "copy", read and written; "multiply-add" of float32 in registers,
 two operations each; "launch", an empty kernel that the host waits for. "of read, %" and "of multiply-add, %" are shares
-of these; caches can make them larger than 100. "MB" is what a launch must read and write of global memory. "Mop" are the operations that its algorithm needs
+of these; caches can make them larger than 100.
+"MB" is what a launch must read and write of global memory. "Mop" are the operations that its algorithm needs
 at least, as `OPERATIONS` says, whatever the compiler makes of them; "-" where they depend on the data. Results are
 compared with another way to the same answer before anything is timed; times are medians of the device's clock.
 """
@@ -96,7 +97,7 @@ def ceilings(session, nbytes, repeat):
     nbytes = min(int(nbytes), session.profile.max_alloc_bytes // 2) // (1 << 16) * (1 << 16) or 1 << 16
     n = nbytes // 4
     values, out = (cl.Buffer(session.context, cl.mem_flags.READ_WRITE, nbytes) for _ in "vo")
-    cl.enqueue_fill_buffer(session.queue, values, np.float32(1), 0, nbytes)
+    cl.enqueue_fill_buffer(session.queue, values, np.ones(1, np.float32), 0, nbytes)
     session.queue.finish()
     read = common.plain_read(session)
     size, local = ((4 * units,), (1,)) if is_cpu else ((units * 2048,), (256,))
@@ -184,7 +185,7 @@ def sorts(session, n):
 
 
 def radix_units(n, passes) -> dict[str, float]:
-    return {"radix_survey": n} | dict.fromkeys(("radix_count", "radix_scatter", "radix_onesweep"), passes * n)
+    return {"radix_survey": n, **{name: passes * n for name in ("radix_count", "radix_scatter", "radix_onesweep")}}
 
 
 def shellsorts(session, n):

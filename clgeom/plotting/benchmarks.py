@@ -57,6 +57,8 @@ def growth(
     crossovers : iterable of (size, value, label)
         Where one of ours begins to be faster than a rival.
     """
+    if len({row[x[0]] for row in rows}) < 2:
+        return None
     figure = new_figure((8, 4))
     axes = figure.subplots()
     drawn = False
