@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import sys
 import time
 
@@ -60,6 +61,7 @@ ORDER = (
 # Numba ------------------------------------------------------------------------------------------------------------
 
 
+@functools.cache  # they are compiled once
 def loops():
     """The four fills as loops on one core, compiled; an empty dictionary without Numba."""
     try:

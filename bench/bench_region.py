@@ -21,6 +21,7 @@ Every outline of ours is verified to cover every cell, or point, before it is ti
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import time
 
@@ -213,6 +214,7 @@ def stack_rows(session, size, options):
 # Points -----------------------------------------------------------------------------------------------------------
 
 
+@functools.cache  # it is compiled once
 def numba_chain():
     """A compiled function (points, sign, out) -> number of corners, or None if Numba is not installed."""
     try:

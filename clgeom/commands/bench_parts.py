@@ -327,8 +327,8 @@ PARTS = (
         "kernel: the kernels alone; clgeom, kernels and the rivals, on as many threads as the device has units: "
         "billions of cells a second.",
         "bench_align.py",
-        "--pairs 1e2,1e3,1e4 --long 2000 --cases score --repeat 2 --budget 0.3 --loops 1e3",
-        "--pairs 1e2,1e3,1e4,1e5 --long 20000 --repeat 3 --budget 2",
+        "--pairs 1e2,1e3,1e4 --long 2000 --cases 'global score,and end' --repeat 2 --budget 0.3 --loops 1e3",
+        "--pairs 1e2,1e3,1e4,1e5 --long 20000 --cases score --repeat 3 --budget 2",
         (20, 240),
         rivals=(*STRINGS[1:], ("Bio", "Biopython")),
         curves=(Curve("pairs", ("clgeom",), ("parasail", "edlib", "Biopython"), ("case",), "GCUPS", "pairs"),),

@@ -44,7 +44,7 @@ def summary(parts: list[Part], results: list[dict[str, Any]]) -> list[dict[str, 
     for part, result in zip(parts, results):
         for one in facts.comparisons(part, result):
             row = {"of": part.title, "case": one.group, "size": int(one.size), "clgeom": one.ours}
-            row |= {one.unit if one.unit != "us" else "us each": one.value, "rival": one.rival}
+            row |= {"figure": one.value, "unit": one.unit, "rival": one.rival}
             rows.append(row | {"times as fast": one.ratio, "faster": facts.start(one)})
     return rows
 

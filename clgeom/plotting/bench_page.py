@@ -14,6 +14,8 @@ from clgeom.plotting.figures import SERIES
 from clgeom.plotting.html import filled, script_data
 
 TEMPLATE = "bench.html"
+#: Rows from which on a table scrolls by itself.
+LONG = 60
 #: Elements of Matplotlib's SVG that a page does not need.
 UNWANTED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)
 
@@ -90,13 +92,13 @@ def page_text(
 
 
 def table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
-    """An HTML table of rows, with the columns that hold plain values in some row. Numbers keep all digits to sort by."""
+    """An HTML table of rows, with the columns that hold plain values in some row. Numbers keep all digits."""
     plain = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
     columns = [key for key in dict.fromkeys(plain) if any(row.get(key) is not None for row in rows)]
     head = "".join(f'<th aria-sort="none"><button>{escape(column)}</button></th>' for column in columns)
     body = "".join("<tr>" + "".join(_cell(row.get(column)) for column in columns) + "</tr>" for row in rows)
     return (
-        f'<div class="table" tabindex="0"><table><caption>{escape(caption)}</caption>'
+        f'<div class="table{" long" * (len(rows) > LONG)}" tabindex="0"><table><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
