@@ -115,16 +115,13 @@ def tables(part: Part, result: dict[str, Any]) -> list[tuple[str, list[dict[str,
     return [(part.title, rows)]
 
 
-def state_of(part: Part, result: dict[str, Any]) -> str:
-    """What a reader must know of a part: what it lacks, and which rivals are not installed."""
-    said = []
-    if result["state"] != DONE:
-        rows = "what it had measured is here" if result["record"] else "nothing was measured"
-        why = f" ({result['error']})" if result["error"] else ""
-        said.append(f"This part is incomplete: {result['state']}{why}; {rows}.")
-    if absent(part):
-        said.append(f"Not installed: {', '.join(absent(part))}.")
-    return " ".join(said)
+def state_of(result: dict[str, Any]) -> str:
+    """What a part lacks; nothing if it came to its end."""
+    if result["state"] == DONE:
+        return ""
+    rows = "what it had measured is here" if result["record"] else "nothing was measured"
+    why = f" ({result['error']})" if result["error"] else ""
+    return f"This part is incomplete: {result['state']}{why}; {rows}."
 
 
 def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, missing: list[Part]) -> str:
@@ -163,7 +160,8 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
             part.title,
             result["command"],
             part.note,
-            state_of(part, result),
+            state_of(result),
+            f"Not installed: {', '.join(absent(part))}." if absent(part) else "",
             some,
             tables(part, result),
         )

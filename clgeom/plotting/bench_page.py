@@ -28,8 +28,10 @@ class Section:
     ----------
     name : str
         Anchor, and text of the link to it.
-    title, command, note, state : str
-        Plain text; `state` says what is missing, if anything is.
+    title, command, note : str
+        Plain text.
+    state, absent : str
+        What is missing, if anything is, and what is not installed.
     pictures : sequence of str
         SVG.
     tables : sequence of (str, sequence of dict)
@@ -41,11 +43,13 @@ class Section:
     command: str
     note: str
     state: str
+    absent: str
     pictures: Sequence[str]
     tables: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
 
     def html(self) -> str:
         state = f'<p class="state">{escape(self.state)}</p>' if self.state else ""
+        state += f'<p class="absent">{escape(self.absent)}</p>' if self.absent else ""
         pictures = "".join(f"<figure>{picture}</figure>" for picture in self.pictures)
         tables = "".join(table(rows, caption) for caption, rows in self.tables if rows)
         return (
@@ -95,7 +99,11 @@ def table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
     """An HTML table of rows, with the columns that hold plain values in some row. Numbers keep all digits."""
     plain = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
     columns = [key for key in dict.fromkeys(plain) if any(row.get(key) is not None for row in rows)]
-    head = "".join(f'<th aria-sort="none"><button>{escape(column)}</button></th>' for column in columns)
+    numbers = {c for c in columns if all(_is_number(row[c]) for row in rows if row.get(c) is not None)}
+    head = "".join(
+        f'<th aria-sort="none" class="{"number" if c in numbers else "text"}"><button>{escape(c)}</button></th>'
+        for c in columns
+    )
     body = "".join("<tr>" + "".join(_cell(row.get(column)) for column in columns) + "</tr>" for row in rows)
     return (
         f'<div class="table{" long" * (len(rows) > LONG)}" tabindex="0"><table><caption>{escape(caption)}</caption>'
@@ -106,10 +114,14 @@ def table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
 def _cell(value) -> str:
     if value is None:
         return "<td></td>"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not _is_number(value):
         return f"<td>{escape(str(value))}</td>"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f'<td class="number" data-value="{value!r}">{shown}</td>'
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _anchor(name) -> str:

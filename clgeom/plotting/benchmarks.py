@@ -71,10 +71,12 @@ def growth(
             axes.plot(*zip(*points), label=column, **look)
     if not drawn:
         return None
-    for size, value, label in crossovers:
+    for k, (size, value, label) in enumerate(sorted(crossovers)):
         axes.axvline(size, color=QUIET, linewidth=0.9, linestyle=":")
         axes.plot(size, value, marker="o", markersize=11, color=INK, fillstyle="none")
-        axes.annotate(label, (size, value), textcoords="offset points", xytext=(8, -14), fontsize=8, color=INK)
+        axes.annotate(
+            label, (size, value), textcoords="offset points", xytext=(8, -14 - 11 * (k % 2)), fontsize=8, color=INK
+        )
     _log(axes, xlabel=x[1], ylabel=unit, title=title)
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     return figure
