@@ -223,7 +223,7 @@ main.main()
 
 
 def test_bad_calls_are_refused(here, monkeypatch):
-    assert "'hulls' is not one of hull, batch" in refused("bench", "hulls")
+    assert "'hulls' is not one of 'hull', 'batch'" in refused("bench", "hulls")
     assert "there is no folder" in refused("bench", "--report", "nowhere/r.html")
     assert "must end in one of .htm, .html" in refused("bench", "--report", "r.pdf")
     assert "must end in .json" in refused("bench", "--json", "r.txt")
