@@ -20,5 +20,8 @@ def said(folder, text, script, size, *more):
     (folder / "map.html").write_text(text, encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
     options += [f"--window-size={size}", *more, "--dump-dom", (folder / "map.html").as_uri()]
+    assert BROWSER
     run = subprocess.run([BROWSER, *options], capture_output=True, timeout=120, check=True)
-    return json.loads(html.unescape(re.search("<pre>(.*)</pre>", run.stdout.decode())[1]))
+    found = re.search("<pre>(.*)</pre>", run.stdout.decode())
+    assert found, "the page's script has failed"
+    return json.loads(html.unescape(found[1]))

@@ -22,8 +22,8 @@ def bench(families, quick, device, report, as_json):
     """Measure a device beside the packages that are installed, and verify every result first.
 
     Without families it measures all. Rivals are SciPy, Shapely, OpenCV, rasterio, rapidfuzz, edlib, parasail,
-    Biopython, Numba, CuPy and PyTorch; those that are not installed are named and left out. Each part runs in a process of its own with a time limit, and the
-    exit code is 1 if one fails. Ctrl-C stops and keeps what was measured.
+    Biopython, Numba, CuPy and PyTorch; those that are not installed are named and left out. Each part runs in a
+    process of its own with a time limit, and the exit code is 1 if one fails. Ctrl-C stops and keeps what was measured.
     """
     from clgeom.io.atomic import check_outputs, replacing
     from clgeom.runtime.device import as_session

@@ -43,6 +43,10 @@ ENDS = {
 }
 
 
+#: Attributes with the address of something to load.
+LOADING = ("src", "href", "xlink:href", "data")
+
+
 class Tags(HTMLParser):
     """Checks that tags are closed in order, and collects the rows of tables and what a page would load."""
 
@@ -52,16 +56,16 @@ class Tags(HTMLParser):
         super().__init__()
         self.open, self.rows, self.loads = [], [], []
 
-    def handle_starttag(self, tag, attributes):
+    def handle_starttag(self, tag, attrs):
         self.open += [] if tag in self.VOID else [tag]
-        self.loads += [v for k, v in attributes if k in ("src", "href", "xlink:href", "data") and not v.startswith("#")]
+        self.loads += [v for k, v in attrs if k in LOADING and not (v or "").startswith("#")]
         if tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th"):
-            self.rows[-1].append(dict(attributes).get("data-value", ""))
+            self.rows[-1].append(dict(attrs).get("data-value", ""))
 
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
         self.handle_endtag(tag)
 
     def handle_endtag(self, tag):
@@ -78,6 +82,13 @@ def parsed(path):
     tags.feed(Path(path).read_text(encoding="utf-8"))
     assert tags.open == [] and tags.loads == []
     return tags
+
+
+def records_of(text):
+    """The JSON that a page embeds."""
+    found = re.search('id="records">(.*?)</script>', text)
+    assert found
+    return json.loads(found[1])
 
 
 def plain(row):
@@ -133,7 +144,7 @@ def test_tiny_run_measures_and_its_page_holds_all_tables(here, monkeypatch):
     ceilings = data["parts"][0]["record"]["rows"][0]
     assert ceilings["read, GB/s"] > 0 and ceilings["multiply-add, Gop/s"] > 0
     text = Path("r.html").read_text(encoding="utf-8")
-    assert json.loads(re.search('id="records">(.*?)</script>', text)[1]) == data
+    assert records_of(text) == data
     assert data["device"]["name"] in text and data["device"]["driver"] in text and data["command"] in text
     if optional.is_installed("matplotlib"):
         assert text.count("<svg") >= 2
@@ -206,6 +217,7 @@ main.main()
     command = [sys.executable, "-c", code, "bench", "--quick", "--report", "r.html", "--json", "r.json"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout
     lines = iter(process.stdout.readline, "")
     assert any("Title of well.py: done" in line for line in lines)
     time.sleep(0.5)
@@ -281,7 +293,7 @@ def test_page_escapes_what_it_shows():
     section = Section(hostile, hostile, hostile, hostile, hostile, hostile, [], [(hostile, [{hostile: hostile}])])
     text = page_text(hostile, [(hostile, hostile)], [], [section], {hostile: hostile}, notes=[hostile])
     assert "<b onload" not in text and text.count("</script>") == 2
-    assert json.loads(re.search('id="records">(.*?)</script>', text)[1]) == {hostile: hostile}
+    assert records_of(text) == {hostile: hostile}
 
 
 def test_pictures_have_the_colours_of_the_page_and_unique_identifiers():
@@ -293,7 +305,7 @@ def test_pictures_have_the_colours_of_the_page_and_unique_identifiers():
     def draw():
         return benchmarks.growth(rows, ("clgeom", "scipy"), ours=("clgeom",), title="t", crossovers=[(500, 1, "scipy")])
 
-    one, other = picture(draw, "one"), picture(draw, "other")
+    one, other = (picture(draw, name) or "" for name in ("one", "other"))
     assert one.startswith("<svg") and "var(--c0)" in one and "#22303c" not in one and "http-equiv" not in one
     names = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (one, other)]
     assert all(names) and not names[0] & names[1]
