@@ -201,7 +201,7 @@ def measured(session, options, name, pairs, asked, others, form):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device")
-    parser.add_argument("--pairs", type=float, default=10_000)
+    parser.add_argument("--pairs", default="10_000", help="comma-separated")
     parser.add_argument("--length", type=int, default=150)
     parser.add_argument("--long", type=int, default=20_000)
     parser.add_argument("--cases", default="", help="parts of names of cases, with commas between them")
@@ -216,20 +216,22 @@ def main():
     parser.add_argument("--budget", type=float, default=10.0)
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
-    options.pairs, options.loops = int(options.pairs), int(options.loops)
+    counts, options.loops = [int(float(count)) for count in options.pairs.split(",")], int(options.loops)
     session = as_session(options.device)
     options.threads = options.threads or min(session.profile.compute_units, os.cpu_count())
     rows = []
     with override({PAIRS: imposed(options.policy)} if options.policy else {}):
-        for name, pairs, asked, others in cases(options):
-            if any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
+        for options.pairs in counts:
+            for name, pairs, asked, others in cases(options):
+                if not any(part.strip().lower() in name.lower() for part in options.cases.split(",")):
+                    continue
                 others = [(label, call) for label, call in others if label.split()[0] in options.rivals.split(",")]
                 for form in options.input:
                     rows.append(measured(session, options, name, pairs(), asked, others, form))
                     common.print_table(rows[-1:])
-    if options.json:
-        command = " ".join(["python", *sys.argv])
-        common.write_json(options.json, command, session, rows, ("parasail", "edlib", "biopython"))
+                    if options.json:  # after each row, because runs may be stopped
+                        command = " ".join(["python", *sys.argv])
+                        common.write_json(options.json, command, session, rows, ("parasail", "edlib", "biopython"))
 
 
 if __name__ == "__main__":

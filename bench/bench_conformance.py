@@ -6,18 +6,15 @@ python bench/bench_conformance.py --write          # and docs/reference/conforma
 
 import argparse
 import importlib.metadata
-import sys
 import warnings
-from pathlib import Path
 
+import common
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import clgeom
 from clgeom import conformance
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "conformance.rst"
+PAGE = common.ROOT / "docs" / "reference" / "conformance.rst"
 HEAD = """\
 Adversarial hulls
 =================

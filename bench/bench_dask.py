@@ -24,11 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 
 import clgeom
 from clgeom.runtime.device import as_session

@@ -29,7 +29,6 @@ import common
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
 
 import pyopencl.array
 

@@ -5,7 +5,6 @@
         --most host=7e7,stages=3e8 --repeat 3 --budget 1 --seconds 150 --json bench/results/dp-h200.json
     python bench/bench_dp.py --device nvidia --pairs 16384,65536,262144 --repeat 3 --budget 1 \\
         --json bench/results/dp-pairs-h200.json
-    python bench/bench_dp.py --plots bench/results/dp-pocl.json         draws the study's four plots, measures nothing
     python bench/bench_dp.py --pairs 8192,65536                         two long sequences: bits in words, and rivals
 
 Sizes are of the table, in millions of cells, which is square but for the knapsack (1,000 items). Every result is
@@ -25,30 +24,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+import functools
 import sys
 import time
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 from dp_by_hand import ByHand
 
 from clgeom.dp import Equation, maximum, min_over, where
 from clgeom.dp.filling import fill
 from clgeom.dp.problems import chains, knapsacks, pascal, sequences
+from clgeom.plotting.benchmarks import DP_CASES
 from clgeom.runtime.device import as_session
 
-CASES = ("binomial", "lcs", "knapsack", "matrix_chain")
-TITLES = {
-    "binomial": "Binomial coefficients",
-    "lcs": "Longest common subsequence",
-    "knapsack": "0/1 knapsack, 1,000 items",
-    "matrix_chain": "Matrix chain multiplication",
-}
+CASES = tuple(DP_CASES)
 #: Cells beyond which a candidate is left out because it would take too long. ``--most`` changes them.
 MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6}
 #: Letters beyond which the rivals of two long sequences are left out: of 2^20 they take half a minute a call.
@@ -71,6 +61,7 @@ ORDER = (
 # Numba ------------------------------------------------------------------------------------------------------------
 
 
+@functools.cache  # they are compiled once
 def loops():
     """The four fills as loops on one core, compiled; an empty dictionary without Numba."""
     try:
@@ -371,56 +362,6 @@ def ortools_knapsack(session, options):
     return rows
 
 
-# Plots ------------------------------------------------------------------------------------------------------------
-
-
-def draw(path, folder):
-    """Draw the study's plots from a record: for each case time, and speed relative to Numba's loop, by table size."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import NullFormatter
-
-    common.use_palette()
-
-    record = json.loads(Path(path).read_text(encoding="utf-8"))
-    names = {
-        "numba": ("loop on one core", "C7", ":"),
-        "stages": ("a launch for each stage", "C1", "--"),
-        "hand": ("by hand", "C2", "--"),
-        "table": ("clgeom, table kept", "C0", "-"),
-        "corner": ("clgeom, answer alone", "C9", "-"),
-        "device": ("with the solution, on the device", "C3", "-"),
-        "host": ("with the solution, on the host", "C4", "-."),
-    }
-    figure, axes = plt.subplots(2, 4, figsize=(16, 7), layout="constrained", sharex="col")
-    for column, case in enumerate(CASES):
-        rows = [row for row in record["rows"] if row["case"] == case]
-        for name, (label, colour, style) in names.items():
-            points = [(row["cells"], row[name], row.get("numba")) for row in rows if row.get(name)]
-            look = {"label": label, "color": colour, "linestyle": style, "marker": "o", "markersize": 3}
-            if points:
-                axes[0, column].loglog([p[0] for p in points], [p[1] for p in points], **look)
-            ratios = [(p[0], p[2] / p[1]) for p in points if p[2]]
-            if ratios and name != "numba":
-                axes[1, column].loglog(*zip(*ratios), **look)
-        axes[0, column].set_title(TITLES[case], fontsize=11)
-        axes[1, column].axhline(1, color="C7", linestyle=":")
-        axes[1, column].set_xlabel("cells of the table")
-        for axis in axes[:, column]:
-            axis.grid(alpha=0.3)
-            axis.xaxis.set_minor_formatter(NullFormatter())
-    axes[0, 0].set_ylabel("time (ms)")
-    axes[1, 0].set_ylabel("times as fast as the loop")
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=7, fontsize=9)
-    figure.suptitle(f"{record['device']}, {record['platform']}", fontsize=10)
-    out = Path(folder) / f"bench_{Path(path).stem}.png"
-    figure.savefig(out, dpi=110)
-    plt.close(figure)
-    return out
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES))
@@ -436,21 +377,24 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=6.0, help="seconds after which a candidate is called no more")
     parser.add_argument("--json")
-    parser.add_argument("--plots", metavar="RECORD", help="draw a record's plots into docs/images, measure nothing")
     options = parser.parse_args()
-    if options.plots:
-        print(draw(options.plots, Path(__file__).resolve().parents[1] / "docs" / "images"))
-        return
     options.most = {name: float(cells) for name, _, cells in (p.partition("=") for p in options.most.split(",") if p)}
     begin = time.perf_counter()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}; medians in ms")
     rows = []
+
+    def write():  # after each row, because runs may be stopped
+        if options.json:
+            packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
+            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, packages)
+
     with contextlib.suppress(KeyboardInterrupt):
         if options.pairs:
             for n in map(int, options.pairs.split(",")):
                 rows.append({"case": "pair", **pairs(session, n, options)})
                 common.print_table([{"": k, "GCUPS": v} for k, v in rows[-1].items()])
+                write()
         if options.ortools:
             rows += ortools_knapsack(session, options)
             common.print_table(rows)
@@ -459,16 +403,13 @@ def main():
                 chains_too = case == "matrix_chain" and options.chains
                 sizes = [float(s) for s in (options.chains if chains_too else options.sizes).split(",")]
                 sizes = [s for s in sizes if s <= 16 or case != "matrix_chain" or chains_too]
-                here = []
                 for size in sizes:
                     if time.perf_counter() - begin > options.seconds:
                         break
-                    here.append(measure(session, case, round(size * 1e6), options))
-                    common.print_table(here[-1:])
-                rows += here
-    if options.json:
-        packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, packages)
+                    rows.append(measure(session, case, round(size * 1e6), options))
+                    common.print_table(rows[-1:])
+                    write()
+    write()
 
 
 if __name__ == "__main__":

@@ -98,7 +98,6 @@ def write_and_read(options, path, out):
 
 def clgeom_sort_file(options, path, out):
     """The seconds of `sort_file`."""
-    sys.path.insert(0, str(HERE.parent))
     import clgeom
 
     clgeom.sort(np.arange(1 << 20, dtype=np.uint64)[::-1] % 1000003)  # kernels are built
@@ -217,7 +216,6 @@ def main():
                     rows += measure(gigabytes, max_bytes, numpy, distribution, options, folder)
                     common.print_table(rows[-len(ROWS) :])
     if options.json:
-        sys.path.insert(0, str(HERE.parent))
         from clgeom.runtime.device import as_session
 
         common.write_json(options.json, " ".join(["python", *sys.argv]), as_session(None), rows)

@@ -12,13 +12,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 from bench_sort import DISTRIBUTIONS, make_keys, number
 
 import clgeom

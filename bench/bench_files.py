@@ -16,11 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 
 from clgeom.io import quick
 from clgeom.io.points import read_cloud

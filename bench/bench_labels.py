@@ -15,11 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 import pyarrow as pa
 import pyogrio
 import shapely

@@ -18,14 +18,10 @@ import argparse
 import contextlib
 import sys
 from dataclasses import replace
-from pathlib import Path
 from unittest import mock
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 
 import clgeom
 from clgeom.runtime import launch, staging

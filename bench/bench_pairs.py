@@ -29,13 +29,9 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 
 import clgeom
 from clgeom import dp

@@ -28,12 +28,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import common
 import numpy as np
 import shapely
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import common
 from polygons_resident import large_rows, stack_rows
 
 from clgeom import coverage_regions

@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 
 from clgeom.primitives.compact import compact
 from clgeom.primitives.scan import inclusive_scan

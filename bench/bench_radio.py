@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-
-import numpy as np
-
-sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "tests")]
 
 import common
+import numpy as np
+
+if not (common.ROOT / "tests").is_dir():
+    sys.exit("bench_radio.py compares with the references of the tests: run it in a checkout.")
+sys.path.insert(0, str(common.ROOT / "tests"))
+
 import reference.antennas
 import reference.diffraction
 

@@ -21,15 +21,12 @@ Every outline of ours is verified to cover every cell, or point, before it is ti
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import time
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 
 from clgeom import adaptive_region, coverage_regions
 from clgeom.radio import coverage_map, shadowing
@@ -181,10 +178,10 @@ def raster_rows(session, size, options):
 # Many rasters -----------------------------------------------------------------------------------------------------
 
 
-def stack_rows(session, options):
+def stack_rows(session, size, options):
     import pyopencl.array as cl_array
 
-    base = np.stack([shadowing((512, 512), correlation=40, seed=k) for k in range(4)])
+    base = np.stack([shadowing((size, size), correlation=40, seed=k) for k in range(4)])
     maps = np.stack([base[k % 4] + np.float32(0.01 * k) for k in range(options.maps)])
     levels, there, rows = (-3.0, 0.0, 3.0, 6.0), cl_array.to_device(session.queue, maps), []
     for segments in (16, options.segments, 4 * options.segments):
@@ -202,7 +199,7 @@ def stack_rows(session, options):
         rows.append(
             {
                 "maps": options.maps,
-                "cells": "512^2",
+                "cells": f"{size}^2",
                 "levels": 4,
                 "segments": segments,
                 "ms": seconds * 1e3,
@@ -217,6 +214,7 @@ def stack_rows(session, options):
 # Points -----------------------------------------------------------------------------------------------------------
 
 
+@functools.cache  # it is compiled once
 def numba_chain():
     """A compiled function (points, sign, out) -> number of corners, or None if Numba is not installed."""
     try:
@@ -273,10 +271,6 @@ def points_rows(session, n, options):
 
 # The published setting --------------------------------------------------------------------------------------------
 
-#: The study's own figures, on a Tesla K40c and a Xeon E5-2620: (points, milliseconds), and speedups over the chain.
-STUDY_MS = {"chain": (16e6, 306), "kernels": (16e6, 14), "naive kernels": (64e6, 650)}
-STUDY_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
-
 
 def published_rows(session, n, options):
     points = common.in_order(common.drawn(lambda rng, count: rng.normal(size=(count, 2)), n, np.float32, seed=5))
@@ -308,63 +302,6 @@ def published_rows(session, n, options):
     return [row | {f"{way}call": timed[f"{way}call"] * 1e3 for way in ways}]
 
 
-def draw(record, folder):
-    """Draw the study's figures 27 to 30 from a record of --what published. Return the picture's path."""
-    import json
-
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib import ticker
-
-    common.use_palette()
-
-    made = json.loads(Path(record).read_text(encoding="utf-8"))
-    rows = sorted(made["rows"], key=lambda row: row["n"])
-    n, chain = [row["n"] for row in rows], [row["chain"] for row in rows]
-    figure, panels = plt.subplots(2, 2, figsize=(11, 7.4), layout="constrained", sharex=True)
-    for (times, speedups), what, title in (
-        (panels[:, 0], "kernels", "the device alone"),
-        (panels[:, 1], "call", "whole calls from NumPy"),
-    ):
-        times.plot(n, chain, "o-", color="0.35", markersize=4, label="one chain, compiled")
-        for way, label, colour in (
-            ("", "local memory", "C0"),
-            ("naive ", "naive", "C1"),
-            ("4096 ", "4096 segments", "C2"),
-        ):
-            name, style = way + what, {"color": colour, "markersize": 4, "label": label}
-            taken = [row[name] for row in rows]
-            times.plot(n, taken, "o-", **style)
-            speedups.plot(n, [one / ours for one, ours in zip(chain, taken)], "o-", **style)
-            if name in STUDY_MS:
-                times.plot(*STUDY_MS[name], "*", color=colour, markersize=13, markeredgecolor="black")
-            if name in STUDY_SPEEDUPS:
-                speedups.axhline(STUDY_SPEEDUPS[name], color=colour, linestyle=":", linewidth=1.2)
-        if what == "kernels":
-            times.plot(*STUDY_MS["chain"], "*", color="0.35", markersize=13, markeredgecolor="black")
-        times.set_title(f"time, {title}", loc="left", fontsize=10)
-        times.set_ylabel("time (ms)")
-        speedups.set_title(f"speedup over the chain, {title}", loc="left", fontsize=10)
-        speedups.set(xlabel="points", ylabel="times as fast")
-    for ax in panels.flat:
-        ax.set(xscale="log", yscale="log")
-        ax.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter(ticker.NullFormatter())
-        ax.grid(alpha=0.3)
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
-    figure.suptitle(
-        f"{made['device']}: 4 points a segment. Stars and dotted lines: as published, on a Tesla K40c",
-        fontsize=11,
-    )
-    path = Path(folder) / f"bench_{Path(record).stem}.png"
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
-    return path
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--what", choices=("raster", "stack", "points", "published"), default="raster")
@@ -383,16 +320,13 @@ def main():
     default = {"points": "1e6", "published": "1e6,2e6,4e6,8e6,16e6"}
     default = {**default, "raster": "128,512,2048", "stack": "512"}[options.what]
     sizes = [int(float(size)) for size in (options.sizes or default).split(",")]
-    if options.what == "raster":
-        rows = [row for size in sizes for row in raster_rows(session, size, options)]
-    elif options.what == "stack":
-        rows = stack_rows(session, options)
-    else:
-        rows_of = published_rows if options.what == "published" else points_rows
-        rows = [row for n in sizes for row in rows_of(session, n, options)]
+    rows_of = {"raster": raster_rows, "stack": stack_rows, "points": points_rows, "published": published_rows}
+    rows = []
+    for size in sizes:
+        rows += rows_of[options.what](session, size, options)
+        if options.json:  # after each size, because runs may be stopped
+            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, PACKAGES)
     common.print_table(rows)
-    if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, PACKAGES)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 from shellsort_serial import Serial, cpu_session
 
 from clgeom import shellsort, sort
@@ -119,10 +115,12 @@ def main():
 
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
-    rows = [row_of(int(float(size)), session, options) for size in options.sizes.split(",")]
+    rows = []
+    for size in options.sizes.split(","):
+        rows.append(row_of(int(float(size)), session, options))
+        if options.json:  # after each size, because runs may be stopped
+            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
     common.print_table(rows)
-    if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
 
 
 if __name__ == "__main__":

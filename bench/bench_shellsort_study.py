@@ -20,10 +20,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 
 import common
 from bench_shellsort import make_keys, row_of, verify
@@ -40,6 +36,51 @@ TIMES = (10, 100, 1000, 10**4, 10**5, 400_000, 10**6)
 ACCESSES = ((1000, 5), (10_000, 4))
 PHASES = {"III": 10**6, "IV": 500_000}
 DEVICES = 400_000
+#: The study's own figures on its equipment A (Core i5 560M, NVS 3100M): milliseconds of a gap in tables III and IV in
+#: their first setting, 512/1, and of 400,000 keys in table V on A, B (i5 650, GT 320) and C (Core 2 Duo, 8600 GT).
+STUDY_COLUMNS = ("study: serial", "study: B", "study: D", "study: E")
+STUDY_GAPS = {
+    "III": {
+        587521: (11.1, 50.3, 59.8),
+        260609: (15.6, 65.8, 79.6),
+        146305: (18.4, 71.5, 85.3),
+        64769: (21.6, 82.6, 96.3),
+        36289: (26.0, 82.4, 95.3),
+        16001: (27.4, 92.5, 104.4),
+        8929: (31.3, 87.4, 99.5),
+        3905: (30.8, 96.1, 107.8),
+        2161: (30.2, 92.1, 104.3),
+        929: (31.8, 99.0, 112.4),
+        505: (34.1, 95.7, 166.0),
+        209: (37.1, 61.0, 114.8),
+        109: (33.8, 39.9, 86.3),
+        41: (76.1, 53.6, 84.5),
+        19: (42.5, 43.6, 87.0),
+        5: (37.7, 209.7, 116.6),
+        1: (39.4, 436.7, 147.0),
+        "all": (562.9, 1772.3, 1769.3),
+    },
+    "IV": {
+        260609: (6.0, 23.4, 28.1, 74.6),
+        146305: (7.0, 31.3, 36.9, 78.0),
+        64769: (9.5, 38.2, 44.6, 84.2),
+        36289: (9.6, 38.4, 44.2, 84.8),
+        16001: (12.6, 44.5, 49.9, 89.9),
+        8929: (13.5, 42.2, 48.3, 89.4),
+        3905: (14.4, 48.2, 53.6, 94.3),
+        2161: (14.8, 44.5, 51.2, 93.0),
+        929: (15.6, 49.5, 55.2, 97.4),
+        505: (14.2, 47.2, 53.8, 131.5),
+        209: (16.4, 54.7, 59.6, 76.0),
+        109: (15.2, 48.4, 54.0, 46.1),
+        41: (28.8, 51.6, 104.6, 30.6),
+        19: (19.4, 43.6, 81.1, 22.7),
+        5: (18.7, 141.8, 94.8, 14.5),
+        1: (18.9, 163.4, 150.7, 45.7),
+        "all": (243.9, 917.4, 1022.6, 1159.9),
+    },
+}
+STUDY_DEVICES = {"A": (202.5, 579.5, 662.0), "B": (226.5, 390.0, 382.0), "C": (196.0, 280.5, 189.0)}
 #: Variants without chunks: no setting changes them.
 WHOLE = ("0", "A", "auto")
 
@@ -122,7 +163,7 @@ def phases(session, options, n, limits):
 
 def on_devices(options):
     """Table V."""
-    sessions = [as_session(device) for device in all_devices()]
+    sessions = [as_session(device) for device in all_devices()] if options.all_devices else [as_session(options.device)]
     how = {**vars(options), "items": 512, "elements": 5, "variants": "auto,B,D"}
     rows = []
     for each in sessions:
@@ -130,6 +171,8 @@ def on_devices(options):
         names = ("serial", "B", "D", "auto", "radix", "np.sort")
         device = f"{each.profile.name}, {each.profile.platform}"
         rows.append({"device": device, "n": DEVICES, **{name: row[name] for name in names}})
+    for equipment, times in STUDY_DEVICES.items():
+        rows.append({"device": f"study: {equipment}", "n": DEVICES, **dict(zip(("serial", "B", "D"), times))})
     return rows
 
 
@@ -144,38 +187,12 @@ def tables(session, options):
     for name, n in PHASES.items():
         if name in wanted:
             for (items, elements), rows in phases(session, options, n, limits).items():
+                if (items, elements) == (512, 1):
+                    for row in rows:
+                        row |= dict(zip(STUDY_COLUMNS, STUDY_GAPS[name].get(row["gap"], ())))
                 yield f"Table {name}: {n:,} keys, most work-items {items}, least elements {elements}", rows
     if "V" in wanted:
         yield "Table V: devices", on_devices(options)
-
-
-def draw(path, folder):
-    """Draw table III of a record, in its first setting: time of each gap by variant. Returns the picture's path."""
-    import json
-
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    record = json.loads(Path(path).read_text(encoding="utf-8"))
-    table = next((table for table in record["rows"] if table["table"].startswith("Table III:")), None)
-    if table is None:
-        return None
-    common.use_palette()
-    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    rows = table["rows"][:-1]
-    for k, name in enumerate(name for name in ("serial", *VARIANTS) if name in rows[0]):
-        points = [(row["gap"], row[name]) for row in rows if row.get(name) is not None]
-        axes.loglog(*zip(*points), "-" if name == "auto" else "--", marker="osD^vP*X<"[k], color=f"C{k}", label=name)
-    axes.invert_xaxis()
-    axes.set(xlabel="gap", ylabel="time (ms)", title=f"{table['table'].split(': ')[1]}, {record['device']}")
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    picture = Path(folder) / f"bench_{Path(path).stem}.png"
-    figure.savefig(picture, dpi=110)
-    plt.close(figure)
-    return picture
 
 
 def main():
@@ -185,6 +202,7 @@ def main():
     parser.add_argument("--variants", default=",".join(VARIANTS), help="of I, III and IV")
     parser.add_argument("--type", default="float32", help="type of the keys")
     parser.add_argument("--device")
+    parser.add_argument("--one-device", dest="all_devices", action="store_false", help="V: that of --device only")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=2.0, help="seconds after which a candidate is called no more")
     parser.add_argument("--json", help="write the tables to this file")
@@ -198,8 +216,8 @@ def main():
         print(f"\n{title}")
         common.print_table(rows)
         made.append({"table": title, "rows": rows})
-    if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, made)
+        if options.json:  # after each table, because runs may be stopped
+            common.write_json(options.json, " ".join(["python", *sys.argv]), session, made)
 
 
 if __name__ == "__main__":

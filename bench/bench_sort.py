@@ -18,13 +18,9 @@ import argparse
 import contextlib
 import sys
 from dataclasses import replace
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 
 from clgeom.runtime.device import as_session
 from clgeom.runtime.policies import Policy
@@ -351,6 +347,7 @@ def main():
                     for distribution in distributions:
                         row = measure(session, where, n, np.dtype(dtype), distribution, options)
                         rows.append(row)
+                        write(options, session, rows)  # after each, because runs may be stopped
                         if options.brief:
                             continue
                         print(f"\n{where}, {n} {dtype}, {distribution} keys")
@@ -360,6 +357,10 @@ def main():
         missed = [line for line in brief(rows) if line["met"] == "NO"]
         print(f"\ngoals missed: {len(missed)} of {2 * len(rows)}")
         common.print_table(missed)
+    write(options, session, rows)
+
+
+def write(options, session, rows):
     if options.json:
         command = " ".join(["python", *sys.argv])
         common.write_json(options.json, command, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch"))

@@ -33,11 +33,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import common
+import numpy as np
 
 WAYS = ("mapped", "chunks", "labels", "whole", "scipy")
 GENERATED = ("generated", "generated, locked")

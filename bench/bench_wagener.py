@@ -13,13 +13,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
+import numpy as np
 
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.wagener.hoods import LOWER, UPPER, hood_of, matching_plan

@@ -9,11 +9,19 @@ import os
 import platform
 import random
 import statistics
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+if (
+    ROOT / "clgeom"
+).is_dir():  # a checkout: its clgeom is measured. Installed, ROOT is clgeom itself: no place to import from
+    sys.path.insert(0, str(ROOT))
 
 
 class Seconds(float):
@@ -74,10 +82,15 @@ def in_order(points: np.ndarray) -> np.ndarray:
 READ = """
 kernel void loop(global const float *values, const ulong n, global float *out)
 {
-    const ulong share = n / 8 / get_global_size(0), first = get_global_id(0) * share;
-    float8 sum = 0;
-    for (ulong i = first; i < first + share; ++i)
-        sum += vload8(i, values);
+    const ulong share = n / 32 / get_global_size(0), first = get_global_id(0) * share;
+    float8 sum = 0, b = 0, c = 0, d = 0;  // one sum alone would wait for its additions
+    for (ulong i = first; i < first + share; ++i) {
+        sum += vload8(4 * i, values);
+        b += vload8(4 * i + 1, values);
+        c += vload8(4 * i + 2, values);
+        d += vload8(4 * i + 3, values);
+    }
+    sum += b + c + d;
     out[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3 + sum.s4 + sum.s5 + sum.s6 + sum.s7;
 }
 kernel void stride(global const float4 *values, const ulong n, global float *out)
@@ -99,8 +112,8 @@ def plain_read(session):
 
     program, units = build(session, READ, caller="the plain read"), session.profile.compute_units
     kernel = cl.Kernel(program, "loop" if session.profile.is_cpu else "stride")
-    size, local = ((units,), (1,)) if session.profile.is_cpu else ((units * 2048,), (256,))
-    out = cl.Buffer(session.context, cl.mem_flags.READ_WRITE, 4 * units)
+    size, local = ((4 * units,), (1,)) if session.profile.is_cpu else ((units * 2048,), (256,))
+    out = cl.Buffer(session.context, cl.mem_flags.READ_WRITE, 16 * units)
 
     def read(buffer, n):
         kernel.set_args(buffer, np.uint64(n), out)

@@ -12,20 +12,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import common
 import numpy as np
 from measured import changed
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS, DOCS = ROOT / "bench" / "results", ROOT / "docs"
-#: Markers of lines and kernels, in addition to their colour.
-MARKERS = "osD^vP*X<>d"
+from clgeom.plotting import benchmarks
 
+RESULTS, DOCS = common.HERE / "results", common.ROOT / "docs"
 #: Records in the order of the page: title, meaning of the columns, columns.
 HULL = (
     "dtype",
@@ -179,77 +174,44 @@ def table(rows, columns) -> str:
     return "\n".join(lines) + "\n"
 
 
-def plot(name, rows):
-    """Draw times over n by column, for records with several n. Return the picture's path or None."""
-    chosen = {
-        "hull-pocl": ("cloud", "normal", ("clgeom", "scipy", "shapely", "cv2")),
-        "hull-circle-h200": (None, None, ("clgeom", "resident", "scipy", "shapely", "cv2")),
-        "sort-pocl": (
-            "type",
-            "float32",
-            ("sort", "argsort", "np.sort stable", "np.argsort stable", "pyopencl radix"),
-        ),
-        "sort-h200": ("type", "uint32", ("sort", "argsort", "cupy.sort", "cupy.argsort", "pyopencl radix")),
-        "shellsort-pocl": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
-        "shellsort-h200": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
-    }
-    if name in ("dp-pocl", "dp-h200"):
-        from bench_dp import draw
+#: Records whose times are drawn over n: the rows by a column and its value, and the lines.
+LINES = {
+    "hull-pocl": ("cloud", "normal", ("clgeom", "scipy", "shapely", "cv2")),
+    "hull-circle-h200": (None, None, ("clgeom", "resident", "scipy", "shapely", "cv2")),
+    "sort-pocl": ("type", "float32", ("sort", "argsort", "np.sort stable", "np.argsort stable", "pyopencl radix")),
+    "sort-h200": ("type", "uint32", ("sort", "argsort", "cupy.sort", "cupy.argsort", "pyopencl radix")),
+    "shellsort-pocl": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
+    "shellsort-h200": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
+}
+OURS = ("clgeom", "resident", "sort", "argsort", "auto")
+#: Records drawn as the figures of published studies, by the beginning of their names.
+STUDIES = {
+    "dp-pocl": benchmarks.dp_study,
+    "dp-h200": benchmarks.dp_study,
+    "region-published": benchmarks.arc_study,
+    "shellsort-study": benchmarks.gap_times,
+}
 
-        return draw(RESULTS / f"{name}.json", DOCS / "images")
+
+def plot(name, record):
+    """Draw the figure of a record. Return the picture's path or None."""
     if name == "polygons-tight-pocl":
         from bench_polygons import draw
-
-        return draw(RESULTS / f"{name}.json", DOCS / "images")
-    if name.startswith("region-published"):
-        from bench_region import draw
-
-        return draw(RESULTS / f"{name}.json", DOCS / "images")
-    if name.startswith("shellsort-study"):
-        from bench_shellsort_study import draw
 
         return draw(RESULTS / f"{name}.json", DOCS / "images")
     if name in THROUGHPUT:
         module = importlib.import_module(f"bench_{name.split('-')[0]}")
         return module.draw(RESULTS / f"{name}.json", DOCS / "images")
-    if name not in chosen:
+    for beginning, study in STUDIES.items():
+        if name.startswith(beginning):
+            return save(study(record), f"bench_{name}.png")
+    if name not in LINES:
         return None
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    common.use_palette()
-    key, value, columns = chosen[name]
-    rows = [row for row in rows if key is None or row.get(key) == value]
+    key, value, columns = LINES[name]
+    rows = [row for row in record["rows"] if key is None or row.get(key) == value]
     rows = [row for row in rows if row.get("where", rows[0].get("where")) == rows[0].get("where")]
     rows = [row for row in rows if row.get("dtype", rows[-1].get("dtype")) == rows[-1].get("dtype")]
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    for k, column in enumerate(columns):
-        points = sorted((row["n"], row[column]) for row in rows if row.get(column) is not None)
-        if points:
-            ours = column in ("clgeom", "resident", "sort", "argsort", "auto")
-            axes.loglog(
-                *zip(*points),
-                marker=MARKERS[k],
-                markersize=5,
-                linewidth=2.4 if ours else 1.2,
-                label=column,
-                linestyle="-" if ours else "--",
-                color=f"C{k}",
-            )
-    axes.set(xlabel="n", ylabel="time (ms)", title=PAGES[name][0])
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    path = DOCS / "images" / f"bench_{name}.png"
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-    return path
-
-
-def mark_of(k):
-    """The style of kernel number k: one of ten colours, and a marker that differs where colours repeat."""
-    return {"color": f"C{k % 10}", "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
+    return save(benchmarks.growth(rows, columns, ours=OURS, title=PAGES[name][0]), f"bench_{name}.png")
 
 
 #: Records whose launches are drawn: what is computed, what the line at the top is, and the column of its time.
@@ -269,49 +231,24 @@ def moved_in(row):
     )  # two coordinates are read; a key is read and written
 
 
-def roofline(name, rows):
+def launch_rates(name, rows):
     """Draw the memory traffic of each launch over its time, with the rate of a plain read or copy."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     rows = [row for row in rows if "phases" in row]
     rows = [row for row in rows if row["n"] == max(r["n"] for r in rows)]
     if not rows:
         return None
-    common.use_palette()
-    figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    names = list(dict.fromkeys(phase["name"] for row in rows for phase in row["phases"]))
-    for row in rows:
-        for phase in row["phases"]:
-            if phase["MB"] and phase["ms"]:
-                axes.loglog(
-                    phase["ms"],
-                    phase["MB"] / phase["ms"],
-                    **mark_of(names.index(phase["name"])),
-                    markersize=5,
-                    alpha=0.7,
-                )
     work, items, roof, column = ROOFS[name]
-    row = rows[0]
-    rate = axes.axhline(1e-6 * moved_in(row) / row[column], color="black", linewidth=1, linestyle="--")
-    rate.set_label(roof)
-    seen = [
-        k for k, phase in enumerate(names) if any(p["name"] == phase and p["MB"] for r in rows for p in r["phases"])
-    ]
-    handles = [rate, *(axes.plot([], [], label=names[k], **mark_of(k))[0] for k in seen)]
-    figure.legend(handles=handles, fontsize=7, loc="outside right upper", frameon=False)
-    axes.set(
-        xlabel="time of the launch (ms)",
-        ylabel="memory traffic (GB/s)",
-        title=f"Launches of {work} of {row['n']:,} {items}",
-    )
-    axes.grid(alpha=0.3)
-    path = DOCS / "images" / f"roofline_{name}.png"
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-    return path
+    rate = 1e-6 * moved_in(rows[0]) / rows[0][column]
+    title = f"Launches of {work} of {rows[0]['n']:,} {items}"
+    return save(benchmarks.launch_rates(rows, title=title, roof=(roof, rate)), f"roofline_{name}.png")
+
+
+def save(figure, name):
+    """Write a figure to docs/images. Return its path, or None if there is no figure."""
+    if figure is None:
+        return None
+    figure.savefig(DOCS / "images" / name, dpi=110)
+    return DOCS / "images" / name
 
 
 #: Names of pictures that are not called as their record.
@@ -378,10 +315,10 @@ def draw_all() -> None:
     for name in PAGES:
         path = RESULTS / f"{name}.json"
         if path.exists():
-            rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-            plot(name, rows)
+            record = json.loads(path.read_text(encoding="utf-8"))
+            plot(name, record)
             if name in ROOFS:
-                roofline(name, rows)
+                launch_rates(name, record["rows"])
 
 
 def main():

@@ -186,7 +186,7 @@ def test_commands_of_page_have_these_options(page):
         given, _, _ = command.make_parser(context).parse_args(words)
         for parameter in command.params:
             for value in np.atleast_1d(given.get(parameter.name) or ()):
-                if isinstance(parameter.type, click.Choice):
+                if isinstance(parameter.type, click.Choice) and isinstance(value, str):  # else it is not given
                     parameter.type.convert(str(value), parameter, context)
 
 

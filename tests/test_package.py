@@ -13,6 +13,8 @@ import clgeom
 from clgeom.runtime import sources
 
 ROOT = Path(__file__).resolve().parent.parent
+#: Packages of clgeom whose folders are beside the one of the package.
+BESIDE = ("bench", "cl_src", "templates")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").exists(), reason="needs the checkout")
 
@@ -26,20 +28,20 @@ def setup_cfg():
 
 def folder_of(package):
     name = package.removeprefix("clgeom").removeprefix(".")
-    return ROOT / name if name in ("cl_src", "templates") else ROOT / "clgeom" / name.replace(".", "/")
+    return ROOT / name if name in BESIDE else ROOT / "clgeom" / name.replace(".", "/")
 
 
 def test_packages_listed_are_the_folders(setup_cfg):
     listed = setup_cfg["options"]["packages"].split()
     found = [".".join(path.parent.relative_to(ROOT).parts) for path in ROOT.glob("clgeom/**/__init__.py")]
-    assert sorted(listed) == sorted([*found, "clgeom.cl_src", "clgeom.templates"])
+    assert sorted(listed) == sorted([*found, *(f"clgeom.{name}" for name in BESIDE)])
     assert listed == sorted(listed)
     for package in listed:
         assert (folder_of(package) / "__init__.py").exists()
 
 
 def test_everything_is_shipped(monkeypatch):
-    """What setuptools would put into a wheel is all that the packages' folders hold."""
+    """What setuptools would put into a wheel is all that the packages' folders hold, but the records of benchmarks."""
     dist = pytest.importorskip("setuptools.dist")
     monkeypatch.chdir(ROOT)
     distribution = dist.Distribution({"script_name": "setup.py"})
@@ -49,9 +51,9 @@ def test_everything_is_shipped(monkeypatch):
     shipped = {Path(path).relative_to(command.build_lib).as_posix() for path in command.get_outputs(include_bytecode=0)}
     expected = {
         (Path("clgeom") / path.relative_to(ROOT if base != "clgeom" else ROOT / base)).as_posix()
-        for base in ("clgeom", "cl_src", "templates")
+        for base in ("clgeom", *BESIDE)
         for path in (ROOT / base).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and ROOT / "bench" / "results" not in path.parents
     }
     assert shipped == expected
 

@@ -17,6 +17,7 @@ from clgeom.runtime.messages import first_error, printable, shown
 #: For each command its module, attribute and line of help. A module is imported when its command is used.
 COMMANDS = {
     "align": ("clgeom.commands.align", "align", "Align the sequences of two FASTA files in pairs."),
+    "bench": ("clgeom.commands.bench", "bench", "Measure a device beside other packages; write a report."),
     "completion": ("clgeom.commands.completion", "completion", "Print the script that completes commands in a shell."),
     "demo": ("clgeom.commands.demo", "demo", "Compute and draw the convex hull of the cities of the world."),
     "devices": ("clgeom.commands.devices", "devices", "List the OpenCL devices of this machine."),

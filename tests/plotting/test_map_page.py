@@ -1,13 +1,11 @@
 """Map pages: what they hold, how they behave in a browser, files that are refused."""
 
-import html
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
+from browser import BROWSER, said
 from region_commands import done, here, refused
 
 import clgeom
@@ -16,7 +14,6 @@ from clgeom.plotting.maps import STEPS, MapFrame, MapPart, map_text
 
 __all__ = ["here"]
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PLACE = {"transform": (5.0, 0.0, 691_000.0, 0.0, -5.0, 5_335_500.0), "crs": "EPSG:32632"}
 
 
@@ -194,21 +191,6 @@ draw(); seen.all = differ(near, lit());
 Object.assign(seen, {errors, vertices, shot: shot !== null});
 seen.colours = getComputedStyle(document.body).backgroundColor;
 """
-ERRORS = """<script>const errors = []; addEventListener("error", (event) => errors.push(event.message));
-addEventListener("securitypolicyviolation", (event) => errors.push(event.violatedDirective));
-console.error = console.warn = (...words) => errors.push(words.join(" "));</script>"""
-
-
-def said(folder, text, script, size, *more):
-    """What a script says in `seen` when a browser runs it after the page's own script."""
-    script += """document.body.innerHTML =
-        "<pre>" + JSON.stringify(seen).replace(/</g, "&lt;").replace(/>/g, "&gt;") + "</pre>";"""
-    text = text.replace("<style>", f"{ERRORS}<style>").replace("</body>", f"<script>{script}</script></body>")
-    (folder / "map.html").write_text(text, encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    options += [f"--window-size={size}", *more, "--dump-dom", (folder / "map.html").as_uri()]
-    run = subprocess.run([BROWSER, *options], capture_output=True, timeout=120, check=True)
-    return json.loads(html.unescape(re.search("<pre>(.*)</pre>", run.stdout.decode())[1]))
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs chromium")

@@ -1,0 +1,144 @@
+"""The command ``clgeom bench``: the speed of a device, beside other packages, as tables and as a page."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from clgeom.commands import bench_facts as facts
+from clgeom.commands import terminal
+from clgeom.commands.bench_parts import FAMILIES, parts_of
+
+
+@click.command()
+@click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1)
+@click.option("--quick", is_flag=True, help="Small sizes: all in about one minute.")
+@terminal.device_option
+@click.option("--report", metavar="HTML", type=click.Path(), help="Write tables, diagrams and records to this page.")
+@click.option("--json", "as_json", metavar="JSON", type=click.Path(), help="Write the records to this file.")
+def bench(families, quick, device, report, as_json):
+    """Measure a device beside the packages that are installed, and verify every result first.
+
+    Without families it measures all. Rivals are SciPy, Shapely, OpenCV, rasterio, rapidfuzz, edlib, parasail,
+    Biopython, Numba, CuPy and PyTorch; those that are not installed are named and left out. Each part runs in a
+    process of its own with a time limit, and the exit code is 1 if one fails. Ctrl-C stops and keeps what was measured.
+    """
+    from clgeom.io.atomic import check_outputs, replacing
+    from clgeom.runtime.device import as_session
+
+    chosen = _chosen(families)
+    check_outputs(None, (report, (".html", ".htm")), (as_json, (".json",)))
+    session = as_session(device)
+    command = " ".join(["clgeom bench", *(families or ["all"]), *(["--quick"] if quick else [])])
+    run = Run(session, parts_of(chosen), chosen, quick, device, command, with_pictures=report is not None)
+    try:
+        run.measure()
+    finally:  # after an interrupt, too: with what is there
+        if run.results:
+            outputs = []
+            if as_json:
+                outputs.append((as_json, run.json_text()))
+            if report:
+                outputs.append((report, run.page_text()))
+            for path, text in outputs:
+                with replacing(path) as file:
+                    file.write(text.encode())
+            run.print_summary()
+            for path, _ in outputs:
+                click.echo(f"written    {path}")
+    if run.missing:
+        raise KeyboardInterrupt
+    failed = sum(result["state"] == "failed" for result in run.results)
+    sys.exit(1 if failed else 0)
+
+
+def _chosen(families) -> list[str]:
+    """The families that arguments name, in the order of `FAMILIES`."""
+    return [name for name in FAMILIES if not families or name in families or "all" in families]
+
+
+class Run:
+    """One run of the command: its parts, and what has become of them so far."""
+
+    def __init__(self, session, parts, families, quick, device, command, *, with_pictures):
+        from clgeom.commands.bench_report import environment
+
+        self.parts, self.families, self.quick, self.device = parts, families, quick, device
+        self.session, self.with_pictures = session, with_pictures
+        self.environment = environment(session, command, quick)
+        self.results, self.pictures = [], []
+
+    @property
+    def missing(self):
+        """The parts that were not measured to their end."""
+        stopped = [part for part, result in zip(self.parts, self.results) if result["state"] == "stopped"]
+        return [*stopped, *self.parts[len(self.results) :]]
+
+    def measure(self) -> None:
+        """Run all parts; an interrupt ends this, and keeps what is there."""
+        from clgeom.commands import bench_report, bench_runs
+
+        limits = [part.seconds[0 if self.quick else 1] for part in self.parts]
+        about = "about a minute" if self.quick else f"about {max(sum(limits) // 180, 1):.0f} minutes"
+        click.echo(
+            f"Measuring {terminal.device_words(self.session)}: {len(self.parts)} parts, {about} once kernels are "
+            f"built, at most {sum(limits) // 60:.0f} min {sum(limits) % 60:.0f} s."
+        )
+        for k, (part, seconds) in enumerate(zip(self.parts, limits), 1):
+            with terminal.progress(f"{k} of {len(self.parts)}: {part.title}"):
+                options = part.options(self.session.profile, self.families, self.quick)
+                result = bench_runs.run(part, options, seconds=seconds, device=self.device)
+                self.results.append(result)
+                self.pictures.append([])
+                if result["state"] == bench_runs.STOPPED:
+                    return
+                if self.with_pictures:
+                    self.pictures[-1] = bench_report.pictures(part, result)
+            self.print_part(k, part, result)
+
+    def print_part(self, k, part, result) -> None:
+        from clgeom.commands.bench_runs import DONE, LEFT_OUT, absent
+
+        state = result["state"]
+        mark = click.style(state, fg={DONE: "green", LEFT_OUT: "yellow"}.get(state, "red"))
+        error = f": {result['error']}" if result["error"] else ""
+        taken = f" in {result['seconds']:.1f} s" if state != LEFT_OUT else ""
+        without = f" (not installed: {', '.join(absent(part))})" if absent(part) and state != LEFT_OUT else ""
+        click.echo(f"{k:2d} of {len(self.parts)}  {part.title}: {mark}{error}{taken}{without}")
+
+    def data(self) -> dict:
+        """Everything that was measured, for JSON."""
+        return {**self.environment, "parts": [terminal.finite(result) for result in self.results]}
+
+    def json_text(self) -> str:
+        return json.dumps(self.data(), indent=1, allow_nan=False) + "\n"
+
+    def page_text(self) -> str:
+        from clgeom.commands.bench_report import page
+
+        measured = self.parts[: len(self.results)]
+        return page(self.data(), measured, self.pictures, missing=self.missing)
+
+    def print_summary(self) -> None:
+        """Print each rival beside ours, and what is missing."""
+        rows = [
+            (
+                part.family,
+                one.group,
+                facts.count(one.size),
+                one.ours,
+                f"{one.value:.3g} {one.unit}",
+                one.rival,
+                f"{one.ratio:.3g}",
+                facts.start(one),
+            )
+            for part, result in zip(self.parts, self.results)
+            for one in facts.comparisons(part, result)
+        ]
+        if rows:
+            heads = ("family", "case", ">size", "clgeom", ">figure", "rival", ">times as fast", "faster")
+            terminal.print_table(heads, rows)
+        if self.missing:
+            click.echo(f"missing    {', '.join(part.title for part in self.missing)}")

@@ -1,0 +1,93 @@
+"""Comparisons of ``clgeom bench``: by how much one of ours is faster than a rival, and from which size on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clgeom.commands.bench_parts import Curve, Part, Row
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ours beside a rival at the largest size that both were measured at.
+
+    `ratio` is how many times as fast ours is. From size `crossover` on ours is faster, by interpolation between the
+    sizes measured; the smallest size if it always is, None if it is slower at the largest. `crossing` is the value
+    there.
+    """
+
+    group: str
+    size: float
+    ours: str
+    rival: str
+    value: float
+    unit: str
+    ratio: float
+    crossover: float | None
+    crossing: float | None
+    always: bool
+
+
+def curve_rows(part: Part, result: dict[str, Any]) -> list[Row]:
+    """The rows for the curves of a part: those of its record, prepared; none if it has no record."""
+    rows = (result["record"] or {}).get("rows", [])
+    return part.prepare(rows) if part.prepare else rows
+
+
+def groups(curve: Curve, rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each diagram of a curve by its name, those with a size and one of ours."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.get(curve.x) and any(row.get(name) for name in curve.ours):
+            name = ", ".join(str(row[column]) for column in curve.by if row.get(column) is not None)
+            found.setdefault(name, []).append(row)
+    return found
+
+
+def comparisons(part: Part, result: dict[str, Any]) -> Iterator[Comparison]:
+    """Every rival of a part beside ours."""
+    rows = curve_rows(part, result)
+    for curve in part.curves:
+        for group, some in groups(curve, rows).items():
+            ours = next(name for name in curve.ours if any(row.get(name) for row in some))
+            for rival in curve.rivals:
+                points = [(row[curve.x], row[ours], row[rival]) for row in some if row.get(ours) and row.get(rival)]
+                if points:
+                    yield _compared(curve, group, ours, rival, sorted(points))
+
+
+def _compared(curve: Curve, group: str, ours: str, rival: str, points) -> Comparison:
+    ratios = [(a / b if curve.more_is_better else b / a) for _, a, b in points]
+    size, value, _ = points[-1]
+    at, crossing = None, None
+    if ratios[-1] > 1:
+        k = len(points) - 1
+        while k and ratios[k - 1] > 1:
+            k -= 1
+        at, crossing = points[k][0], points[k][1]
+        if k:  # the ratio is 1 between two sizes
+            low, high = math.log(ratios[k - 1]), math.log(ratios[k])
+            share = -low / (high - low)
+            at, crossing = (_between(points[k - 1][i], points[k][i], share) for i in (0, 1))
+    always = at == points[0][0]
+    return Comparison(group, size, ours, rival, value, curve.unit, ratios[-1], at, crossing, always)
+
+
+def _between(low, high, share):
+    return math.exp(math.log(low) * (1 - share) + math.log(high) * share)
+
+
+def count(size: float) -> str:
+    """A size as text: 1,000, or with three digits from a million on: 1e6."""
+    return f"{size:,.0f}" if size < 1e6 else f"{size:.3g}".replace("e+0", "e").replace("e+", "e")
+
+
+def start(comparison: Comparison) -> str:
+    """From which size on ours is faster, as text."""
+    if comparison.crossover is None:
+        return f"slower at {count(comparison.size)}"
+    size = float(f"{comparison.crossover:.2g}")
+    return "at every size" if comparison.always else f"from {count(size)} on"

@@ -1,0 +1,85 @@
+"""Run the parts of ``clgeom bench``, each in a process of its own with a time limit, and collect their records."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.resources
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from clgeom.commands.bench_parts import PARTS, Part
+from clgeom.optional import is_installed
+
+#: What became of a part. Rows that it recorded before it was stopped are kept.
+DONE, FAILED, LATE, STOPPED, LEFT_OUT = "done", "failed", "over its time limit", "stopped", "left out"
+
+
+def folder() -> Path:
+    """The folder of the benches: in a checkout the one beside the package, else that of ``clgeom.bench``."""
+    beside = Path(__file__).resolve().parents[2] / "bench"
+    if (beside / PARTS[0].script).is_file():
+        return beside
+    return Path(str(importlib.resources.files("clgeom.bench")))
+
+
+def absent(part: Part) -> list[str]:
+    """The names of the rivals of a part that are not installed."""
+    return [name for module, name in part.rivals if not is_installed(module)]
+
+
+def run(part: Part, options: str, *, seconds: float, device: str | None = None) -> dict[str, Any]:
+    """Run a part and return what became of it: "state", "error", "seconds", "command" and the record of its bench.
+
+    On an interrupt the process is ended, and the result has the state `STOPPED`.
+    """
+    found = {"name": part.name, "title": part.title, "command": f"python bench/{part.script} {options}"}
+    found |= {"limit": seconds, "seconds": 0.0, "state": DONE, "error": None, "record": None}
+    missing = [name for module, name in part.needs if not is_installed(module)]
+    if missing:
+        return found | {"state": LEFT_OUT, "error": f"{' and '.join(missing)} is not installed"}
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="clgeom-bench-", ignore_cleanup_errors=True) as place:
+        path, errors = Path(place, "record.json"), Path(place, "errors.txt")
+        command = [sys.executable, str(folder() / part.script), *shlex.split(options), "--json", str(path)]
+        command += ["--device", device] if device is not None else []
+        try:
+            with open(errors, "wb") as log:
+                code = _wait(command, log, seconds)
+            found["error"] = _why(code, errors)
+            found["state"] = DONE if found["error"] is None else FAILED
+        except subprocess.TimeoutExpired:
+            found |= {"state": LATE, "error": f"ended after {seconds:g} s"}
+        except KeyboardInterrupt:
+            found |= {"state": STOPPED, "error": "interrupted"}
+        with contextlib.suppress(OSError, ValueError):  # nothing was recorded
+            found["record"] = json.loads(path.read_text(encoding="utf-8"))
+            found["record"]["command"] = found["command"]  # without folders of the user
+    return found | {"seconds": time.monotonic() - begin}
+
+
+def _wait(command, log, seconds) -> int:
+    """The exit code of a process, which is ended whatever happens here."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+    try:
+        return process.wait(timeout=seconds)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _why(code: int, errors: Path) -> str | None:
+    """Why a process failed in one line, None if it did not: the signal that ended it, or its last words."""
+    if code == 0:
+        return None
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return f"the process crashed: {signal.Signals(-code).name}"
+    lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1].strip()[:300] if lines else f"the process ended with code {code}"

@@ -1,0 +1,264 @@
+"""Figures of benchmark records: times over sizes, rates of launches, roofs, and the figures of published studies.
+
+Rows are dictionaries as the benches record them. Every function returns a figure, or None if the rows hold nothing to
+draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from clgeom.markup import INK, QUIET
+from clgeom.plotting.figures import SERIES, new_figure
+
+Row = Mapping[str, Any]
+
+#: Markers of lines and launches, in addition to their colour.
+MARKERS = "osD^vP*X<>d"
+
+
+def mark_of(k: int) -> dict[str, Any]:
+    """The style of launch number k: one of ten colours, and a marker that differs where colours repeat."""
+    return {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
+
+
+def _log(axes, **names):
+    axes.set(xscale="log", yscale="log", **names)
+    axes.grid(alpha=0.3)
+
+
+# Times over sizes ---------------------------------------------------------------------------------------------------
+
+
+def growth(
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    *,
+    ours: Sequence[str],
+    title: str,
+    x: tuple[str, str] = ("n", "n"),
+    unit: str = "time (ms)",
+    crossovers: Iterable[tuple[float, float, str]] = (),
+):
+    """Lines over the size, ours drawn full.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+    columns : sequence of str
+        One line each, those that no row has left out.
+    ours : sequence of str
+        The columns of clgeom.
+    x : (str, str)
+        Column of the size, and its name for readers.
+    unit : str
+        What the columns hold.
+    crossovers : iterable of (size, value, label)
+        Where one of ours begins to be faster than a rival.
+    """
+    if len({row[x[0]] for row in rows}) < 2:
+        return None
+    figure = new_figure((8, 4))
+    axes = figure.subplots()
+    drawn = False
+    for k, column in enumerate(columns):
+        points = sorted((row[x[0]], row[column]) for row in rows if row.get(column))
+        if points:
+            drawn = True
+            look = {"linestyle": "-", "linewidth": 2.4} if column in ours else {"linestyle": "--", "linewidth": 1.2}
+            look |= {"marker": MARKERS[k % len(MARKERS)], "markersize": 5, "color": SERIES[k % len(SERIES)]}
+            axes.plot(*zip(*points), label=column, **look)
+    if not drawn:
+        return None
+    for k, (size, value, label) in enumerate(sorted(crossovers)):
+        axes.axvline(size, color=QUIET, linewidth=0.9, linestyle=":")
+        axes.plot(size, value, marker="o", markersize=11, color=INK, fillstyle="none")
+        axes.annotate(
+            label, (size, value), textcoords="offset points", xytext=(8, -14 - 11 * (k % 2)), fontsize=8, color=INK
+        )
+    _log(axes, xlabel=x[1], ylabel=unit, title=title)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+# Launches -----------------------------------------------------------------------------------------------------------
+
+
+def launch_rates(rows: Sequence[Row], *, title: str, roof: tuple[str, float]):
+    """The memory traffic of each launch over its time, and a line at the rate of a plain read or copy.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        "phases" of each are dictionaries with "name", "ms" and "MB".
+    roof : (str, float)
+        The name of the line, and its GB/s.
+    """
+    launches = [phase for row in rows for phase in row.get("phases", ()) if phase["MB"] and phase["ms"]]
+    if not launches:
+        return None
+    figure = new_figure((8, 4.2))
+    axes = figure.subplots()
+    names = list(dict.fromkeys(phase["name"] for row in rows for phase in row.get("phases", ())))
+    axes.axhline(roof[1], color=INK, linewidth=1, linestyle="--", label=roof[0])
+    seen = set()
+    for phase in sorted(launches, key=lambda phase: names.index(phase["name"])):
+        label = None if phase["name"] in seen else phase["name"]
+        seen.add(phase["name"])
+        style = mark_of(names.index(phase["name"]))
+        axes.plot(phase["ms"], phase["MB"] / phase["ms"], **style, markersize=5, alpha=0.7, label=label)
+    figure.legend(fontsize=7, loc="outside right upper", frameon=False)
+    _log(axes, xlabel="time of the launch (ms)", ylabel="memory traffic (GB/s)", title=title)
+    return figure
+
+
+def roofline(launches: Sequence[Row], *, bandwidth: float, operations: float, title: str):
+    """The rate of operations of each launch over its operations for a byte, below the device's ceilings.
+
+    Parameters
+    ----------
+    launches : sequence of dict
+        With "launch", "operations / byte" and "Gop/s"; others are left out.
+    bandwidth, operations : float
+        The ceilings measured: GB/s of a plain read, and Gop/s of multiply-add.
+    """
+    drawn = [row for row in launches if row.get("operations / byte") and row.get("Gop/s")]
+    if not drawn:
+        return None
+    figure = new_figure((8, 4.4))
+    axes = figure.subplots()
+    ridge = operations / bandwidth
+    low = min(ridge / 4, *(row["operations / byte"] / 2 for row in drawn))
+    high = max(ridge * 8, *(row["operations / byte"] * 2 for row in drawn))
+    roof = [(low, low * bandwidth), (ridge, operations), (high, operations)]
+    axes.plot(*zip(*roof), color=INK, linewidth=1.4, label=f"{bandwidth:.3g} GB/s, {operations:.3g} Gop/s")
+    for k, row in enumerate(drawn):
+        axes.plot(row["operations / byte"], row["Gop/s"], **mark_of(k), markersize=7, label=row["launch"])
+    figure.legend(fontsize=7, loc="outside right upper", frameon=False)
+    _log(axes, xlabel="operations for a byte", ylabel="operations (Gop/s)", title=title)
+    return figure
+
+
+# Published studies --------------------------------------------------------------------------------------------------
+
+#: The four problems of the study of dynamic programming by patterns, and the lines of its plots.
+DP_CASES = {
+    "binomial": "Binomial coefficients",
+    "lcs": "Longest common subsequence",
+    "knapsack": "0/1 knapsack, 1,000 items",
+    "matrix_chain": "Matrix chain multiplication",
+}
+DP_LINES = {
+    "numba": ("loop on one core", 7, ":"),
+    "stages": ("a launch for each stage", 1, "--"),
+    "hand": ("by hand", 2, "--"),
+    "table": ("clgeom, table kept", 0, "-"),
+    "corner": ("clgeom, answer alone", 9, "-"),
+    "device": ("with the solution, on the device", 3, "-"),
+    "host": ("with the solution, on the host", 4, "-."),
+}
+
+
+def dp_study(record: Mapping[str, Any]):
+    """The study's plots: for each case the time, and the speed relative to a loop on one core, by table size."""
+    from matplotlib.ticker import NullFormatter
+
+    figure = new_figure((16, 7))
+    axes = figure.subplots(2, 4, sharex="col")
+    handles = {}
+    for column, (case, title) in enumerate(DP_CASES.items()):
+        rows = [row for row in record["rows"] if row.get("case") == case]
+        times, speeds = axes[0, column], axes[1, column]
+        for name, (label, colour, style) in DP_LINES.items():
+            points = [(row["cells"], row[name], row.get("numba")) for row in rows if row.get(name)]
+            look = {"label": label, "color": SERIES[colour], "linestyle": style, "marker": "o", "markersize": 3}
+            if points:
+                handles.setdefault(label, times.plot([p[0] for p in points], [p[1] for p in points], **look)[0])
+            ratios = [(p[0], p[2] / p[1]) for p in points if p[2]]
+            if ratios and name != "numba":
+                speeds.plot(*zip(*ratios), **look)
+        times.set_title(title, fontsize=11)
+        speeds.axhline(1, color=SERIES[7], linestyle=":")
+        for axis in (times, speeds):
+            _log(axis)
+            axis.xaxis.set_minor_formatter(NullFormatter())
+        speeds.set_xlabel("cells of the table")
+    if not handles:
+        return None
+    axes[0, 0].set_ylabel("time (ms)")
+    axes[1, 0].set_ylabel("times as fast as the loop")
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=7, fontsize=9)
+    figure.suptitle(f"{record['device']}, {record['platform']}", fontsize=10)
+    return figure
+
+
+#: The ARC study's own figures, on a Tesla K40c and a Xeon E5-2620: (points, milliseconds), and speedups over the chain.
+ARC_MS = {"chain": (16e6, 306), "kernels": (16e6, 14), "naive kernels": (64e6, 650)}
+ARC_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
+
+
+def arc_study(record: Mapping[str, Any]):
+    """The ARC study's figures 27 to 30: time, and speedup over one chain, of the device alone and of whole calls."""
+    from matplotlib import ticker
+
+    rows = sorted(record["rows"], key=lambda row: row["n"])
+    if not rows:
+        return None
+    n, chain = [row["n"] for row in rows], [row["chain"] for row in rows]
+    figure = new_figure((11, 7.4))
+    panels = figure.subplots(2, 2, sharex=True)
+    for (times, speedups), what, title in (
+        (panels[:, 0], "kernels", "the device alone"),
+        (panels[:, 1], "call", "whole calls from NumPy"),
+    ):
+        if all(chain):  # Numba compiles it
+            times.plot(n, chain, "o-", color=QUIET, markersize=4, label="one chain, compiled")
+        for way, label, colour in (
+            ("", "local memory", SERIES[0]),
+            ("naive ", "naive", SERIES[1]),
+            ("4096 ", "4096 segments", SERIES[2]),
+        ):
+            name, style = way + what, {"color": colour, "markersize": 4, "label": label}
+            taken = [row[name] for row in rows]
+            times.plot(n, taken, "o-", **style)
+            if all(chain):
+                speedups.plot(n, [one / ours for one, ours in zip(chain, taken)], "o-", **style)
+            if name in ARC_MS:
+                times.plot(*ARC_MS[name], "*", color=colour, markersize=13, markeredgecolor=INK)
+            if name in ARC_SPEEDUPS:
+                speedups.axhline(ARC_SPEEDUPS[name], color=colour, linestyle=":", linewidth=1.2)
+        if what == "kernels":
+            times.plot(*ARC_MS["chain"], "*", color=QUIET, markersize=13, markeredgecolor=INK)
+        times.set_title(f"time, {title}", loc="left", fontsize=10)
+        times.set_ylabel("time (ms)")
+        speedups.set_title(f"speedup over the chain, {title}", loc="left", fontsize=10)
+        speedups.set(xlabel="points", ylabel="times as fast")
+    for axes in panels.flat:
+        _log(axes)
+        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    where = f"{record['device']}: 4 points a segment. Stars and dotted lines: as published, on a Tesla K40c"
+    figure.suptitle(where, fontsize=11)
+    return figure
+
+
+def gap_times(record: Mapping[str, Any]):
+    """Table III of the Shellsort study, in its first setting: time of each gap by variant."""
+    table = next((table for table in record["rows"] if table["table"].startswith("Table III:")), None)
+    if table is None:
+        return None
+    figure = new_figure((8, 4.2))
+    axes = figure.subplots()
+    rows = table["rows"][:-1]
+    for k, name in enumerate(name for name in ("serial", "auto", *"0ABCDEF") if name in rows[0]):
+        points = [(row["gap"], row[name]) for row in rows if row.get(name)]
+        style = "-" if name == "auto" else "--"
+        if points:
+            axes.plot(*zip(*points), linestyle=style, marker=MARKERS[k], color=SERIES[k], label=name)
+    _log(axes, xlabel="gap", ylabel="time (ms)", title=f"{table['table'].split(': ')[1]}, {record['device']}")
+    axes.invert_xaxis()
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
