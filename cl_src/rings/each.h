@@ -7,8 +7,7 @@
 //                         serial:  a share is one round
 //   OF_ROUND(i, base)     the elements of a work-item in a round
 //
-// Groups take rounds in turn. What runs at once is then near in memory, and so are neighbours in lists, which the caches of
-// GPUs live on: with a share of neighbours for each group a stack of 1,000 maps took ten times as long on an H200.
+// Groups take rounds in turn, so that what runs at once is near in memory.
 // n is less than 2^31.
 #include "group/scan.h"   // GROUP_BARRIER
 #if SERIAL
@@ -25,13 +24,13 @@
 #define PUTS 1              // most values that a work-item puts into a list for an element
 #endif
 #define HELD (2 * WG_SIZE)  // values of a list that a group holds
-#define ROUND (HELD / PUTS)
+#define ROUND_SIZE (HELD / PUTS)
 #define EACH(i, n) for (uint i = get_global_id(0); i < (n); i += (uint)get_global_size(0))
 #define EACH_ROUND(base, n)                                                                             \
-    for (uint base = get_group_id(0) * ROUND, base##_all = (n); base < base##_all;                      \
-         base += (uint)get_num_groups(0) * ROUND)
+    for (uint base = get_group_id(0) * ROUND_SIZE, base##_all = (n); base < base##_all;                 \
+         base += (uint)get_num_groups(0) * ROUND_SIZE)
 #define OF_ROUND(i, base)                                                                               \
-    for (uint i = base + get_local_id(0), i##_end = min(base + ROUND, base##_all); i < i##_end; i += WG_SIZE)
+    for (uint i = base + get_local_id(0), i##_end = min(base + ROUND_SIZE, base##_all); i < i##_end; i += WG_SIZE)
 #endif
 
 // A list in memory with its length in `length`. Values are held back and written many at once; their order is that of the
