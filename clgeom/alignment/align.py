@@ -31,7 +31,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import each, recording, watching
-from clgeom.runtime.chunks import as_chunks, pairs_ahead
+from clgeom.runtime.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import allocate, read
@@ -236,7 +236,10 @@ def _aligned_chunks(chunks, options) -> Iterator[AlignmentBatch]:
     """Yield the alignments of each chunk."""
     with contextlib.closing(pairs_ahead(chunks, caller="align")) as pairs:
         for number, (first, second) in enumerate(pairs):
-            found = align(first, second, **options)
+            try:
+                found = align(first, second, **options)
+            except InvalidInput as error:
+                raise in_chunk(error, number) from error
             if isinstance(found, Alignment):
                 raise InvalidInput(
                     f"The chunks of align must be pairs of batches, one of them many sequences. Got {short(first)} and "

@@ -57,8 +57,7 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
     state : State
         To be removed when the output is written.
     """
-    crs_text = None if crs is None else str(crs)
-    about = {"clgeom": __version__, "crs": crs_text, **what, **options}
+    about = {"clgeom": __version__, **what, **options}
     hulls, bad, first = [], [], None
     with State(output, about) as state, terminal.progress("hulls", hidden=as_json) as progress:
         known = {entry["file"]: entry for entry in state.done}
@@ -73,8 +72,10 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
                 try:
                     entry = known.get(file)
                     if entry is None or not entry["state"] or entry["state"] != _state(file):  # "-" has none
-                        entry = _hull_of_file(file, what, crs, max_bytes, session, options, progress and watch)
+                        entry = _hull_of_file(file, what, max_bytes, session, options, progress and watch)
                         state.add(entry)
+                    if crs is not None:
+                        entry = entry | {"crs": _text(crs)}
                     if first is None:
                         check(SimpleNamespace(crs=entry["crs"], names=entry["names"]))
                 except InvalidInput as error:
@@ -96,12 +97,13 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
                 click.echo(f"clgeom: note: {kept} done; the same command goes on from '{state.shown}'", err=True)
             raise
     if not hulls:
-        raise InvalidInput(f"None of the {counted(len(files), 'file', 'files')} can be read. {bad[0][1]}")
+        none = f"None of the {len(files):,} files can be read. " if len(files) > 1 else ""
+        raise InvalidInput(f"{none}{bad[0][1]}")
     return hulls, bad, state
 
 
-def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
-    """The hull of a file, as a dict of values of JSON."""
+def _hull_of_file(file, what, max_bytes, session, options, progress):
+    """The hull of a file, in its own reference system, as a dict of values of JSON."""
     before, facts = _state(file), {}
 
     def parts():
@@ -115,7 +117,6 @@ def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
         raise InvalidInput(f"The file '{file}' was changed while it was read.")
     cloud = facts["cloud"]
     hull = scaled_hull(found, cloud)
-    system = cloud.crs if crs is None else crs
     return {
         "file": file,
         "state": before,
@@ -127,7 +128,7 @@ def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
         "corners": hull.points.tolist(),
         "type": hull.points.dtype.name,
         "names": cloud.names,
-        "crs": None if system is None else getattr(system, "to_string", system.__str__)(),
+        "crs": None if cloud.crs is None else _text(cloud.crs),
         "notes": list(cloud.notes),
     }
 
@@ -212,6 +213,10 @@ def _size(file) -> int:
         return os.path.getsize(file)
     except (OSError, ValueError):
         return 0
+
+
+def _text(crs) -> str:
+    return getattr(crs, "to_string", crs.__str__)()
 
 
 def _state(file):

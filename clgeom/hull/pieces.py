@@ -19,7 +19,7 @@ from clgeom.errors import InvalidInput
 from clgeom.exchange import crs_of
 from clgeom.geodesy import same_crs
 from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, leave_out, require_finite_rows
-from clgeom.runtime.chunks import Chunks, Meter, read_ahead
+from clgeom.runtime.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
 
 #: Most bytes of a piece, and the part of `Chunks.max_bytes` that it is: the pieces that wait take half of that.
@@ -182,13 +182,6 @@ class PointStream:
             return fetched(given) if is_device_array(given) else given
         except InvalidInput as error:
             raise in_chunk(error, number) from error
-
-
-def in_chunk(error, number) -> InvalidInput:
-    """An error about a chunk that says which it is."""
-    found = InvalidInput(f"{error} That is chunk {number}.")
-    found.__dict__.update(error.__dict__)
-    return found
 
 
 def _words(crs) -> str:

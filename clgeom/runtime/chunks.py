@@ -26,7 +26,7 @@ MAX_BYTES = 1 << 28
 #: A wait is as long at most, so that a KeyboardInterrupt ends it on every system.
 LISTEN_SECONDS = 0.05
 #: Seconds for which the end of a stream waits for its thread, which may be reading.
-END_SECONDS = 1.0
+END_SECONDS = 0.5
 #: Bytes of a Python object besides its letters, in a list.
 OBJECT_BYTES = 48
 
@@ -170,6 +170,13 @@ def as_chunks(values: Any) -> Chunks[Any] | None:
         return values
     # arrays of some libraries are iterators of their rows in name only
     return Chunks(values) if isinstance(values, Iterator) and not hasattr(values, "__array__") else None
+
+
+def in_chunk(error, number) -> InvalidInput:
+    """An error about a chunk that says which it is."""
+    found = InvalidInput(f"{error} That is chunk {number}.")
+    found.__dict__.update(error.__dict__)
+    return found
 
 
 def read_ahead(

@@ -7,6 +7,8 @@ import os
 import numpy as np
 import pytest
 from clouds import cloud
+from hypothesis import given
+from hypothesis import strategies as st
 
 import clgeom
 from clgeom import convex_hull, convex_hulls_by_label, scale
@@ -14,6 +16,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.chunks import cloud_parts, files_of
 from clgeom.io.fasta import iterate_sequences, read_sequences
 from clgeom.io.points import read_cloud
+from clgeom.runtime.chunks import Chunks
 from clgeom.scale import chunks as module
 from clgeom.scale import read_chunks
 
@@ -215,9 +218,45 @@ def test_pairs_in_chunks(session):
     np.testing.assert_array_equal(found, clgeom.align(a, b[0], path=False, device=session).scores)
 
 
+@given(
+    n=st.integers(0, 30),
+    places=st.lists(st.integers(0, 30), max_size=5),
+    kind=st.sampled_from(("text", "bytes", "rows", "one")),
+    max_bytes=st.sampled_from((1, 1 << 20)),
+)
+def test_pairs_however_cut(session, n, places, kind, max_bytes):
+    rng = np.random.default_rng(n)
+    a, b = rng.choice(np.frombuffer(b"ACGT", np.uint8), (2, n, 12))
+    if kind != "rows":
+        a, b = ([row[: 1 + k % 12].tobytes() for k, row in enumerate(rows)] for rows in (a, b))
+    if kind == "text":
+        a, b = ([row.decode() for row in rows] for rows in (a, b))
+    ends = np.sort(np.clip(places, 0, n))
+    parts = [slice(*ends) for ends in zip([0, *ends], [*ends, n])]
+    pairs = Chunks([(a[part], b"ACGA" if kind == "one" else b[part]) for part in parts], max_bytes=max_bytes)
+    second = b"ACGA" if kind == "one" else b
+    found = list(clgeom.align(pairs, device=session))
+    assert [len(batch) for batch in found] == [part.stop - part.start for part in parts]
+    if n:
+        expected = clgeom.align(a, second, device=session)
+        for name in ("scores", "a_starts", "b_ends", "operations"):
+            joined = np.concatenate([getattr(batch, name) for batch in found])
+            np.testing.assert_array_equal(joined, getattr(expected, name))
+    if kind == "one":
+        return
+    for function in (clgeom.dp.problems.edit_distance, clgeom.dp.problems.lcs):
+        values = function(iter(pairs), device=session)
+        assert values.tolist() == (function(a, b, device=session).tolist() if n else []) and values.dtype == np.int32
+
+
 def test_refused_pairs(session):
     edit_distance = clgeom.dp.problems.edit_distance
+    good = (["AC"], ["AG"])
     for work, said in (
+        (lambda: edit_distance(iter([(3, 4)]), device=session), "many sequences each. Got 3 and 4 as chunk 0"),
+        (lambda: edit_distance(iter([good, (["A", None], ["A", "C"])]), device=session), "index 1 .* That is chunk 1"),
+        (lambda: edit_distance(iter([good, (["A"], ["A", "C"])]), device=session), "Got 2 instead. That is chunk 1"),
+        (lambda: list(clgeom.align(iter([good, (["A"], ["?", "C"])]), device=session)), "That is chunk 1"),
         (lambda: edit_distance(iter([("kitten", "sitting")]), device=session), "must be pairs of batches, many"),
         (lambda: edit_distance(iter([["a"]]), device=session), r"must be pairs \(a, b\) of batches. Got \['a'\] as"),
         (lambda: edit_distance(iter([]), ["a"], device=session), "'b' parameter of edit_distance must be left out"),
@@ -227,11 +266,6 @@ def test_refused_pairs(session):
     ):
         with pytest.raises(InvalidInput, match=said):
             work()
-
-
-def test_coverage_of_an_iterator_is_refused():
-    with pytest.raises(InvalidInput, match="coverage_regions"):
-        clgeom.coverage_regions(iter([np.zeros((3, 3))]), 1)
 
 
 @pytest.mark.parametrize("read", (scale.read_chunks, scale.read_sequences))

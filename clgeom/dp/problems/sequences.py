@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, overload
 
@@ -21,7 +21,7 @@ from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import session_of
-from clgeom.runtime.chunks import as_chunks, pairs_ahead
+from clgeom.runtime.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.gains import quicker
@@ -386,13 +386,18 @@ def _of_chunks(chunks, b, many, *, caller):
     found = [np.empty(0, np.int32)]
     with contextlib.closing(pairs_ahead(chunks, caller=caller)) as pairs:
         for number, (first, second) in enumerate(pairs):
-            if not inputs.are_batches(first, second) and len(first) + len(second):
+            empty = all(isinstance(one, Sized) and len(one) == 0 for one in (first, second))
+            if empty:  # an empty list would be one sequence
+                continue
+            if not inputs.are_batches(first, second):
                 raise InvalidInput(
                     f"The chunks of {caller} must be pairs of batches, many sequences each. Got {short(first)} and "
                     f"{short(second)} as chunk {number}."
                 )
-            if len(first) + len(second):  # an empty list would be one sequence
+            try:
                 found.append(many(first, second))
+            except InvalidInput as error:
+                raise in_chunk(error, number) from error
     return np.concatenate(found)
 
 

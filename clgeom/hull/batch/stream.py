@@ -20,11 +20,11 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import crs_of
 from clgeom.geodesy import same_crs
 from clgeom.hull.batch.result import HullBatch
-from clgeom.hull.pieces import in_chunk, piece_bytes
+from clgeom.hull.pieces import piece_bytes
 from clgeom.hull.stream import LEAST_POINTS
 from clgeom.labels import as_array, as_labels
 from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, error_from
-from clgeom.runtime.chunks import Chunks, Meter, read_ahead
+from clgeom.runtime.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
 
 CALLER = "convex_hulls_by_label"

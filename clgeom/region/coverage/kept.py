@@ -22,6 +22,7 @@ from clgeom.region.coverage.job import CALLER
 from clgeom.region.coverage.rasters import LARGEST_SIDE, Levels, as_levels, canonical_raster
 from clgeom.runtime.chunks import Chunks, Meter, Peak, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.interop.strips import Strips
 
@@ -84,6 +85,7 @@ def _rasters(chunks) -> Iterator[np.ndarray]:
             )
         values = fetched(placed.values) if is_device_array(placed.values) else placed.values
         try:
+            values = values_of(values, caller=CALLER, name="raster")
             values = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
         except (ValueError, TypeError) as error:  # ragged lists and the like
             raise InvalidInput(f"{where} must be arrays of numbers. {error} That is strip {number}.") from error
