@@ -130,12 +130,17 @@ def peak_of_process() -> int:
 def measure(way, path, options):
     """The seconds of a way, and what it found: run in a process of its own."""
     import clgeom
+    from clgeom.hull import stream
     from clgeom.runtime import staging
     from clgeom.runtime.device import Session
     from clgeom.scale import Chunks
 
     if way != "scipy":
         staging.MOST_THREADS = options.threads or staging.MOST_THREADS
+        if options.on_map:
+            stream.opened = lambda mapped: None
+            size = stream.chunk_bytes
+            stream.chunk_bytes = lambda *args, **_: size(*args, on_map=False)  # as large as those of files
         device = Session(options.device)
         if options.as_gpu:
             device.profile = replace(device.profile, kind="gpu")
@@ -188,6 +193,7 @@ def measured(way, path, gigabytes, options):
     command += ["--device", options.device] if options.device else []
     command += ["--as-gpu"] if options.as_gpu else []
     command += ["--threads", str(options.threads)] if options.threads else []
+    command += ["--on-map"] if options.on_map else []
     command += ["--generated", str(options.generated)]
     made = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     vertices, link = made.pop("vertices"), made.pop("link")
@@ -236,6 +242,7 @@ def main():
     parser.add_argument("--generated", type=float, default=0, help="points of generated chunks")
     parser.add_argument("--as-gpu", action="store_true", help="use a CPU device as if it had memory of its own")
     parser.add_argument("--threads", type=int, help="most threads that fill page-locked memory")
+    parser.add_argument("--on-map", action="store_true", help="copy mapped files from their maps, not from the files")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

@@ -11,7 +11,7 @@ import time
 
 from clgeom.errors import DeviceLimit
 
-#: Seconds below which one device's calls are not shared out: two H200s gained nothing below.
+#: Seconds below which calls of one device are not shared out: two H200s took longer for calls of 3, 6, 10 and 15 ms.
 LEAST_SECONDS = 0.02
 #: The least cost to share out of a kind that was not measured yet is so many times less for CPUs.
 CPU_SHARE = 64

@@ -29,23 +29,25 @@ def forget(mapped: np.memmap, first: int, last: int) -> None:
 def opened(mapped: np.memmap):
     """The file of a mapped array, opened to be read; None if it is not certain that its bytes are those of the array.
 
-    To read it takes half the time of copies from the map, whose pages the system must enter into the process's memory
-    first. But the file of that name may be another one by now, and a copy-on-write map may have changes of its own.
+    What is read from it needs no pages in the process's memory, so pieces can be larger. The file of that name may be
+    another one by now, and a copy-on-write map may have changes of its own.
+
+    The host of an H200: hulls of 8 GB took in 36.9 GB/s by this and pieces of 256 MB, 22.9 by the map and 64 MB; which
+    of both changes gained was not measured. On a virtual machine with two cores one thread copied 1.6 GB/s from the
+    file and 4.3 from a new map. CPU devices use the map.
     """
     path = mapped.filename
     if path is None or mapped.mode == "c" or not isinstance(mapped.base, mmap.mmap) or not hasattr(os, "preadv"):
         return None
-    try:
-        file = open(path, "rb", buffering=0)  # noqa: SIM115 (the caller's)
+    with contextlib.ExitStack() as closing, contextlib.suppress(OSError, ValueError):  # deleted, empty, no /proc
+        file = closing.enter_context(open(path, "rb", buffering=0))
         with mmap.mmap(file.fileno(), 1, access=mmap.ACCESS_READ) as again:
             other = np.frombuffer(again, np.uint8)
             same = _inode(mapped.ctypes.data) == _inode(other.ctypes.data)
             del other
-    except (OSError, ValueError):  # deleted, empty, a system without /proc
-        return None
-    if same:
-        return file
-    file.close()
+        if same:
+            closing.pop_all()  # the caller's
+            return file
     return None
 
 

