@@ -215,6 +215,33 @@ def test_the_same_call_goes_on_after_an_interruption(tmp_path, monkeypatch, shar
     assert len(count) - before <= whole * (1 - share) + whole / found.runs, "more than a chunk was done again"
 
 
+@pytest.mark.parametrize("stop", (1, 7, 14))
+@pytest.mark.parametrize("quicker", (False, True))
+def test_another_device_goes_on(tmp_path, monkeypatch, quicker, stop):
+    """Blocks begin where they did in the call before, whoever sorts them. Some are of runs of equal prefixes."""
+    keys = np.random.default_rng(0).integers(-(2**62), 2**62, 1 << 16)
+    keys[1::2] = np.random.default_rng(1).integers(5, 99, 1 << 15)
+    source, out = saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy"
+    noted, note_written = [], state.State.note_written
+
+    def interrupted(state, count):
+        note_written(state, count)
+        noted.append(count)
+        if len(noted) == stop:
+            raise Broken
+
+    monkeypatch.setattr(external, "PARTS", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(state.State, "note_written", interrupted)
+        patched.setattr(external, "_host_is_quicker", lambda *_: quicker)
+        with pytest.raises(Broken):
+            clgeom.scale.sort_file(source, out, max_bytes=1 << 18)
+    monkeypatch.setattr(external, "_host_is_quicker", lambda *_: not quicker)
+    found = clgeom.scale.sort_file(source, out, max_bytes=1 << 18)
+    check(found, keys)
+    assert found.resumed
+
+
 @pytest.mark.parametrize("in_place", (False, True))
 def test_interruption_while_the_outputs_get_their_names(tmp_path, monkeypatch, in_place):
     keys = np.random.default_rng(0).integers(0, 2**60, 20_000)

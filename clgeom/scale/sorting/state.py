@@ -38,18 +38,19 @@ class State:
 
     def __init__(self, out: Path, job: dict, *, goes_on: bool):
         self.folder = state_folder(out)
-        self.job, self.runs, self.written, self.resumed = job, {}, 0, False
+        self.job, self.runs, self.written, self.settings, self.resumed = job, {}, 0, {}, False
         self._lock = _locked(self.folder, out)
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # no state, or a damaged one
             kept = json.loads((self.folder / "state.json").read_text())
             if goes_on and kept["job"] == job:
-                self.runs, self.written, self.resumed = kept["runs"], kept["written"], True
+                self.runs, self.written, self.settings = kept["runs"], kept["written"], kept["settings"]
+                self.resumed = True
         if not self.resumed:
             self.clear()
 
     def clear(self) -> None:
         """Remove what was done."""
-        self.runs, self.written, self.resumed = {}, 0, False
+        self.runs, self.written, self.settings, self.resumed = {}, 0, {}, False
         for path in self.folder.iterdir():
             if path.name != "lock":
                 path.unlink()
@@ -57,6 +58,10 @@ class State:
     def path(self, name: str) -> Path:
         """A file of the folder."""
         return self.folder / name
+
+    def settled(self, name: str, value):
+        """The value of a setting in the call that began; this one's if it is the first."""
+        return self.settings.setdefault(name, value)
 
     def note_run(self, group: str, count: int, **facts) -> None:
         """Note that the next run of a group is complete, and facts about all of them so far."""
@@ -85,7 +90,8 @@ class State:
 
     def _save(self):
         temporary = self.path("state.part")
-        temporary.write_text(json.dumps({"job": self.job, "runs": self.runs, "written": self.written}))
+        names = ("job", "settings", "runs", "written")
+        temporary.write_text(json.dumps({name: getattr(self, name) for name in names}))
         os.replace(temporary, self.path("state.json"))
 
     def close(self, keep: bool) -> None:
