@@ -191,9 +191,7 @@ class _Job:
         if source.n is not None:
             self.most = max(min(self.most, source.n), 1)
         self.read_keys, self.state, self.keep, self.meter = 0, None, False, Meter()
-        # blocks that are loaded at once: where the host sorts, each thread takes one after another
         self.in_threads = _host_is_quicker(session, self.types, self.most, self.order.bits)
-        self.shares = max(PARTS, 2 * session.profile.compute_units * self.in_threads)
 
     def run(self) -> SortedFile:
         self.folder = self.outs[0].parent
@@ -207,7 +205,9 @@ class _Job:
         try:
             if self.state.runs and not all(path.exists() for path in self.buckets):
                 self.state.clear()  # it was stopped while outputs got their names
-            self.shares = self.state.settled("shares", self.shares)  # blocks begin where they did before
+            # blocks that are sorted at once: where the host sorts, each thread takes one after another
+            shares = max(PARTS, 2 * self.session.profile.compute_units * self.in_threads)
+            self.shares = self.state.settled("shares", shares)  # it decides where blocks begin
             self.pipeline = Pipeline([tuple(np.empty(self.most, dtype) for dtype in self.types) for _ in range(SETS)])
             self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
             self.session.pool.free_held()  # it is to be measured
