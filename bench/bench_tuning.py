@@ -150,7 +150,7 @@ def row(case, what, old, new, share):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--device")
     parser.add_argument("--families", help=f"some of {','.join(families())}")
     parser.add_argument("--all", action="store_true", help="also the cases of which no row has changed")

@@ -25,7 +25,7 @@ from pathlib import Path
 import clgeom
 from clgeom.runtime import sources
 from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import TABLE
+from clgeom.runtime.tuning import GENERAL, TABLE
 
 ROOT = Path(clgeom.__file__).resolve().parents[1]
 #: Modules that all families use and that decide what is launched and copied.
@@ -43,8 +43,9 @@ def measured(session) -> dict:
     """The kernels that a session has built and the modules that planned them, with their hashes."""
     kernels = sorted({_file_of(key[0], dict(key[1])) for key in session.programs if key[0] != CHECK})
     profile = session.profile
-    rows = rows_of(profile.name, profile.runtime, profile.kind)
+    rows = rows_of(profile.name, profile.architecture, profile.runtime, profile.kind)
     return {
+        "architecture": profile.architecture,
         "kind": profile.kind,
         "runtime": profile.runtime,
         "kernels": {name: kernel_hash(name, rows) for name in kernels},
@@ -56,18 +57,19 @@ def changed(record) -> list[str] | None:
     """Names of the kernels and modules of a record that are others now; None if it does not say what it measured."""
     if not record.get("kernels"):
         return None
-    rows = rows_of(record["device"], record["runtime"], record["kind"])
+    rows = rows_of(record["device"], record.get("architecture"), record["runtime"], record["kind"])
     found = [name for name, known in record["kernels"].items() if kernel_hash(name, rows) != known]
     return found + [path for path, known in record["modules"].items() if module_hash(path) != known]
 
 
-def rows_of(device, runtime, kind):
+def rows_of(device, architecture, runtime, kind):
     """The function from a kernel to its row of policies on a device: a Policy, a function that gives one, or None."""
 
     def row(kernel):
         rows = TABLE.get(kernel, {})
-        by_name = next((policy for key, policy in rows.items() if key in device), None)
-        return by_name or rows.get(runtime) or rows.get(kind) or rows.get("any")
+        named = (policy for key, policy in rows.items() if key not in GENERAL and key != architecture and key in device)
+        found = (rows.get(key) for key in (architecture, runtime, kind, "any"))
+        return next(named, None) or next(filter(None, found), None)
 
     return row
 

@@ -96,6 +96,13 @@ mapped: a mapped file; chunks: a generator; labels: the same by label; whole: re
 EXTSORT = """Seconds, of the clock and of all processors, and the most memory of the process, in MB; host MB: what the
 result reports. goal / ours: of np.sort in memory, and of writing and reading all keys once. NumPy: the vectors by which
 it sorts; those of AVX-512 are slow on this processor."""
+RESIDENT_CELLS = """Milliseconds; rasters on the device, where the polygons stay. launches, reads: by the host. The maps are
+rough on purpose: 76 million vertices."""
+TUNED = (
+    """Milliseconds. old: rows of policies before the tuner; new: those that ship. share: of a kernel in its call."""
+)
+TWO = """Seconds, on two H200s. one: all work by the first device; all: by both, or by one where that was quicker. Rounds
+end when the devices have finished; "all vertices read" copies the vertices to the host in each."""
 DEVICES = """Seconds. one: all work by the first device; all: shared out. The two devices of PoCL share the cores, so
 that they cannot be quicker: this shows what sharing out costs."""
 #: Records whose bench draws throughput from them, and what over.
@@ -126,6 +133,11 @@ PAGES = {
     "shellsort-study-pocl": ("The tables of the Shellsort study on a CPU", STUDY, None),
     "shellsort-study-h200": ("The tables of the Shellsort study on a GPU", STUDY, None),
     "files-pocl": ("Reading files", FILES, None),
+    "stream-h200": ("Hulls of files in chunks, on a GPU", STREAM, None),
+    "devices-h200": ("Two GPUs against one", TWO, None),
+    "tuning-h200": ("Shapes of kernels before and after the tuner, on a GPU", TUNED, None),
+    "polygons-stack-h200": ("Polygons along the cells of 1,000 rasters on a GPU", RESIDENT_CELLS, None),
+    "polygons-large-h200": ("Polygons along the cells of a large raster on a GPU", RESIDENT_CELLS, None),
     "stream-pocl": ("Hulls of files in chunks, on a CPU", STREAM, None),
     "extsort-pocl": ("Sorts of files larger than the memory, on a CPU", EXTSORT, None),
     "devices-pocl": ("Two devices against one, which share the cores of a CPU", DEVICES, None),

@@ -42,7 +42,6 @@ highlight_language = "none"
 
 #: Members of public classes that only clgeom's own modules use.
 INTERNAL = {
-    "CoverageRegions.of",
     "DeviceProfile.require_fp64",
     "Region.on_device",
     *(f"Equation.{name}" for name in ("computed", "decision_dtype", "recovery", "roots", "text", "wide")),
