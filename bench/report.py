@@ -96,12 +96,14 @@ mapped: a mapped file; chunks: a generator; labels: the same by label; whole: re
 EXTSORT = """Seconds, of the clock and of all processors, and the most memory of the process, in MB; host MB: what the
 result reports. goal / ours: of np.sort in memory, and of writing and reading all keys once. NumPy: the vectors by which
 it sorts; those of AVX-512 are slow on this processor."""
-RESIDENT_CELLS = """Milliseconds; rasters on the device, where the polygons stay. launches, reads: by the host. The maps are
+RESIDENT_CELLS = """Milliseconds; rasters on the device, where the polygons stay. launches, reads: by the
+host. The maps are
 rough on purpose: 76 million vertices."""
 TUNED = (
     """Milliseconds. old: rows of policies before the tuner; new: those that ship. share: of a kernel in its call."""
 )
-TWO = """Seconds, on two H200s. one: all work by the first device; all: by both, or by one where that was quicker. Rounds
+TWO = """Seconds, on two H200s. one: all work by the first device; all: by both, or by one where that was
+quicker. Rounds
 end when the devices have finished; "all vertices read" copies the vertices to the host in each."""
 DEVICES = """Seconds. one: all work by the first device; all: shared out. The two devices of PoCL share the cores, so
 that they cannot be quicker: this shows what sharing out costs."""
