@@ -37,6 +37,7 @@ RESULTS = ROOT / "bench" / "results"
 TIMES = {
     "align": ("ms", "kernel"),
     "dask": ("workers s",),
+    "devices": ("one s", "all s"),
     "dp": ("table", "corner", "decisions", "device", "clgeom"),
     "family": ("clgeom",),
     "files": ("seconds",),
@@ -50,6 +51,7 @@ TIMES = {
     "sort": ("sort", "argsort"),
     "start": ("all, s",),
     "stream": ("seconds",),
+    "tuning": ("new ms",),
     "wagener": ("runs", "published"),
     "": ("clgeom", "resident", "ours", "ms"),
 }
