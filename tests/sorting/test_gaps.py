@@ -116,6 +116,7 @@ def test_bounds_match_brute_force(size):
 @hypothesis.given(
     gap=st.integers(1, 40), larger=st.sets(st.integers(2, 60), min_size=1, max_size=9), most=st.integers(0, 60)
 )
+@hypothesis.example(gap=2, larger={3, 14, 16}, most=0)  # multiples of the gap prove a bound, but one beyond the limit
 def test_displacement_up_to_a_limit(gap, larger, most):
     """A limit takes away bounds beyond it, and changes none below; sums are told from other numbers."""
     whole, limited = displacement(gap, larger), displacement(gap, larger, most)

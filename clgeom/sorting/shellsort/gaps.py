@@ -172,8 +172,9 @@ def displacement(gap: int, larger, most: int | None = None) -> int | None:
     if multiples == 1:
         return 1
     nearest = tuple(sorted(larger)[:GENERATORS])
-    excluded = most is not None and not _may_be_sum((most + 1) * gap, nearest)
-    bounds = (multiples, None if excluded else _displacement(gap, nearest))
+    if most is not None and not _may_be_sum((most + 1) * gap, nearest):
+        return multiples if multiples is not None and multiples <= most else None
+    bounds = (multiples, _displacement(gap, nearest))
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
