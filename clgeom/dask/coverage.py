@@ -159,8 +159,9 @@ class _Options:
         """The type in which cells are compared."""
         return canonical_raster(np.zeros((1, 1), self.dtype), caller=CALLER).dtype
 
-    def levels_of(self, dtype):
-        return as_levels(self.levels, self.cells["direction"], self.cells["nodata"], dtype, caller=CALLER)
+    def levels_of(self, dtype, integers=False):
+        given = self.levels, self.cells["direction"], self.cells["nodata"], dtype
+        return as_levels(*given, caller=CALLER, integers=integers)
 
     def checked(self, chunk):
         """The chunk, if it has the type that the collection says."""
@@ -195,7 +196,7 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
         turned = stack.turned() if options.cells["axis"] == "both" else None
-        job = Job(stack, options.levels_of(stack.dtype), turned, options.segments, options.cells["cuts"])
+        job = Job(stack, options.levels_of(stack.dtype, stack.integers), turned, options.segments, options.cells["cuts"])
         masks = Masks(job, stack, 0, 1)
         across = None if masks.turned is None else _packed(covered_runs(masks.turned))
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)

@@ -105,7 +105,7 @@ def _memory(count):
 
 def _launches(masks):
     """((arguments, rows of cells) of the launch for each piece of the raster, template parameters, buffers)."""
-    stack, levels, launches, buffers = masks.stack, masks.job.levels, [], {}
+    stack, levels, launches, buffers = masks.stack, masks.job.compared, [], {}
     for i, piece in enumerate(masks.pieces(halo=0)):
         buffers[f"raster_{i}"] = piece.buffer
         args = (
