@@ -196,7 +196,9 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
         turned = stack.turned() if options.cells["axis"] == "both" else None
-        job = Job(stack, options.levels_of(stack.dtype, stack.integers), turned, options.segments, options.cells["cuts"])
+        job = Job(
+            stack, options.levels_of(stack.dtype, stack.integers), turned, options.segments, options.cells["cuts"]
+        )
         masks = Masks(job, stack, 0, 1)
         across = None if masks.turned is None else _packed(covered_runs(masks.turned))
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)

@@ -332,9 +332,9 @@ def _goal(vertices, part_vertices, tolerance, iou, grid):
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
     ]
     if tolerance is not None:
-        tolerance = checked_tolerance(tolerance, caller=CALLER)
+        tolerance = _finite(checked_tolerance(tolerance, caller=CALLER))
         a, b, _, d, e, _ = grid.transform
-        tolerance = min(tolerance, sys.float_info.max) / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
+        tolerance /= float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
     if iou is not None:
         if not (is_number(iou) and 0 < iou <= 1 and float(iou) > 0):
             raise InvalidInput(
@@ -417,4 +417,12 @@ def _least_cells(holes, cell_area):
             f"The 'holes' parameter of {CALLER} must be the least area of a hole, 0 or more. "
             f"Got {short(holes)} instead."
         )
-    return float(min(holes, sys.float_info.max)) / cell_area
+    return _finite(holes) / cell_area
+
+
+def _finite(number):
+    """A number of any real type, 0 or more, as a finite float."""
+    try:
+        return min(float(number), sys.float_info.max)
+    except OverflowError:
+        return sys.float_info.max
