@@ -206,8 +206,12 @@ def test_a_mask_does_not_round_levels_of_integers(session, dtype, value):
         pieces = coverage_regions(iter([plain, masked, plain]), level, outline="cells", device=session, **how)
         assert pieces.cells.sum() == 16 * covered
         whole = np.ma.concatenate([plain, masked])
-        window = Strips(lambda row, _, rows, *__: whole[row : row + rows], (4, 3), plain.dtype, plain=False)
-        assert coverage_regions(window, level, device=session, outline="cells", **how).cells.sum() == 10 * covered
+
+        def window(row, column, rows, columns, whole=whole):
+            return whole[row : row + rows]
+
+        strips = Strips(window, (4, 3), plain.dtype, plain=False)
+        assert coverage_regions(strips, level, device=session, outline="cells", **how).cells.sum() == 10 * covered
 
 
 @pytest.mark.settings("flushed")
