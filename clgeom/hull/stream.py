@@ -22,7 +22,8 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.pieces import Piece
 from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
 from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
-from clgeom.runtime.mapped import forget, opened
+from clgeom.runtime.mapped import forget, opened, require_whole
+from clgeom.runtime.staging import LEAST_BYTES
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
@@ -35,6 +36,8 @@ LEAST_POINTS = 1 << 12
 
 def streams(session, points) -> bool:
     """Whether to copy points of the host to the device in pieces."""
+    if is_mapped(points) and not session.profile.is_cpu and points.nbytes >= LEAST_BYTES:
+        return True  # threads read the file
     if points.nbytes < 2 * chunk_bytes(session.profile, points):
         return False
     return is_mapped(points) or not session.profile.is_cpu
@@ -62,6 +65,18 @@ def is_mapped(points) -> bool:
     )
 
 
+def loaded(session, points) -> np.ndarray:
+    """The points; those of a mapped file read to memory, unless the device reads the map in place."""
+    if not is_mapped(points) or session.profile.is_cpu:
+        return points
+    source, own = _Mapped(points, in_place=False), np.empty(points.shape, points.dtype)
+    if source.file is None:
+        return points
+    with source.file:
+        source.reader(Piece(points, 0))(own.reshape(-1).view(np.uint8), 0)
+    return own
+
+
 def pieces_of(session, points, start=0, stop=None) -> OnDevice:
     """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
     source = _Mapped(points, session.profile.is_cpu) if is_mapped(points) else None
@@ -83,8 +98,8 @@ class OnDevice:
     most_bytes : int
         Most bytes of a piece on the device; larger ones are cut.
     source : optional
-        Has ``check(piece)``, called before and after a piece is read, ``reader(piece)``, which returns how to read it
-        for `copy_in`, and ``done(piece)``, called when it is not read any more.
+        Has ``reader(piece)``, which returns how to read it for `copy_in`, and ``done(piece)``, called when it is not
+        read any more.
     """
 
     def __init__(self, session, pieces, most_bytes, source=None):
@@ -106,12 +121,12 @@ class OnDevice:
                 piece, array, arrived = self.coming[0]
                 if arrived is not None:
                     wait_for(self.session, arrived)
-                    self._check(piece)
+                    require_whole(piece.rows)
                 self.coming.popleft()
                 refuse_flushed(array, caller="convex_hull", name="points")
                 yield piece, array
                 if arrived is None:
-                    self._check(piece)
+                    require_whole(piece.rows)
                 if self.source is not None:
                     self.source.done(piece)
                 del piece, array
@@ -141,7 +156,7 @@ class OnDevice:
 
     def _begin(self, piece):
         """Begin to bring a piece to the device."""
-        self._check(piece)
+        require_whole(piece.rows)
         while True:
             try:
                 self.coming.append((piece, *self.bring(self.session, piece, self.source)))
@@ -155,10 +170,6 @@ class OnDevice:
                 if not self.smaller(piece):
                     raise
                 piece = self._next()
-
-    def _check(self, piece):
-        if self.source is not None:
-            self.source.check(piece)
 
     def _give_up(self):
         for _, _, arrived in self.coming:
@@ -197,8 +208,8 @@ class _Mapped:
     """A mapped file, which may be cut while it is read, and whose pages need not stay in the process's memory.
 
     The points come from the mapped array, not from the file of that name: mode "c" keeps changes in memory, and the
-    file may have been replaced or deleted. Reading past the end of a truncated file kills the process, so the size is
-    checked before each piece. It is checked afterwards too, since a page truncated in its middle reads as zeros.
+    file may have been replaced or deleted. Reading a map past the end of its file kills the process: the size is checked
+    before each piece, but a file may be cut while a piece is read. What is read from the file ends there.
     """
 
     def __init__(self, points, in_place):
@@ -216,19 +227,11 @@ class _Mapped:
             while left:
                 count = os.preadv(self.file.fileno(), [left], at)
                 if not count:
-                    self.check(piece)
+                    require_whole(piece.rows)
                     raise InvalidInput(f"The file '{self.points.filename}' must be readable to its end.")
                 at, left = at + count, left[count:]
 
         return read
-
-    def check(self, piece):
-        n = piece.first + len(piece.rows)
-        if self.points.base.size() < self.points.offset + n * self.row:
-            raise InvalidInput(
-                f"The file '{self.points.filename}' must hold {n:,} points and more. "
-                f"It ended within them: it was cut after it was mapped."
-            )
 
     def done(self, piece):
         """Take the pages of a piece out of the process's memory."""
