@@ -294,7 +294,7 @@ def coverage_regions(
 
 def _resolutions(segments):
     """Whether one number of segments is given, and the numbers."""
-    if isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1:
+    if type(segments) is not int and (isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1):
         numbers = tuple(integer(number, "segments", caller=CALLER) for number in segments)
         if not numbers or len(set(numbers)) < len(numbers):
             raise InvalidInput(
