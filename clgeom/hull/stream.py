@@ -3,9 +3,12 @@
     copy to the device    | piece 0 | piece 1 | piece 2 | ..
     hull on the device              | piece 0 | piece 1 | piece 2 |
 
-Piece k + 1 is copied while the hull of piece k is computed. The hull of all points is the hull of the pieces' hulls.
-Only two pieces are in memory at a time, so the device need not hold all points, nor the host those of a file. Pieces of
-an array are larger than those of a file, which also take memory of the host: each one's hull delays the copies.
+Piece k + 1 is copied while the hull of piece k is computed, and piece k + 2 has begun: the threads that fill page-locked
+memory go on with it when they are done with piece k + 1, while the link still brings its last parts and the hull of
+piece k is computed. The hull of all points is the hull of the pieces' hulls. Few pieces are in memory at a time, so the
+device need not hold all points, nor the host those of a file. Pieces of an array are larger than those of a file, which
+also take memory of the host: each one's hull delays the copies. Of larger pieces it delays them by less, so these are
+two at a time.
 
 A device that has too little memory for a piece gets it in halves, and smaller pieces from there on.
 """
@@ -30,6 +33,8 @@ CHUNK_BYTES = 1 << 26
 #: Pieces of an array are so many times as large, where they are a small part of the device's memory.
 LARGER = 4
 SMALL_PART = 16
+#: Pieces that are on the device at a time, or on their way to it: large ones, and others.
+AT_A_TIME, SMALL_AT_A_TIME = 2, 3
 #: Pieces of fewer points are not halved where a device has too little memory.
 LEAST_POINTS = 1 << 12
 
@@ -88,7 +93,7 @@ def pieces_of(session, points, start=0, stop=None) -> OnDevice:
 
 
 class OnDevice:
-    """Pieces of points as DeviceArrays. Each is valid until the next but one is requested.
+    """Pieces of points as DeviceArrays. Each is valid until the next one is requested.
 
     Parameters
     ----------
@@ -107,14 +112,15 @@ class OnDevice:
         self.most = min(most_bytes, session.profile.max_alloc_bytes)
         self.again: collections.deque = collections.deque()
         self.coming: collections.deque = collections.deque()
-        self.bring = _in_place if session.profile.is_cpu else _Copies()
+        self.bring, self.at_a_time = _in_place, 1
+        if not session.profile.is_cpu:
+            self.bring, self.at_a_time = _Copies(), SMALL_AT_A_TIME if self.most <= CHUNK_BYTES else AT_A_TIME
 
     def __iter__(self):
         """Yield pairs of a piece and its DeviceArray."""
-        ahead = 1 if self.session.profile.is_cpu else 2
         try:
             while True:
-                while len(self.coming) < ahead and (piece := self._next()) is not None:
+                while len(self.coming) < self.at_a_time and (piece := self._next()) is not None:
                     self._begin(piece)
                 if not self.coming:
                     return
@@ -159,13 +165,15 @@ class OnDevice:
         require_whole(piece.rows)
         while True:
             try:
-                self.coming.append((piece, *self.bring(self.session, piece, self.source)))
+                in_use = [chunk.buffer for _, array, _ in self.coming for chunk in array.chunks]
+                self.coming.append((piece, *self.bring(self.session, piece, self.source, in_use)))
                 return
             except DeviceLimit:
                 if piece.rows.dtype == np.float64 and not self.session.profile.fp64:
                     raise
                 if self.coming:  # less is needed once that is done
                     self.again.appendleft(piece)
+                    self.at_a_time = len(self.coming)
                     return
                 if not self.smaller(piece):
                     raise
@@ -180,27 +188,27 @@ class OnDevice:
             self.bring = _Copies()
 
 
-def _in_place(session, piece, source):
+def _in_place(session, piece, source, in_use):
     return to_device(session, piece.rows, caller="convex_hull", first=piece.first), None
 
 
 class _Copies:
-    """Two buffers on the device, filled in turn on a separate queue."""
+    """Buffers on the device, filled in turn on a separate queue."""
 
     def __init__(self):
-        self.buffers, self.number = [None, None], 0
+        self.buffers = []
 
-    def __call__(self, session, piece, source):
-        rows, which = piece.rows, self.number % 2
+    def __call__(self, session, piece, source, in_use):
+        rows = piece.rows
         if rows.dtype == np.float64:
             session.profile.require_fp64("convex_hull")
-        if self.buffers[which] is None or self.buffers[which].size < rows.nbytes:
-            self.buffers[which] = None
-            self.buffers[which] = allocate(session, rows.nbytes)
+        free = [one for one in self.buffers if one not in in_use and one.size >= rows.nbytes]
+        self.buffers = [*in_use, *free]  # smaller ones return to the pool
+        buffer = free[0] if free else allocate(session, rows.nbytes)
+        self.buffers = [*in_use, *free[1:], buffer]
         read = None if source is None else source.reader(piece)
-        arrived = copy_in(session, self.buffers[which], rows, read)
-        self.number += 1
-        chunks = (Chunk(self.buffers[which], 0, len(rows)),)
+        arrived = copy_in(session, buffer, rows, read)
+        chunks = (Chunk(buffer, 0, len(rows)),)
         return DeviceArray(session, rows.dtype, len(rows), 2, chunks, rows, piece.first), arrived
 
 

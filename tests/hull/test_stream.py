@@ -2,6 +2,7 @@
 
 import functools
 import os
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from clouds import CLOUDS, DTYPES, cloud
 from conftest import imposed_session
 
 import clgeom
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull import stream
 from clgeom.hull.convex import convex_hull
 from clgeom.scale import Chunks
@@ -187,6 +188,36 @@ def test_file_that_is_cut_while_a_piece_is_read(session, chunks, tmp_path, monke
     with pytest.raises(InvalidInput, match="cut after it was mapped"):
         convex_hull(mapped, device=device)
     assert reads
+
+
+@pytest.mark.parametrize("room", (1, 2, 3))
+def test_device_with_room_for_few_pieces(gpu, session, chunks, monkeypatch, room):
+    """As many as fit are there at a time, and none is halved."""
+    points, held = cloud("disc", 5000, np.float32), weakref.WeakSet()
+    chunks(4000)
+    take = stream.allocate
+
+    class Held:
+        pass
+
+    def limited(session, nbytes):
+        if len(held) == room:
+            raise DeviceLimit("no more")
+        buffer = take(session, nbytes)
+        buffer.held = Held()
+        held.add(buffer.held)
+        most.append(len(held))
+        return buffer
+
+    most, sizes = [], []
+    monkeypatch.setattr(stream, "allocate", limited)
+    for piece, array in stream.pieces_of(gpu, points):
+        np.testing.assert_array_equal(array.to_host(), piece.rows)
+        sizes.append(len(piece.rows))
+    del piece, array
+    assert sizes == [500] * 10 and max(most) == room
+    expected = convex_hull(points, device=session)
+    np.testing.assert_array_equal(convex_hull(points, device=gpu).vertices, expected.vertices)
 
 
 @pytest.mark.parametrize("mapped", (False, True))
