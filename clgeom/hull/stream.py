@@ -3,12 +3,11 @@
     copy to the device    | piece 0 | piece 1 | piece 2 | ..
     hull on the device              | piece 0 | piece 1 | piece 2 |
 
-Piece k + 1 is copied while the hull of piece k is computed, and piece k + 2 has begun: the threads that fill page-locked
-memory go on with it when they are done with piece k + 1, while the link still brings its last parts and the hull of
+Piece k + 1 is copied while the hull of piece k is computed, and piece k + 2 has begun: threads that fill page-locked
+memory go on with it when they are done with piece k + 1, while the link brings the last parts of that and the hull of
 piece k is computed. The hull of all points is the hull of the pieces' hulls. Few pieces are in memory at a time, so the
 device need not hold all points, nor the host those of a file. Pieces of an array are larger than those of a file, which
-also take memory of the host: each one's hull delays the copies. Of larger pieces it delays them by less, so these are
-two at a time.
+also take memory of the host: each one's hull delays the copies. Large pieces delay them less, and are two at a time.
 
 A device that has too little memory for a piece gets it in halves, and smaller pieces from there on.
 """
@@ -216,8 +215,8 @@ class _Mapped:
     """A mapped file, which may be cut while it is read, and whose pages need not stay in the process's memory.
 
     The points come from the mapped array, not from the file of that name: mode "c" keeps changes in memory, and the
-    file may have been replaced or deleted. Reading a map past the end of its file kills the process: the size is checked
-    before each piece, but a file may be cut while a piece is read. What is read from the file ends there.
+    file may have been replaced or deleted. Reading a map past the end of its file kills the process: the size is
+    checked before each piece, but a file may be cut while a piece is read. What is read from the file ends there.
     """
 
     def __init__(self, points, in_place):

@@ -13,7 +13,6 @@ from pathlib import Path
 from clgeom.errors import InvalidInput
 from clgeom.runtime.messages import printable
 
-
 #: Bytes that are copied between two disks at a time.
 COPIED_AT_ONCE = 1 << 23
 

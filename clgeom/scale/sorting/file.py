@@ -173,9 +173,8 @@ def sort_file(
     except OSError as error:
         if error is source.error:
             raise
-        raise InvalidInput(
-            f"The output '{printable(os.fspath((out, indices or out)[job.writing]))}' cannot be written: {error.strerror or error}.{job.kept()}"
-        ) from error
+        named = printable(os.fspath((out, indices or out)[job.writing]))
+        raise InvalidInput(f"The output '{named}' cannot be written: {error.strerror or error}.{job.kept()}") from error
 
 
 class _Job:
