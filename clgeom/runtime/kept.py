@@ -98,6 +98,7 @@ class Waiting:
     """The sets of a plan that nobody uses."""
 
     def __init__(self, pool):
+        self.pool = pool
         self.sets: collections.deque = collections.deque(maxlen=MOST_WAITING)  # a further one lets the oldest go
         pool.note_waiting(self)
 
@@ -122,19 +123,17 @@ class Waiting:
 class Lent:
     """A set in use. It waits for the next run when the last reference to this goes."""
 
-    __slots__ = ("own", "to")
+    __slots__ = ("own", "pool", "to")
 
     def __init__(self, own: Set, to: Waiting):
-        self.own, self.to = own, to.sets
+        self.own, self.pool, self.to = own, to.pool, to.sets
 
     def __del__(self):  # in any thread, at any time, also within the garbage collector
         self.to.append(self.own)
 
     def reference(self, name: str):
         """A new object for memory of the set, which keeps the set in use."""
-        import pyopencl as cl
-
-        buffer = cl.Buffer.from_int_ptr(self.own.buffers[name].int_ptr, True)
+        buffer = self.pool.reference_to(self.own.buffers[name])
         buffer.clgeom_lent = self
         return buffer
 

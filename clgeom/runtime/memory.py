@@ -66,7 +66,7 @@ class Pool:
 
         self._queue, self._lock = queue, threading.RLock()
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
-        self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+        self._from_pointer, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
         self._free: dict[int, collections.deque] = {}  # by size
         self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
@@ -89,9 +89,13 @@ class Pool:
             memory = free.pop()
         except IndexError:
             memory = self._new_memory(size)
-        buffer = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
+        buffer = self.reference_to(memory)
         buffer.clgeom_loan = _Loan(memory, free)
         return buffer
+
+    def reference_to(self, memory):
+        """A new object for the memory of a buffer."""
+        return self._from_pointer(memory.int_ptr, True)
 
     def _new_memory(self, size):
         try:
