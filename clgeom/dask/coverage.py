@@ -284,7 +284,7 @@ def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
     """The polygons of all runs."""
     stack, chosen, grid = _whole_of(options, strip)
     masks = Masks(Job(stack, chosen, None, 1, "count"), stack, 0, 1)
-    arrays, exact = whole._on_host(masks, whole._goal(*options.budgets.values(), grid), strip.runs)
+    arrays, exact = whole._on_host(masks, whole._goal(**options.budgets, grid=grid), strip.runs)
     return CoveragePolygons(arrays, exact, grid, chosen.given, options.cells["direction"], ())
 
 

@@ -73,11 +73,13 @@ def loaded(session, points) -> np.ndarray:
     """The points; those of a mapped file read to memory, unless the device reads the map in place."""
     if not is_mapped(points) or session.profile.is_cpu:
         return points
-    source, own = _Mapped(points, in_place=False), np.empty(points.shape, points.dtype)
-    if source.file is None:
+    source = _Mapped(points, in_place=False)
+    read = source.reader(Piece(points, 0))
+    if source.file is None or read is None:
         return points
+    own = np.empty(points.shape, points.dtype)
     with source.file:
-        source.reader(Piece(points, 0))(own.reshape(-1).view(np.uint8), 0)
+        read(own.reshape(-1).view(np.uint8), 0)
     return own
 
 

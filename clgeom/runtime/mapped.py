@@ -18,12 +18,11 @@ def require_whole(array) -> None:
 
     Ask before and after reading: a page that is cut in its middle reads as zeros. Nothing happens for other arrays.
     """
-    mapped = array
-    while isinstance(mapped, np.ndarray) and not isinstance(getattr(mapped, "_mmap", None), mmap.mmap):
+    mapped, memory = array, None
+    while isinstance(mapped, np.ndarray) and not isinstance(memory := getattr(mapped, "_mmap", None), mmap.mmap):
         mapped = mapped.base
-    if not isinstance(mapped, np.memmap) or not array.size:
+    if not isinstance(mapped, np.memmap) or not isinstance(memory, mmap.mmap) or not array.size:
         return
-    memory = mapped._mmap
     try:
         has = memory.size()
     except (OSError, ValueError):  # no file
