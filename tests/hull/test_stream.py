@@ -148,6 +148,23 @@ def test_file_that_is_cut_before_it_is_read_at_once(session, tmp_path, kind, par
     np.testing.assert_array_equal(convex_hull(mapped[:3000], device=device).points, expected.points)
 
 
+@pytest.mark.parametrize("of_chunks", (False, True))
+def test_file_whose_last_page_is_cut_while_it_is_read_at_once(session, tmp_path, monkeypatch, of_chunks):
+    """What is missing of that page reads as zeros."""
+    points, path = cloud("disc", 5000, np.float32) + 9, tmp_path / "points.npy"
+    np.save(path, points)
+    hull_of = convex_hull.__globals__["hull_of"]
+
+    def cutting(array, **options):
+        os.truncate(path, 40_128 - 100)
+        return hull_of(array, **options)
+
+    monkeypatch.setattr("clgeom.hull.convex.hull_of", cutting)
+    mapped = np.load(path, mmap_mode="r")
+    with pytest.raises(InvalidInput, match="cut after it was mapped"):
+        convex_hull(Chunks([mapped], copy=False) if of_chunks else mapped, device=session)
+
+
 @pytest.mark.parametrize("kind", ("cpu", "gpu"))
 @pytest.mark.parametrize("size", (8, 24_128, 24_131))
 def test_file_that_is_cut_between_its_pieces(session, chunks, tmp_path, kind, size):
