@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import Policy, require_legal
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ def candidates(profile, kernel: str, present: Policy) -> list[Policy]:
         for values in itertools.product(*product.values()):
             try:
                 policy = replace(present, **dict(zip(product, values)))
+                require_legal(kernel, policy)
             except ValueError:  # a combination that no kernel has
                 continue
             if policy.wg_size <= profile.max_wg_size and policy != present:

@@ -21,6 +21,7 @@ import importlib
 import itertools
 import json
 import os
+import stat
 import tempfile
 import threading
 from pathlib import Path
@@ -30,10 +31,12 @@ from clgeom.errors import DeviceWarning, InvalidInput, warn
 from clgeom.runtime import sources
 from clgeom.runtime.caches import digest_of
 from clgeom.runtime.messages import printable, shown
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import Policy, require_legal
 
 #: Version of the file's format.
 VERSION = 1
+#: Most bytes of the file, and digits of a whole number in it: a thousand policies have half a million bytes.
+MOST_BYTES, MOST_DIGITS = 1 << 24, 18
 #: Facts about a device that an entry must share with it; other drivers may want other shapes.
 DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
 
@@ -186,13 +189,14 @@ def _content(path) -> list:
     """The entries of a store's file, good or not; ValueError where it is none of this version."""
     where = f"the file '{printable(str(path))}'"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
     except (OSError, ValueError) as error:
-        if not os.path.exists(path):  # nor where its folder cannot be looked into
+        if not os.path.lexists(path):  # nor where its folder cannot be looked into
             return []
-        raise ValueError(f"{where} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})") from error
+        said = getattr(error, "strerror", None) or ("it is no text" if isinstance(error, UnicodeError) else error)
+        raise ValueError(f"{where} cannot be read ({said})") from error
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is damaged") from error
     if not isinstance(content, dict):
@@ -202,6 +206,39 @@ def _content(path) -> list:
     if not isinstance(content.get("policies"), list):
         raise ValueError(f"{where} is damaged")
     return content["policies"]
+
+
+def _text(path) -> str:
+    """The text of a regular file of no more than `MOST_BYTES`; of no other, which may block or have no end."""
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise ValueError("it is no regular file")
+        with open(number, "rb", closefd=False) as file:
+            content = file.read(MOST_BYTES + 1)
+    finally:
+        os.close(number)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+    return content.decode("utf-8")
+
+
+def _object(pairs) -> dict:
+    """An object of JSON whose names are different."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _refused(name):
+    raise ValueError(f"{name} is no number")
+
+
+def _whole(digits) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
 
 
 def _is_entry(entry) -> bool:
@@ -235,6 +272,7 @@ def _checked(entry, profile) -> Stored:
     if {name: type(value) for name, value in given.items()} != types:
         raise ValueError("it is damaged")
     policy = made(**given)
+    require_legal(kernel, policy)
     if within_limits(policy, profile) != policy:
         raise ValueError(f"its groups of {policy.wg_size} do not fit the device, which allows {profile.max_wg_size}")
     return Stored(policy, entry["measured"])
