@@ -177,10 +177,10 @@ def stored(profile) -> dict[tuple[str, int | None], Policy]:
 
 def _is_switched_off() -> bool:
     wanted = os.environ.get("CLGEOM_POLICIES", "")
-    if wanted not in ("", "shipped"):
+    if wanted not in ("", "tuned", "shipped"):
         raise InvalidInput(
-            f"The environment variable CLGEOM_POLICIES must be 'shipped' (no policies of 'clgeom tune') or unset. "
-            f"Got {shown(wanted)!r} instead."
+            f"The environment variable CLGEOM_POLICIES must be 'shipped' (no policies of 'clgeom tune'), 'tuned' or "
+            f"unset. Got {shown(wanted)!r} instead."
         )
     return wanted == "shipped"
 

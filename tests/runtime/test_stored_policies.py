@@ -139,10 +139,11 @@ def test_the_store_is_switched_off(monkeypatch):
     assert chosen() == (tuning.shipped(GPU, SCAN), [])
     monkeypatch.setenv("CLGEOM_POLICIES", "mine")
     read_again()
-    with pytest.raises(InvalidInput, match="CLGEOM_POLICIES must be 'shipped' .* or unset. Got 'mine'"):
+    with pytest.raises(InvalidInput, match="CLGEOM_POLICIES must be 'shipped' .*, 'tuned' or unset. Got 'mine'"):
         tuning.select(GPU, SCAN)
-    monkeypatch.setenv("CLGEOM_POLICIES", "")
-    assert chosen() == (FOUND, [])
+    for value in ("", "tuned"):
+        monkeypatch.setenv("CLGEOM_POLICIES", value)
+        assert chosen() == (FOUND, [])
 
 
 def test_an_imposed_smaller_device_is_no_reason_to_exceed_it():
