@@ -134,6 +134,7 @@ def hull_of(cloud, dtype: Any = np.float32, **options):
 
 
 case("hull", "hull of normal points", cpu=4e6, gpu=1e7)(hull_of(normal))
+case("hull", "hull of fewer normal points", cpu=3e5, gpu=1e6)(hull_of(normal))
 case("hull", "hull of a circle", cpu=3e5, gpu=3e6)(hull_of(circle))
 case("hull", "hull of a circle, float64", cpu=3e5, gpu=3e6, fp64=True)(hull_of(circle, np.float64))
 case("hull", "hull of all points", cpu=3e5, gpu=1e7)(hull_of(normal, filter="none"))
