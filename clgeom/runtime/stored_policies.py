@@ -20,10 +20,13 @@ import functools
 import importlib
 import itertools
 import json
+import operator
 import os
 import stat
+import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,8 @@ from clgeom.runtime.policies import Policy, require_legal
 VERSION = 1
 #: Most bytes of the file, and digits of a whole number in it: a thousand policies have half a million bytes.
 MOST_BYTES, MOST_DIGITS = 1 << 24, 18
+#: Seconds that a writer waits for others (Windows).
+PATIENCE = 30.0
 #: Facts about a device that an entry must share with it; other drivers may want other shapes.
 DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
 
@@ -210,7 +215,8 @@ def _content(path) -> list:
 
 def _text(path) -> str:
     """The text of a regular file of no more than `MOST_BYTES`; of no other, which may block or have no end."""
-    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+    flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))  # where there are such
+    number = os.open(path, functools.reduce(operator.or_, flags, os.O_RDONLY))
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
             raise ValueError("it is no regular file")
@@ -380,7 +386,10 @@ def _replace(path, text):
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(made, path)
+        if sys.platform == "win32":  # which refuses while somebody reads the old file
+            _when_free(lambda: os.replace(made, path))
+        else:
+            os.replace(made, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(made)
@@ -391,18 +400,32 @@ def _replace(path, text):
 def _locked(path):
     """Hold the lock of a file, which is made; other processes and threads wait."""
     with open(path, "a+b") as file:
-        if os.name == "nt":
+        if sys.platform == "win32":
             import msvcrt
 
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # tries for ten seconds
+            def hold(mode):
+                os.lseek(file.fileno(), 0, os.SEEK_SET)
+                msvcrt.locking(file.fileno(), mode, 1)  # the first byte, which need not be there
+
+            _when_free(lambda: hold(msvcrt.LK_NBLCK))  # LK_LOCK looks once a second, ten times
             try:
                 yield
             finally:
-                file.seek(0)
-                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+                hold(msvcrt.LK_UNLCK)
         else:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
             yield
+
+
+def _when_free(attempt) -> None:
+    """Call a function again and again while it is refused access, for `PATIENCE` seconds."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except PermissionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)

@@ -1,5 +1,6 @@
 """The store of measured policies: what is kept, found again, refused, and written by several at once."""
 
+import itertools
 import json
 import os
 import re
@@ -377,6 +378,23 @@ def test_an_interrupted_write_leaves_the_old_file(store, monkeypatch):
         "policies.json",
         "policies.lock",
     ]
+
+
+def test_writers_wait_for_each_other(monkeypatch):
+    """As on Windows, where a lock that another holds is an error."""
+    held = iter([PermissionError, PermissionError, None])
+
+    def attempt():
+        error = next(held)
+        if error:
+            raise error
+
+    stored_policies._when_free(attempt)
+    assert next(held, "all tried") == "all tried"
+    monkeypatch.setattr(stored_policies, "PATIENCE", 0.0)
+    held = itertools.repeat(PermissionError)
+    with pytest.raises(PermissionError):
+        stored_policies._when_free(attempt)
 
 
 #: Keeps ten policies, each under a name of its own device.

@@ -43,6 +43,7 @@ def drawn(rng: random.Random, profile, kernel: str, most: int = MOST) -> Trial:
     """A random trial of a kernel."""
     cases = [all_cases()[name] for name in SPACES[kernel].cases]
     case = rng.choice([one for one in cases if profile.fp64 or not one.fp64])
+    most = min(most, case.cpu)
     policy = rng.choice(candidates(profile, kernel, select(profile, kernel)))
     sizes = [n for n in case.edges(policy) if n <= most] * 2 + [rng.randrange(most), int(most ** rng.random()), most]
     return Trial(kernel, policy, case, rng.choice(sizes))
