@@ -62,8 +62,8 @@ def changed(record) -> list[str] | None:
     """Names of the kernels and modules of a record that are others now; None if it does not say what it measured."""
     if not record.get("kernels"):
         return None
-    facts = (record.get(fact) for fact in ("device", "architecture", "runtime", "kind"))
-    rows = rows_of(*facts, record.get("tuned", {}))
+    facts = record["device"], record.get("architecture"), record["runtime"], record["kind"]
+    rows = rows_of(*facts, record.get("tuned"))
     found = [name for name, known in record["kernels"].items() if kernel_hash(name, rows) != known]
     return found + [path for path, known in record["modules"].items() if module_hash(path) != known]
 
@@ -83,7 +83,7 @@ def rows_of(device, architecture, runtime, kind, tuned=None):
     """
 
     def row(kernel):
-        if kernel in (tuned or {}):
+        if tuned and kernel in tuned:
             return tuned[kernel]
         rows = TABLE.get(kernel, {})
         named = (policy for key, policy in rows.items() if key not in GENERAL and key != architecture and key in device)

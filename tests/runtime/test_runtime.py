@@ -74,7 +74,8 @@ def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
     """By the context and by the tuner's candidates alike."""
     present = replace(TABLE[kernel]["any"], variant=variant, wg_size=1, items_per_thread=8)
     require_legal(kernel, present)
-    space = Space((), *2 * [({"items_per_thread": (1, 2, 4, 6, 12)},)])
+    tried = ({"items_per_thread": (1, 2, 4, 6, 12)},)
+    space = Space((), tried, tried)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SPACES, kernel, space)
         found = [one.items_per_thread for one in candidates(profile(), kernel, present)]
