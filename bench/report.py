@@ -273,6 +273,9 @@ NAMED = 6
 
 def age(record) -> str:
     """What the page says of a record whose kernels, policies or modules are, or may be, others now; else nothing."""
+    tuned = record.get("tuned")
+    if tuned:
+        return f"Measured with other policies than those that ship, of {', '.join(tuned)}."
     found = changed(record)
     if found is None and "kernels" in record:
         return "Processes that the bench began built its kernels, which are not named: they may have changed since."

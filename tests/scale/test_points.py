@@ -3,16 +3,15 @@
 import functools
 import gc
 import itertools
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from children import environment
 from clouds import CLOUDS, DTYPES, cloud
 from conftest import imposed_session, thinned
 from faults import Faults
@@ -309,9 +308,9 @@ time.sleep(0.2)
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs the signals of POSIX")
 @pytest.mark.parametrize("end", ("interrupt", "return"))
 def test_the_process_ends_while_a_source_blocks(session, end):
-    environment = {**os.environ, "PYTHONPATH": str(Path(clgeom.__file__).parents[1])}
     command = [sys.executable, "-c", BLOCKED, session.profile.name, end]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment(), **pipes) as run:
         try:
             assert run.stdout.readline() == "blocked\n"
             begin = time.monotonic()
