@@ -146,7 +146,7 @@ PARTS = (
         "Milliseconds of whole calls from NumPy (clgeom) and from points on the device (resident). read: np.max of the "
         "points on two threads. Of points on a circle none can be discarded.",
         "bench_hull.py",
-        "--sizes {sizes} --clouds normal --dtypes float32 --repeat 3 --rival-limit 1e6",
+        "--sizes {sizes} --clouds normal --dtypes float32 --repeat 3 --rival-limit 1e5",
         "--sizes {sizes} --clouds normal,circle --dtypes float32,float64 --repeat 5 --rival-limit 1e6",
         (40, 300),
         (1e6, 1e7, 1e8),
@@ -172,7 +172,7 @@ PARTS = (
         "Groups of 64 points. clgeom, resident: milliseconds of a call; us/..: microseconds for each hull, of the "
         "rivals for the first groups of the same points.",
         "bench_batch.py",
-        "--hulls {sizes} --clouds normal --sizes 64 --dtypes float32 --repeat 3 --rival-hulls 500",
+        "--hulls {sizes} --clouds normal --sizes 64 --dtypes float32 --repeat 3 --rival-hulls 300",
         "--hulls {sizes} --clouds normal,circle --sizes 64,zipf --dtypes float32 --repeat 5 --rival-hulls 2000",
         (30, 200),
         (1e5, 1e6, 1e6),
@@ -249,7 +249,7 @@ PARTS = (
         "Milliseconds from the NumPy array; superfluous, missed: area outlined but not covered, and covered but not "
         "outlined, as shares of the covered area. cv2's outlines go through the middles of cells.",
         "bench_region.py",
-        "--what raster --sizes 32,128,256 --slow-limit 32 --repeat 2 --budget 0.5",
+        "--what raster --sizes 32,128,256 --slow-limit 32 --plain --repeat 2 --budget 0.5",
         "--what raster --sizes 32,128,512,2048 --slow-limit 512 --repeat 5 --budget 3",
         (30, 200),
         needs=(("shapely", "Shapely"),),
@@ -298,7 +298,7 @@ PARTS = (
         "alone; decisions: what the solution needs; stages: a launch for each stage, as in the thesis; hand..: kernels "
         "for the problem alone; device, host: with the traceback, there, or on the host; numba: loops on one core.",
         "bench_dp.py",
-        "--sizes 0.01,0.1,1 --chains 0.01,0.1 --repeat 2 --budget 0.3 --seconds 15",
+        "--sizes 0.01,0.1,1 --chains 0.01,0.1 --repeat 2 --budget 0.3 --seconds 150",
         "--sizes 0.01,0.1,1,4,16,64 --chains 0.01,0.1,1,4 --repeat 3 --budget 2 --seconds 180",
         (50, 240),
         rivals=(NUMBA,),

@@ -23,9 +23,32 @@ def mark_of(k: int) -> dict[str, Any]:
     return {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
 
 
+#: Digits above the line.
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: From so many decades on only powers of ten are marked.
+DECADES = 2.5
+
+
 def _log(axes, **names):
+    """Make drawn axes logarithmic, with few ticks in plain text: formulas and small ticks take most of the time."""
+    from matplotlib.ticker import LogLocator
+
     axes.set(xscale="log", yscale="log", **names)
+    axes.minorticks_off()
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high > low * 10**DECADES else (1.0, 2.0, 5.0)))
+        axis.set_major_formatter(lambda value, _: _power(value))
     axes.grid(alpha=0.3)
+
+
+def _power(value: float) -> str:
+    """The text of a tick: 0.02, 500, and beyond that 10⁵ or 2·10⁵."""
+    if 0.001 < value < 10_000:
+        return f"{value:g}"
+    digits, exponent = f"{value:.3e}".split("e")
+    factor = f"{float(digits):g}·" if float(digits) != 1 else ""
+    return f"{factor}10{str(int(exponent)).translate(RAISED)}"
 
 
 # Times over sizes ---------------------------------------------------------------------------------------------------
@@ -122,7 +145,6 @@ def _rates(axes, rows, name, *, ours, size):
         axes.plot(*zip(*points), marker=MARKERS[k], color=SERIES[k % len(SERIES)], label=value, **look)
     _log(axes, xlabel=size, ylabel="GB/s")
     axes.set_xticks(sizes, [f"{one:g}" for one in sizes])
-    axes.minorticks_off()
 
 
 def device_ratios(record: Mapping[str, Any]):
@@ -222,8 +244,6 @@ DP_LINES = {
 
 def dp_study(record: Mapping[str, Any]):
     """The study's plots: for each case the time, and the speed relative to a loop on one core, by table size."""
-    from matplotlib.ticker import NullFormatter
-
     figure = new_figure((16, 7))
     axes = figure.subplots(2, 4, sharex="col")
     handles = {}
@@ -242,7 +262,6 @@ def dp_study(record: Mapping[str, Any]):
         speeds.axhline(1, color=SERIES[7], linestyle=":")
         for axis in (times, speeds):
             _log(axis)
-            axis.xaxis.set_minor_formatter(NullFormatter())
         speeds.set_xlabel("cells of the table")
     if not handles:
         return None
@@ -294,8 +313,6 @@ ARC_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
 
 def arc_study(record: Mapping[str, Any]):
     """The ARC study's figures 27 to 30: time, and speedup over one chain, of the device alone and of whole calls."""
-    from matplotlib import ticker
-
     rows = sorted(record["rows"], key=lambda row: row["n"])
     if not rows:
         return None
@@ -330,9 +347,6 @@ def arc_study(record: Mapping[str, Any]):
         speedups.set(xlabel="points", ylabel="times as fast")
     for axes in panels.flat:
         _log(axes)
-        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     where = f"{record['device']}: 4 points a segment. Stars and dotted lines: as published, on a Tesla K40c"
     figure.suptitle(where, fontsize=11)
