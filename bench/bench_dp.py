@@ -95,7 +95,8 @@ def loops():
     def knapsack(w, v, capacity):
         table = np.zeros((len(w) + 1, capacity + 1), np.int32)
         for i in range(len(w)):
-            table[i + 1, : w[i]] = table[i, : w[i]]
+            for j in range(min(w[i], capacity + 1)):  # a slice would take seconds to compile
+                table[i + 1, j] = table[i, j]
             for j in range(w[i], capacity + 1):
                 table[i + 1, j] = max(table[i, j], table[i, j - w[i]] + v[i])
         return table

@@ -23,6 +23,7 @@ import statistics
 import sys
 
 import common
+import numpy as np
 from bench_shellsort import make_keys, row_of, verify
 from shellsort_published import DEVICES as TITLE_OF_DEVICES
 from shellsort_published import beside_study
@@ -46,7 +47,7 @@ WHOLE = ("0", "A", "auto")
 def times(session, options):
     """Table I."""
     how = argparse.Namespace(**{**vars(options), "items": 512, "elements": 1})
-    return [row_of(n, session, how) for n in TIMES]
+    return [row_of(n, session, how) for n in TIMES if n <= options.most]
 
 
 def accesses(session, options):
@@ -151,6 +152,7 @@ def tables(session, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default="I,II,III,IV,V")
+    parser.add_argument("--most", type=float, default=np.inf, help="I: most keys")
     parser.add_argument("--limits", default="512/1,256/2,64/1", help="settings of III and IV: items/elements")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="of I, III and IV")
     parser.add_argument("--type", default="float32", help="type of the keys")
