@@ -116,6 +116,12 @@ def by_candidate(column, value, size) -> Callable[[list[Row]], list[Row]]:
     return prepare
 
 
+def for_each_hull(rows: list[Row]) -> list[Row]:
+    """The rows of batches with microseconds for each hull instead of milliseconds of a call."""
+    names = ("clgeom", "shapely", "cv2", "scipy")
+    return [{**row, **{name: row.get(f"us/{name}") for name in names}} for row in rows]
+
+
 NUMBA = ("numba", "Numba")
 GEOMETRY = (("scipy", "SciPy"), ("shapely", "Shapely"), ("cv2", "OpenCV"))
 MAPS = (("cv2", "OpenCV"), ("rasterio", "rasterio"), ("concave_hull", "concave_hull"))
@@ -183,13 +189,14 @@ PARTS = (
         curves=(
             Curve(
                 "hulls",
-                ("us/clgeom",),
-                ("us/shapely", "us/cv2", "us/scipy"),
+                ("clgeom",),
+                ("shapely", "cv2", "scipy"),
                 by=("cloud", "sizes"),
                 unit="us",
                 size="hulls",
             ),
         ),
+        prepare=for_each_hull,
     ),
     Part(
         "sort growth",

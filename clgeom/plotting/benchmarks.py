@@ -110,9 +110,11 @@ def file_rates(record: Mapping[str, Any]):
     figure = new_figure((8, 4))
     axes = figure.subplots()
     _rates(axes, record["rows"], "way", ours=lambda way: way != "scipy", size="GB of float32 points")
+    if not axes.lines:
+        return None
     axes.set_title(f"Hulls of files, {record['device']}")
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    return figure if axes.lines else None
+    return figure
 
 
 def sort_rates(record: Mapping[str, Any]):
@@ -131,9 +133,11 @@ def sort_rates(record: Mapping[str, Any]):
             of_way.append({"GB": size, "": "np.sort, then write and read", "GB/s": size / both})
         _rates(axes, of_way, "", ours=lambda name: name.startswith("clgeom"), size="GB of uint64")
         axes.set_title(f"NumPy by {way}", fontsize=10)
+    if not panels[0].lines:
+        return None
     figure.suptitle(f"Sorts of files, {record['device']}", fontsize=11)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
-    return figure if panels[0].lines else None
+    return figure
 
 
 def _rates(axes, rows, name, *, ours, size):

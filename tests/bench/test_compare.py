@@ -70,7 +70,9 @@ def test_a_commit_and_itself(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     how = ["--what", "sort small", "--seconds", "0", "--scale", "0.01", "--threshold", "20", "--device", "cpu"]
     assert compare.main(["HEAD", "HEAD", *how]) == 0
-    assert capsys.readouterr().out.split()[-1] == "same"
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].endswith("old: HEAD, new: HEAD") and said[-2].split()[-1] == "same"
+    assert said[-1] == "nothing is slower beyond the noise, and all results are the same"
     worktrees = subprocess.run(["git", "-C", str(ROOT), "worktree", "list"], capture_output=True, text=True, check=True)
     assert str(tmp_path) not in worktrees.stdout and not list(tmp_path.iterdir())
 
