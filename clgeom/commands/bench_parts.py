@@ -135,8 +135,8 @@ PARTS = (
     Part(
         "all launches",
         "Launches and the ceilings of the device",
-        "The first row: a plain read and a plain copy of memory, multiply-add in registers, a launch that the host "
-        "waits for. Then every launch of some calls: what it must read and write (MB), the operations that its "
+        "Ceilings: a plain read and a plain copy of memory, multiply-add in registers, a launch that the host "
+        "waits for. Launches: all of some calls: what it must read and write (MB), the operations that its "
         "algorithm needs at least (Mop), both as rates and as per cent of the ceilings. Caches can make a rate larger "
         "than that of a plain read.",
         "bench_roofline.py",
