@@ -275,7 +275,7 @@ PARTS = (
         "bench_region.py",
         "--what points --sizes 1e4,1e5,1e6 --repeat 3 --budget 0.5",
         "--what points --sizes 1e4,1e5,1e6,1e7 --repeat 5 --budget 3",
-        (30, 120),
+        (60, 120),
         rivals=(NUMBA,),
         curves=(
             Curve(
@@ -297,7 +297,7 @@ PARTS = (
         "bench_region.py",
         "--what published --sizes 2.5e5,1e6 --repeat 2 --budget 0.5",
         "--what published --sizes 1e6,2e6,4e6,8e6,16e6 --repeat 3 --budget 3",
-        (30, 150),
+        (60, 150),
         rivals=(NUMBA,),
         study="arc_study",
     ),
