@@ -4,6 +4,8 @@ A record carries ``{"kernels": {name: hash}, "modules": {path: hash}}``, and `ch
 
 - A kernel's hash is of its template with all headers, without comments and spaces, and of its policy on the device.
   A kernel "family/kernel_serial" is the serial variant that has its own file.
+- Policies that ran instead of shipped rows, by ``clgeom tune`` or by an option of the bench, are in
+  ``{"tuned": {kernel: [policy, ..]}}``.
 - Modules are those that were loaded, of the families of the kernels (``clgeom/hull`` for "hull/sieve/sieve"), and
   `SHARED`. A folder that has kernels counts only if one of them was built, and so does a module that names kernels.
   Hashes are of the syntax tree without docstrings: neither comments nor formatting count, nor does Python's version.
@@ -25,7 +27,8 @@ from pathlib import Path
 import clgeom
 from clgeom.runtime import sources
 from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import GENERAL, TABLE
+from clgeom.runtime.stored_policies import stored_of
+from clgeom.runtime.tuning import GENERAL, TABLE, overridden, select
 
 ROOT = Path(clgeom.__file__).resolve().parents[1]
 #: Modules that all families use and that decide what is launched and copied.
@@ -43,8 +46,10 @@ def measured(session) -> dict:
     """The kernels that a session has built and the modules that planned them, with their hashes."""
     kernels = sorted({_file_of(key[0], dict(key[1])) for key in session.programs if key[0] != CHECK})
     profile = session.profile
-    rows = rows_of(profile.name, profile.architecture, profile.runtime, profile.kind)
+    tuned = {kernel: own for kernel in map(_kernel_of, kernels) if (own := _tuned(profile, kernel))}
+    rows = rows_of(profile.name, profile.architecture, profile.runtime, profile.kind, tuned)
     return {
+        **({"tuned": tuned} if tuned else {}),
         "architecture": profile.architecture,
         "kind": profile.kind,
         "runtime": profile.runtime,
@@ -57,15 +62,29 @@ def changed(record) -> list[str] | None:
     """Names of the kernels and modules of a record that are others now; None if it does not say what it measured."""
     if not record.get("kernels"):
         return None
-    rows = rows_of(record["device"], record.get("architecture"), record["runtime"], record["kind"])
+    facts = record["device"], record.get("architecture"), record["runtime"], record["kind"]
+    rows = rows_of(*facts, record.get("tuned"))
     found = [name for name, known in record["kernels"].items() if kernel_hash(name, rows) != known]
     return found + [path for path, known in record["modules"].items() if module_hash(path) != known]
 
 
-def rows_of(device, architecture, runtime, kind):
-    """The function from a kernel to its row of policies on a device: a Policy, a function that gives one, or None."""
+def _tuned(profile, kernel) -> list[str]:
+    """The policies that a kernel has here instead of those that ship, as text."""
+    if overridden(kernel):
+        return [str(select(profile, kernel))]
+    own = stored_of(profile, kernel) if kernel in TABLE else {}
+    return [f"{one.policy}{f' of {itemsize} bytes' if itemsize else ''}" for itemsize, one in own.items()]
+
+
+def rows_of(device, architecture, runtime, kind, tuned=None):
+    """The function from a kernel to its row of policies on a device: a Policy, a function that gives one, or None.
+
+    For kernels in `tuned` it gives the policies there.
+    """
 
     def row(kernel):
+        if tuned and kernel in tuned:
+            return tuned[kernel]
         rows = TABLE.get(kernel, {})
         named = (policy for key, policy in rows.items() if key not in GENERAL and key != architecture and key in device)
         found = (rows.get(key) for key in (architecture, runtime, kind, "any"))
@@ -76,12 +95,17 @@ def rows_of(device, architecture, runtime, kind):
 
 def kernel_hash(name, rows) -> str | None:
     """The hash of a kernel's source and policy; None if there is no such kernel."""
-    kernel = name.removesuffix("_serial") if name not in TABLE else name
+    kernel = _kernel_of(name)
     try:
         text = sources.template(kernel, "serial" if name != kernel else "group")
     except FileNotFoundError:
         return None
     return _digest(plain_source(sources.inline_headers(text)), _policy_text(rows(kernel)))
+
+
+def _kernel_of(name) -> str:
+    """The kernel of a file of `measured`."""
+    return name.removesuffix("_serial") if name not in TABLE else name
 
 
 def module_hash(path) -> str | None:
@@ -108,11 +132,16 @@ def _shape(node):
         return [_shape(each) for each in node if not _is_docstring(each)]
     if not isinstance(node, ast.AST):
         return node
-    parts = [(name, value) for name, value in ast.iter_fields(node) if name != "kind" and value not in (None, [])]
     if isinstance(node, ast.JoinedStr):  # versions of Python cut its texts in different places
         runs = itertools.groupby(node.values, lambda part: isinstance(part, ast.Constant))
-        parts = [("", "".join(part.value for part in run) if plain else list(run)) for plain, run in runs]
-    return type(node).__name__, *((name, _shape(value)) for name, value in parts)
+        texts = ("".join(part.value for part in run) if plain else list(run) for plain, run in runs)
+        return type(node).__name__, *(("", _shape(text)) for text in texts)
+    found: list = [type(node).__name__]
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if value is not None and value != [] and name != "kind":
+            found.append((name, _shape(value) if isinstance(value, (ast.AST, list)) else value))
+    return tuple(found)
 
 
 def _is_docstring(node):

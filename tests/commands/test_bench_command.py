@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import re
 import shlex
 import signal
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from browser import BROWSER, said
+from children import environment
 from command_line import done, here, refused, run
 
 from clgeom import optional
@@ -152,6 +152,13 @@ def test_tiny_run_measures_and_its_page_holds_all_tables(here, monkeypatch):
     assert len(set(identifiers)) == len(identifiers)
 
 
+def test_batches_are_compared_by_microseconds_for_each_hull():
+    (one,) = (part for part in PARTS if part.name == "batch growth")
+    row = {"cloud": "normal", "sizes": "64", "hulls": 100, "clgeom": 2.0, "us/clgeom": 20.0, "us/scipy": 60.0}
+    (found,) = bench_facts.comparisons(one, {"record": {"rows": [row]}})
+    assert (found.ours, found.value, found.unit, found.rival, found.ratio) == ("clgeom", 20.0, "us", "scipy", 3.0)
+
+
 @pytest.mark.parametrize("one", PARTS, ids=lambda one: one.name)
 def test_options_of_parts_are_those_of_their_benches(one, session):
     """Both sets of options, and what a GPU adds; sizes fit the device."""
@@ -215,8 +222,8 @@ bench.parts_of = lambda families: [
 main.main()
 """
     command = [sys.executable, "-c", code, "bench", "--quick", "--report", "r.html", "--json", "r.json"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=environment(PYTHONUNBUFFERED="1"), **pipes)
     assert process.stdout
     lines = iter(process.stdout.readline, "")
     assert any("Title of well.py: done" in line for line in lines)

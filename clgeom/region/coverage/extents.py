@@ -85,7 +85,7 @@ def _lines_plan(masks, pieces, levels, *, kept):
         prefix="coverage",
     )
     plan = read + Plan(columns) + scan
-    return plan.kept() if kept else plan, (spans, ranks, starts)
+    return plan.kept(memory=True) if kept else plan, (spans, ranks, starts)
 
 
 def _chains(masks, found, segments):
@@ -108,7 +108,7 @@ def _chains(masks, found, segments):
             bytes_moved=28 * regions * lines,
         )
         outlines, out = outline_plan(session, options)
-        return (Plan(candidates) + outlines).kept(), out
+        return (Plan(candidates) + outlines).kept(memory=True), out
 
     return chains_of(
         session,

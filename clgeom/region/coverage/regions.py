@@ -296,7 +296,7 @@ def coverage_regions(
 
 def _resolutions(segments):
     """Whether one number of segments is given, and the numbers."""
-    if isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1:
+    if type(segments) is not int and (isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1):
         numbers = tuple(integer(number, "segments", caller=CALLER) for number in segments)
         if not numbers or len(set(numbers)) < len(numbers):
             raise InvalidInput(
@@ -384,19 +384,22 @@ def _polygons(jobs, grid, goal, profile, given):
     return polygons
 
 
-def _on_host(masks, goal):
-    """The arrays of the polygons of some masks, and the number of corners before they were simplified."""
-    made = _emitted(masks, goal, [])
+def _on_host(masks, goal, runs=None):
+    """The arrays of the polygons of some masks, and the number of corners before they were simplified.
+
+    `runs` are those in the rows of a raster that is not there itself.
+    """
+    made = _emitted(masks, goal, [], runs)
     return arrays_of(masks.job.session, made, on_device=False), sum(one.exact_corners for one in made)
 
 
-def _emitted(masks, goal, before):
+def _emitted(masks, goal, before, runs=None):
     """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
     made, pending = [], [masks]
     while pending:
         some = pending.pop()
         try:
-            rings = rings_of(some)
+            rings = rings_of(some, runs)
             if rings is None:  # nothing is covered
                 continue
             taken = simplified(rings, goal, below=some.job.levels.below, caller=CALLER) if goal.is_set else None
