@@ -272,7 +272,7 @@ def _rows(options: _Options, number: int, chunk: Any) -> Rows:
         return Rows(0, chunk.shape[1], np.empty((4, 0), np.int32))
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
-        masks = Masks(Job(stack, options.levels_of(stack.dtype), None, 1, "count"), stack, 0, 1)
+        masks = Masks(Job(stack, options.levels_of(stack.dtype, stack.integers), None, 1, "count"), stack, 0, 1)
         return Rows(stack.rows, stack.columns, packed_runs(masks))
 
 
