@@ -27,10 +27,14 @@ import functools
 import gc
 import threading
 
+import numpy as np
+
 #: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
 SIZE_BITS = 5
 #: Least size of a buffer.
 LEAST_BYTES = 256
+#: A byte that fills poisoned memory: a large index, and a float that nobody computes.
+POISON = 0xA5
 
 
 class _Loan:
@@ -63,10 +67,13 @@ class Pool:
         self._queue, self._lock = queue, threading.RLock()
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
         self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+        self._fill = cl.enqueue_fill_buffer
         self._free: dict[int, collections.deque] = {}  # by size
         self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
         self._made = 0
+        #: Whether what is handed out is filled, see `poisoned`.
+        self.is_poisoned = False
         #: Bytes of all buffers that the driver gave and has not got back.
         self.nbytes = 0
 
@@ -86,7 +93,21 @@ class Pool:
             memory = self._new_memory(size)
         buffer = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
         buffer.clgeom_loan = _Loan(memory, free)
+        if self.is_poisoned:
+            self._fill(self._queue, buffer, np.uint32(POISON * 0x01010101), 0, buffer.size // 4 * 4)
         return buffer
+
+    @contextlib.contextmanager
+    def poisoned(self):
+        """Fill all memory that is handed out within this context, as it is handed out.
+
+        A kernel that leaves part of its output unwritten then shows, whatever an earlier call has left in the memory.
+        """
+        before, self.is_poisoned = self.is_poisoned, True
+        try:
+            yield
+        finally:
+            self.is_poisoned = before
 
     def _new_memory(self, size):
         try:
