@@ -243,8 +243,7 @@ def segments_of(length):
     def prepare(session, n):
         from clgeom.sorting.radix.sort import sort
 
-        given, offsets = there(session, keys(n, np.float32)), np.arange(0, n + 1, length)
-        offsets[-1] = n
+        given, offsets = there(session, keys(n, np.float32)), np.append(np.arange(0, n, length), n)
         return lambda: sort(given, offsets=offsets, device=session)
 
     return prepare

@@ -86,7 +86,7 @@ def _rows(session, n):
     weights, values = rng().integers(1, 1000, (2, items)).astype(np.int32)
 
     def call():
-        shape = items + 1, n // items
+        shape = items + 1, max(n // items, 1)
         return fill(equations()["sack"], shape, path="rows", keep="last", w=weights, v=values, device=session).last
 
     return call
