@@ -29,7 +29,7 @@ def test_ratio_is_of_pairs():
     assert (found.default_ms, found.policy_ms) == (3000, 1500)
 
 
-@pytest.mark.parametrize(("others", "kernel"), [(1.0, 0.5), (1.02, 0.5), (1.4, 0.9), (0.8, 0.3)])
+@pytest.mark.parametrize(("others", "kernel"), [(1.0, 0.5), (1.02, 0.5), (1.4, 0.9), (0.8, 5 / 12)])
 def test_other_kernels_count_beyond_noise(others, kernel):
     assert race.ratio(samples(0.5, others), samples(1.0)).kernel == pytest.approx(kernel)
 
