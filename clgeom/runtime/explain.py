@@ -79,7 +79,8 @@ def explain(profile, phases: Iterable[Phase | str]) -> list[Choice]:
     Returns
     -------
     list of Choice
-        One for each kernel, policy and size of a type, in the order of their first launches; the times of several are added.
+        One for each kernel, policy and size of a type, in the order of their first launches; the times of several
+        launches are added.
     """
     found: dict[tuple[str, Policy, int | None], Choice] = {}
     for phase in phases:

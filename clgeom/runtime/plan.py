@@ -146,8 +146,8 @@ class Plan(tuple):
 class Phase:
     """Shape and time of one launch, or of a series.
 
-    `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch. `itemsize`
-    is as in `Step`.
+    `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch.
+    `itemsize` is as in `Step`.
 
     Examples
     --------

@@ -430,7 +430,7 @@ class Tuner:
             )
 
     def _is_decided(self, kernel) -> bool:
-        """Whether the store's stale entries for a kernel have had their turn: it was measured again, in all its cases."""
+        """Whether a kernel was measured again in all its cases, or cannot be, so that stale entries for it may go."""
         states = {one.state for one in self.findings if one.kernel == kernel}
         if states or self.most is not None:
             return bool(states) and "not reached" not in states

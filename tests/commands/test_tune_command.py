@@ -41,6 +41,7 @@ def test_list_names_kernels_and_cases(store):
     [
         (["hulls"], "FAMILY must be one of hull, batch"),
         (["--minutes", "0"], "--minutes must be a positive number"),
+        (["--minutes", "1e5"], "a positive number of at most 10,080"),
         (["--minutes", "nan"], "--minutes must be a positive number"),
         (["--quick", "--minutes", "3"], "Only one of --quick and --minutes"),
         (["--quick", "hull"], "without a FAMILY"),
