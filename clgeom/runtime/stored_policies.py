@@ -397,7 +397,7 @@ def require_writable() -> None:
 
 
 def _change(change) -> None:
-    """Replace the entries of the store by ``change(entries)``, while no other process does; None only tries to write."""
+    """Replace the entries of the store by ``change(entries)``, while no other process does; None only tries."""
     path = store_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
