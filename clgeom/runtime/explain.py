@@ -104,7 +104,8 @@ def _choice(profile, kernel, policy, itemsize, seconds) -> Choice:
         return Choice(kernel, policy, "fixed", seconds=seconds)
     own = stored_of(profile, kernel)
     if itemsize is not None:  # the type that the policy was selected for
-        own = {None: own.get(itemsize, own.get(None))} if itemsize in own or None in own else {}
+        one = own.get(itemsize) or own.get(None)
+        own = {None: one} if one else {}
     same = [one for one in own.values() if one.policy == policy]
     if not same and (None in own or policy != shipped(profile, kernel)):  # shrunk by its plan
         same = [own[None]] if None in own else list(own.values())

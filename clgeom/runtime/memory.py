@@ -26,6 +26,7 @@ import contextlib
 import functools
 import gc
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -91,10 +92,10 @@ class Pool:
             memory = free.pop()
         except IndexError:
             memory = self._new_memory(size)
-        buffer = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
+        buffer: Any = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
         buffer.clgeom_loan = _Loan(memory, free)
         if self.is_poisoned:
-            self._fill(self._queue, buffer, np.uint32(POISON * 0x01010101), 0, buffer.size // 4 * 4)
+            self._fill(self._queue, buffer, np.full(1, POISON, np.uint8), 0, buffer.size)
         return buffer
 
     @contextlib.contextmanager
