@@ -29,7 +29,7 @@ from clgeom.runtime.policies import Policy
 from clgeom.runtime.spaces import SPACES
 from clgeom.runtime.tuning import TABLE, override, row_of, select, within_limits
 from clgeom.tuner.cases import all_cases, families
-from clgeom.tuner.measure import digest_of
+from clgeom.tuner.measure import verified_digest
 
 ROWS = Path(__file__).with_name("rows_before.json")
 #: Kernels that take less of a call than this have no row in the table.
@@ -73,7 +73,7 @@ class Side:
 
     def result(self):
         with override(self.policies):
-            return digest_of(self.call())
+            return verified_digest(self.session, self.call)
 
     def measure(self):
         """One round: the call by itself, and once more with the times of its kernels."""

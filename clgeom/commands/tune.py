@@ -11,6 +11,8 @@ from clgeom.commands import terminal
 
 #: Minutes by default, and seconds of --quick.
 MINUTES, QUICK_SECONDS = 10.0, 10.0
+#: Most minutes: a week.
+MOST_MINUTES = 7 * 24 * 60
 
 
 @click.command()
@@ -43,8 +45,10 @@ def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as
         raise InvalidInput(f"--dry-run measures, {chosen[0]} does not: only one of them can be given.")
     if quick and families:
         raise InvalidInput("--quick chooses the kernels itself: without a FAMILY.")
-    if minutes is not None and not 0 < minutes < 1e5:
-        raise InvalidInput(f"The option --minutes must be a positive number. Got {minutes:g} instead.")
+    if minutes is not None and not 0 < minutes <= MOST_MINUTES:
+        raise InvalidInput(
+            f"The option --minutes must be a positive number of at most {MOST_MINUTES:,}. Got {minutes:g} instead."
+        )
     cases = _cases(families)
     session = as_session(device)
     if listing:
@@ -136,7 +140,7 @@ def _tune(session, cases, seconds, quick, store, as_json):
         facts = {"device": session.profile.asdict(), "seconds": took, "interrupted": stopped}
         terminal.print_json({**facts, "file": str(store_path()) if store else None, **tuner.asdict()})
     else:
-        _summary(tuner, took, stopped, store_path() if store else None)
+        _summary(tuner, took, stopped, quick, store_path() if store else None)
     return STOPPED if stopped else 0
 
 
@@ -146,7 +150,7 @@ def _tell(finding):
     if finding.best is not None:
         name, found = max(finding.ratios.items(), key=lambda one: finding.shares[one[0]])
         mark = click.style("faster   ", fg="green")
-        times = f"{found.default_ms:.3g} -> {found.policy_ms:.3g} ms ({1 / found.kernel:.2f} x)"
+        times = f"{found.default_ms:.3g} -> {found.policy_ms:.3g} ms ({found.gain:.2f} x)"
         click.echo(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
     else:
         tried = sum(one.state != "not tried" for one in finding.candidates)
@@ -163,7 +167,7 @@ def _changed(before, after) -> str:
     return ", ".join(f"{name} {old} -> {new}" for name, old, new in pairs if old != new)
 
 
-def _summary(tuner, took, stopped, path):
+def _summary(tuner, took, stopped, quick, path):
     faster = [one for one in tuner.findings if one.best is not None]
     missed = sum(one.state == "not reached" for one in tuner.findings)
     for name, reason in tuner.failed.items():
@@ -171,7 +175,10 @@ def _summary(tuner, took, stopped, path):
     for kernel, (name, share) in tuner.unknown.items():
         click.echo(f"fixed      {kernel} takes {share:.0%} of '{name}' and has no other shapes")
     click.echo(f"{len(faster)} of {len(tuner.findings)} kernels faster, in {terminal.duration(took)}")
+    more = "'clgeom tune' without --quick takes more time" if quick else "--minutes gives more time"
     if missed:
-        click.echo(f"{missed} kernels not reached{'' if stopped else ': --minutes gives more time'}")
+        click.echo(f"{missed} kernels not reached{'' if stopped else f': {more}'}")
+    elif not tuner.findings and not stopped:
+        click.echo(f"no kernel was reached: {more}")
     if faster and path:
         click.echo(f"kept in {path}; 'clgeom tune --explain' shows what is used, 'clgeom tune --forget' removes it")

@@ -6,7 +6,7 @@ import click
 
 from clgeom.commands import terminal
 
-#: Most elements of a call: its phases are those of larger calls, or nearly.
+#: Most elements of a call; the tuner takes more. Its phases are those of larger calls, or nearly.
 MOST = 300_000
 #: Fields of policies that have a column.
 USUAL = ("variant", "wg_size", "items_per_thread", "groups_per_unit")

@@ -79,27 +79,33 @@ def explain(profile, phases: Iterable[Phase | str]) -> list[Choice]:
     Returns
     -------
     list of Choice
-        One for each kernel and policy, in the order of their first launches; the times of several are added.
+        One for each kernel, policy and size of a type, in the order of their first launches; the times of several
+        launches are added.
     """
-    found: dict[tuple[str, Policy], Choice] = {}
+    found: dict[tuple[str, Policy, int | None], Choice] = {}
     for phase in phases:
         kernel = phase if isinstance(phase, str) else _kernels()[phase.name]
         policy = select(profile, kernel) if isinstance(phase, str) else phase.policy
         seconds = None if isinstance(phase, str) else phase.seconds
-        known = found.get((kernel, policy))
+        itemsize = None if isinstance(phase, str) else phase.itemsize
+        key = kernel, policy, itemsize
+        known = found.get(key)
         if known is None:
-            found[kernel, policy] = _choice(profile, kernel, policy, seconds)
+            found[key] = _choice(profile, *key, seconds)
         elif seconds is not None:
-            found[kernel, policy] = dataclasses.replace(known, seconds=seconds + (known.seconds or 0))
+            found[key] = dataclasses.replace(known, seconds=seconds + (known.seconds or 0))
     return list(found.values())
 
 
-def _choice(profile, kernel, policy, seconds) -> Choice:
+def _choice(profile, kernel, policy, itemsize, seconds) -> Choice:
     if overridden(kernel):
         return Choice(kernel, policy, "override", seconds=seconds)
     if kernel not in TABLE:
         return Choice(kernel, policy, "fixed", seconds=seconds)
     own = stored_of(profile, kernel)
+    if itemsize is not None:  # the type that the policy was selected for
+        one = own.get(itemsize) or own.get(None)
+        own = {None: one} if one else {}
     same = [one for one in own.values() if one.policy == policy]
     if not same and (None in own or policy != shipped(profile, kernel)):  # shrunk by its plan
         same = [own[None]] if None in own else list(own.values())

@@ -6,6 +6,7 @@ import numpy as np
 
 from clgeom.runtime.failures import failure
 from clgeom.runtime.launch import settle
+from clgeom.runtime.memory import POISON
 
 
 def map_pinned(session, shape, dtype) -> np.ndarray:
@@ -58,6 +59,8 @@ def host_buffer(session, array: np.ndarray, *, writable=False):
 
 def in_place(session, array: np.ndarray):
     """A buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
+    if session.pool.is_poisoned:
+        array.view(np.uint8)[...] = POISON
     return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)
 
 

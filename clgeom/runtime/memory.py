@@ -29,12 +29,20 @@ import contextlib
 import functools
 import gc
 import threading
+<<<<<<< HEAD
 import weakref
+=======
+from typing import Any
+
+import numpy as np
+>>>>>>> fix21c
 
 #: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
 SIZE_BITS = 5
 #: Least size of a buffer.
 LEAST_BYTES = 256
+#: A byte that fills poisoned memory: a large index, and a float that nobody computes.
+POISON = 0xA5
 
 
 class _Loan:
@@ -66,12 +74,19 @@ class Pool:
 
         self._queue, self._lock = queue, threading.RLock()
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
+<<<<<<< HEAD
         self._from_pointer, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+=======
+        self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+        self._fill = cl.enqueue_fill_buffer
+>>>>>>> fix21c
         self._free: dict[int, collections.deque] = {}  # by size
         self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
         self._waiting: weakref.WeakSet = weakref.WeakSet()  # memory of plans between their runs
         self._made = 0
+        #: Whether what is handed out is filled, see `poisoned`.
+        self.is_poisoned = False
         #: Bytes of all buffers that the driver gave and has not got back.
         self.nbytes = 0
 
@@ -89,13 +104,33 @@ class Pool:
             memory = free.pop()
         except IndexError:
             memory = self._new_memory(size)
+<<<<<<< HEAD
         buffer = self.reference_to(memory)
+=======
+        buffer: Any = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
+>>>>>>> fix21c
         buffer.clgeom_loan = _Loan(memory, free)
+        if self.is_poisoned:
+            self._fill(self._queue, buffer, np.full(1, POISON, np.uint8), 0, buffer.size)
         return buffer
 
+<<<<<<< HEAD
     def reference_to(self, memory):
         """A new object for the memory of a buffer."""
         return self._from_pointer(memory.int_ptr, True)
+=======
+    @contextlib.contextmanager
+    def poisoned(self):
+        """Fill all memory that is handed out within this context, as it is handed out.
+
+        A kernel that leaves part of its output unwritten then shows, whatever an earlier call has left in the memory.
+        """
+        before, self.is_poisoned = self.is_poisoned, True
+        try:
+            yield
+        finally:
+            self.is_poisoned = before
+>>>>>>> fix21c
 
     def _new_memory(self, size):
         try:

@@ -37,7 +37,8 @@ class Step:
     """One launch: a kernel, its shape, its template parameters, its arguments.
 
     `args` are names of buffers bound by `run`, `Scratch` memory, or NumPy scalars. `groups` work-groups of
-    ``policy.wg_size`` items are launched. `bytes_moved` is what the step reads and writes of global memory.
+    ``policy.wg_size`` items are launched. `bytes_moved` is what the step reads and writes of global memory. `itemsize`
+    is that of the type that the policy was selected for, None where none was named.
     """
 
     kernel: str
@@ -47,6 +48,7 @@ class Step:
     params: dict = field(default_factory=dict)
     bytes_moved: int = 0
     options: tuple = ()
+    itemsize: int | None = None
 
     def __post_init__(self):
         for arg in self.args:
@@ -78,7 +80,8 @@ class Step:
         """
         policy = select(profile, kernel, dtype, n if most is None else most)
         groups = policy.groups(ceil_div(n, tile or policy.tile), profile.compute_units)
-        return cls(kernel, policy, args, groups, params or {}, bytes_moved, options)
+        itemsize = None if dtype is None else np.dtype(dtype).itemsize
+        return cls(kernel, policy, args, groups, params or {}, bytes_moved, options, itemsize)
 
     @functools.cached_property
     def key(self) -> tuple:
@@ -148,6 +151,7 @@ class Phase:
     """Shape and time of one launch, or of a series.
 
     `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch.
+    `itemsize` is as in `Step`.
 
     Examples
     --------
@@ -165,6 +169,7 @@ class Phase:
     policy: Policy
     launches: int = 1
     longest: float | None = None
+    itemsize: int | None = None
 
     @property
     def gb_per_s(self) -> float | None:
@@ -185,4 +190,5 @@ def phase_of(part, events=()) -> Phase:
         step.policy,
         len(part.groups) if isinstance(part, Series) else 1,
         max(event.profile.end - event.profile.start for event in events) * 1e-9 if events else None,
+        step.itemsize,
     )

@@ -20,6 +20,10 @@ FOURS = {
 }
 
 
+#: Kernels in which a group takes one tile, for which `groups_per_unit` is 0.
+ONE_TILE = frozenset(("region/arc/arc_offsets", "region/arc/arc_place"))
+
+
 @dataclass(frozen=True)
 class Policy:
     """The shape of one phase (one kernel) on one kind of device.
@@ -158,6 +162,11 @@ def require_legal(kernel: str, policy: Policy) -> None:
         raise InvalidInput(
             f"The items_per_thread of {kernel} must be a multiple of {multiple} in the variant {policy.variant!r}. "
             f"Got {policy.items_per_thread} instead."
+        )
+    if kernel in ONE_TILE and policy.groups_per_unit:
+        raise InvalidInput(
+            f"The groups_per_unit of {kernel} must be 0: each of its groups takes one tile. "
+            f"Got {policy.groups_per_unit} instead."
         )
 
 

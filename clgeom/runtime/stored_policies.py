@@ -40,6 +40,8 @@ from clgeom.runtime.policies import Policy, require_legal
 VERSION = 1
 #: Most bytes of the file, and digits of a whole number in it: a thousand policies have half a million bytes.
 MOST_BYTES, MOST_DIGITS = 1 << 24, 18
+#: Bytes that a folder must have left before anything is measured: a hundred policies.
+ROOM = 1 << 16
 #: Seconds that a writer waits for others (Windows).
 PATIENCE = 30.0
 #: Facts about a device that an entry must share with it; other drivers may want other shapes.
@@ -352,18 +354,56 @@ def forget(profile, kernels=None) -> int:
     return len(gone)
 
 
+def forget_stale(profile, is_decided) -> int:
+    """Remove the entries that no longer count for a device with its present driver; returns how many there were.
+
+    Valid ones stay, also those that another process has kept meanwhile, and those for other drivers, which may be those
+    of another machine with the same data folder.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    is_decided : callable
+        ``is_decided(kernel)`` tells whether a kernel was measured again, so that nobody misses its old entries.
+    """
+    gone = []
+
+    def others(entries):
+        gone[:] = [
+            entry
+            for entry in entries
+            if _shares(entry, profile, (*DEVICE, *DRIVER))
+            and is_decided(entry["kernel"])
+            and not _is_valid(entry, profile)
+        ]
+        return [entry for entry in entries if entry not in gone]
+
+    if os.path.exists(store_path()):
+        _change(others)
+    return len(gone)
+
+
+def _is_valid(entry, profile) -> bool:
+    try:
+        _checked(entry, profile)
+    except ValueError:
+        return False
+    return True
+
+
 def require_writable() -> None:
     """Raise `InvalidInput` unless the store can be written, so that nobody measures for nothing."""
     _change(None)
 
 
 def _change(change) -> None:
-    """Replace the entries of the store by ``change(entries)``, while no other process does; None changes nothing."""
+    """Replace the entries of the store by ``change(entries)``, while no other process does; None only tries."""
     path = store_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.with_suffix(".lock")):
             if change is None:
+                _require_room(path.parent)
                 return
             try:
                 entries = list(filter(_is_entry, _content(path)))
@@ -379,13 +419,27 @@ def _change(change) -> None:
         ) from error
 
 
+def _require_room(folder) -> None:
+    """Raise OSError unless a folder takes a file of `ROOM` bytes."""
+    with tempfile.TemporaryFile(prefix="policies-", dir=folder) as file:
+        file.write(bytes(ROOM))
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _replace(path, text):
+    """Let a file have this text. It keeps its mode, and stays where a symbolic link to it points."""
+    if path.is_symlink() and path.is_file():
+        path = path.resolve()
+    mode = stat.S_IMODE(path.stat().st_mode) if path.is_file() else None  # None: only for the user
     number, made = tempfile.mkstemp(prefix="policies-", suffix=".part", dir=path.parent)
     try:
         with open(number, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(made, mode)
         if sys.platform == "win32":  # which refuses while somebody reads the old file
             _when_free(lambda: os.replace(made, path))
         else:

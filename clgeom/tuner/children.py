@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import multiprocessing
+import signal
 import time
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -15,6 +17,8 @@ from clgeom.tuner.measure import Sample, Target, serve
 
 #: Seconds between looks at the children.
 LOOK = 0.2
+#: How many times its longest limit a child takes by itself, where nobody has ended it.
+SLACK = 2.0
 #: Children that may die before their first request.
 MOST_LOST = 3
 
@@ -41,8 +45,10 @@ class Child:
     def __init__(self, target: Target, limits: Limits):
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, target), daemon=True)
-        self.process.start()
+        longest = SLACK * max(limits.start, limits.first, limits.again)
+        self.process = context.Process(target=serve, args=(theirs, target, longest), daemon=True)
+        with _no_interrupts():
+            self.process.start()
         theirs.close()
         self.is_ready = False
         self.request: Any = None
@@ -86,6 +92,20 @@ class Child:
             self.process.join(timeout=1)
         self.process.kill()
         self.process.join(timeout=2)
+
+
+@contextlib.contextmanager
+def _no_interrupts():
+    """Let a process that starts here, which has this thread's mask, never get Ctrl-C; the own one comes afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which unblocks Ctrl-C when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Crew:

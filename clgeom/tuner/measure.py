@@ -14,10 +14,13 @@ A reply may also be Failed: the policy is refused with an error.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import multiprocessing
 import os
 import random
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -155,6 +158,12 @@ def digest_of(found) -> str:
     return digest([array.get() if hasattr(array, "queue") else np.asarray(array) for array in arrays])
 
 
+def verified_digest(session, call) -> str:
+    """The digest of a call's result, whose memory held nothing before: not the same result of an earlier call."""
+    with session.pool.poisoned():
+        return digest_of(call())
+
+
 class Measurer:
     """Runs cases on a device."""
 
@@ -188,7 +197,7 @@ class Measurer:
         if again or key not in self.digests:
             call = self._call(request)
             with self._within({}):
-                digest = digest_of(call())
+                digest = verified_digest(self.session, call)
             return digest if again else self.digests.setdefault(key, digest)
         return self.digests[key]
 
@@ -218,7 +227,7 @@ class Measurer:
     def _trial(self, request):
         wanted, call = self._default(request), self._call(request)
         with self._within(request.base, request.kernel, request.policy):
-            is_right = digest_of(call()) == wanted
+            is_right = verified_digest(self.session, call) == wanted
         yield Tried(is_right, not is_right and not self._is_sound(request), request.n)
 
     def _edges(self, request):
@@ -270,19 +279,39 @@ class Measurer:
         return time.perf_counter() - begin
 
 
-def serve(connection, target: Target) -> None:
-    """Answer requests until the pipe closes. The main function of a child process."""
+def serve(connection, target: Target, limit: float) -> None:
+    """Answer requests until the pipe closes, each within `limit` seconds. The main function of a child process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's: it ends its children
     if not os.environ.get("CLGEOM_DEBUG"):
         _be_silent()
-    try:
-        measurer = Measurer(target.session())
-        connection.send(Done())
-        while True:
-            for reply in measurer.replies(connection.recv()):
-                connection.send(reply)
-    except (EOFError, OSError):  # the parent is gone
-        return
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with open(os.devnull, "w") as nowhere:
+
+        def end_later():
+            """End the process if nothing is said in time; the parent, which may be gone, has shorter limits."""
+            faulthandler.dump_traceback_later(limit, exit=True, file=nowhere)  # also where nobody gives up the GIL
+
+        try:
+            end_later()
+            measurer = Measurer(target.session())
+            connection.send(Done())
+            while True:
+                faulthandler.cancel_dump_traceback_later()
+                request = connection.recv()
+                end_later()
+                for reply in measurer.replies(request):
+                    connection.send(reply)
+                    end_later()
+        except (EOFError, OSError):  # the parent is gone
+            return
+
+
+def _end_with_parent():
+    """End the process when its parent ends, by whatever: a candidate that hangs must not outlive it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _be_silent():

@@ -13,6 +13,8 @@ from clgeom.runtime.policies import Policy
 
 #: A gain or loss below this is noise; the simpler shape stays.
 NOISE = 0.03
+#: Times below this, in seconds, are no times: clocks of devices count in nanoseconds at best.
+TICK = 1e-9
 #: Least share of the rounds that a winner must win.
 MOST_ROUNDS = 2 / 3
 #: Other kernels count as slower or faster if this share of so many rounds agrees; fewer rounds agree beyond `ROUGH`.
@@ -26,7 +28,8 @@ class Ratio:
     Parameters
     ----------
     kernel : float
-        Of the kernel; what the other kernels take more, or less, is added if it is beyond noise in most rounds.
+        Of the kernel, for decisions: what the other kernels take more is added to its time, and what they take less to
+        that of the present shape, if it is beyond noise in most rounds. So it is above 0.
     call : float or None
         Of the whole call.
     won : float
@@ -44,6 +47,11 @@ class Ratio:
     call_default_ms: float | None
     call_policy_ms: float | None
 
+    @property
+    def gain(self) -> float:
+        """How many times as fast the kernel is by itself."""
+        return max(self.default_ms, 1e3 * TICK) / max(self.policy_ms, 1e3 * TICK)
+
 
 def ratio(samples, present) -> Ratio:
     """Compare the samples of a shape with those of the present one in the same rounds.
@@ -57,7 +65,8 @@ def ratio(samples, present) -> Ratio:
     pairs = [(samples[number], present[number]) for number in rounds]
     median = statistics.median
     more = _beyond_noise([(new.others, old.others) for new, old in pairs])
-    ratios = [(new.kernel + more) / max(old.kernel, 1e-9) for new, old in pairs]
+    slower, saved = max(more, 0.0), max(-more, 0.0)
+    ratios = [max(new.kernel + slower, TICK) / max(old.kernel + saved, TICK) for new, old in pairs]
     calls = [(new.call, old.call) for new, old in pairs if new.call and old.call]
     return Ratio(
         median(ratios),
@@ -84,7 +93,7 @@ def _beyond_noise(pairs) -> float:
 
 def score(ratios) -> float:
     """The geometric mean of a shape's ratios of kernels over all cases: below 1 it is faster."""
-    return math.exp(statistics.fmean(math.log(max(one.kernel, 1e-9)) for one in ratios))
+    return math.exp(statistics.fmean(math.log(one.kernel) for one in ratios))
 
 
 def better_half(scores: dict[int, float]) -> list[int]:

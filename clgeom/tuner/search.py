@@ -21,7 +21,7 @@ from typing import Any
 
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.spaces import SPACES, candidates
-from clgeom.runtime.stored_policies import forget, keep, stored
+from clgeom.runtime.stored_policies import forget_stale, keep
 from clgeom.runtime.tuning import select
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Died, Limits
@@ -176,6 +176,8 @@ class Tuner:
                     self._show(f"measuring {finding.kernel}", number)
                     self._race(finding, len(self.findings) - number)
                     self.tell(finding)
+        if self.store:
+            forget_stale(self.session.own_profile, self._is_decided)
         self.watch(1.0, "done")
         return self.findings
 
@@ -363,12 +365,18 @@ class Tuner:
             reply, _ = self._answer(request)
             if isinstance(reply, Tried) and reply.is_right:
                 continue
-            if isinstance(reply, Tried):
-                candidate.state, candidate.reason = "wrong", f"another result of '{case.name}' of {reply.n:,} elements"
-            elif reply is not None:  # else the time is over
-                self._mark(candidate, reply)
+            self._doubt(candidate, reply, case, getattr(reply, "n", 0))
             return False
         return True
+
+    def _doubt(self, candidate, reply, case, n):
+        """Note why a winner is not kept."""
+        if isinstance(reply, Tried):
+            candidate.state, candidate.reason = "wrong", f"another result of '{case.name}' of {n:,} elements"
+        elif reply is None:
+            candidate.reason = f"the time was over before '{case.name}' was verified"
+        else:
+            self._mark(candidate, reply)
 
     @staticmethod
     def _mark(candidate, reply):
@@ -388,12 +396,15 @@ class Tuner:
             n, base = max(self.n(case) // FEWER, 1), self._base(case)
             tried, _ = self._answer(Trial(case, n, finding.kernel, policy, base))
             if not isinstance(tried, Tried) or not tried.is_right:
+                self._doubt(candidate, tried, case, n)
                 return False
             reply, samples = self._answer(Race(case, n, finding.kernel, (None, policy), LEAST_ROUNDS, True, base))
             if not isinstance(reply, Done):
+                self._doubt(candidate, reply, case, n)
                 return False
             old, new = ({one.round: one for one in samples if one.policy == who} for who in (0, 1))
             if not holds(ratio(new, old)):
+                candidate.reason = f"slower in '{case.name}' of {n:,} elements"
                 return False
         return True
 
@@ -402,11 +413,9 @@ class Tuner:
         best = winner(ratios, policies, finding.present)
         finding.state = "as it was" if ratios else "not reached"
         while best is not None and not self._holds(finding, finding.candidates[best]):
-            finding.candidates[best].reason = finding.candidates[best].reason or "slower with fewer elements"
             ratios = {at: found for at, found in ratios.items() if at != best}
             best = winner(ratios, policies, finding.present)
         if best is None:
-            self._forget(finding)
             return
         finding.best, finding.state = policies[best], "faster"
         finding.ratios = dict(zip(finding.shares, ratios[best]))
@@ -420,11 +429,14 @@ class Tuner:
                 measured=_measured(finding),
             )
 
-    def _forget(self, finding):
-        """Remove what the store has for a kernel but does not use, as after a change of the driver."""
-        used = {kernel for kernel, _ in (*stored(self.session.own_profile), *self.base)}
-        if self.store and finding.state == "as it was" and finding.kernel not in used:
-            forget(self.session.own_profile, [finding.kernel])
+    def _is_decided(self, kernel) -> bool:
+        """Whether a kernel was measured again in all its cases, or cannot be, so that stale entries for it may go."""
+        states = {one.state for one in self.findings if one.kernel == kernel}
+        if states or self.most is not None:
+            return bool(states) and "not reached" not in states
+        known, space = all_cases(), SPACES.get(kernel)
+        cases = (known[name] for name in space.cases if name in known) if space else ()
+        return all(case.name in self.shared for case in cases if self.profile.fp64 or not case.fp64)
 
 
 def _measured(finding) -> dict[str, Any]:
@@ -437,7 +449,7 @@ def _measured(finding) -> dict[str, Any]:
         "policy_ms": round(found.policy_ms, 4),
         "call_default_ms": None if found.call_default_ms is None else round(found.call_default_ms, 4),
         "call_policy_ms": None if found.call_policy_ms is None else round(found.call_policy_ms, 4),
-        "gain": round(1 / found.kernel, 3),
+        "gain": round(found.gain, 3),
     }
 
 

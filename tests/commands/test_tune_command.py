@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from children import environment
 from command_line import done, refused, run
 
+from clgeom.commands.tune import _summary
 from clgeom.runtime import stored_policies
 from clgeom.runtime.device import default_session
 from clgeom.runtime.tuning import TABLE, select
@@ -41,6 +43,7 @@ def test_list_names_kernels_and_cases(store):
     [
         (["hulls"], "FAMILY must be one of hull, batch"),
         (["--minutes", "0"], "--minutes must be a positive number"),
+        (["--minutes", "1e5"], "a positive number of at most 10,080"),
         (["--minutes", "nan"], "--minutes must be a positive number"),
         (["--quick", "--minutes", "3"], "Only one of --quick and --minutes"),
         (["--quick", "hull"], "without a FAMILY"),
@@ -58,6 +61,19 @@ def test_dry_run_measures_and_keeps_nothing(store):
     assert found["interrupted"] is False and found["file"] is None and not store.exists()
     assert found["device"]["name"] == default_session().profile.name
     assert {one["state"] for one in found["kernels"]} <= {"faster", "as it was", "not reached"}
+
+
+@pytest.mark.parametrize(
+    ("quick", "stopped", "said"),
+    [
+        (True, False, "no kernel was reached: 'clgeom tune' without --quick takes more time"),
+        (False, False, "no kernel was reached: --minutes gives more time"),
+        (False, True, "0 of 0 kernels faster"),
+    ],
+)
+def test_summary_says_how_to_get_more_time(capsys, quick, stopped, said):
+    _summary(SimpleNamespace(findings=[], failed={}, unknown={}), 10.0, stopped, quick, None)
+    assert capsys.readouterr().out.splitlines()[-1].startswith(said)
 
 
 def test_forget_removes_families(store):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from command_line import done
+from conftest import imposed_session
 from profiles import imaginary
 
 import clgeom
@@ -79,6 +80,40 @@ def test_measured_policies():
     assert measured_words(choice.measured) == f"2 -> 1.5 ms, some call, {choice.measured['date']}"
     (choice,) = explain(GPU, [SCAN])
     assert choice.policy == found and choice.seconds is None
+
+
+def test_policies_of_types_are_told_apart():
+    """By the type that the policy was selected for, also where policies are the same or shrunk by their plans."""
+    kernel, mine, other = (
+        "sorting/radix/radix_onesweep",
+        Policy(items_per_thread=16),
+        {**MEASURED, "case": "other call"},
+    )
+    nvidia = imaginary(name="A100", vendor="NVIDIA Corporation", platform="NVIDIA CUDA")
+
+    def choice(policy, itemsize):
+        stored_policies.read_again()
+        (found,) = explain(nvidia, [replace(phase(kernel, policy), itemsize=itemsize)])
+        return found
+
+    stored_policies.keep(nvidia, kernel, mine, dtype=np.uint32, measured=MEASURED)
+    half = replace(tuning.shipped(nvidia, kernel, np.dtype("u8")), items_per_thread=8)
+    for policy in mine, half:
+        assert (choice(policy, 8).step, choice(policy, 8).key) == ("vendor", "nvidia")
+        assert choice(policy, 4).step == "measured"
+    stored_policies.keep(nvidia, kernel, mine, dtype=np.uint64, measured=other)
+    assert [choice(mine, size).measured["case"] for size in (4, 8)] == ["some call", "other call"]
+
+
+def test_phases_of_sorts_know_their_types(session):
+    from clgeom.runtime.call import recording
+
+    own = imposed_session(session.device, kind="gpu")
+    for dtype in np.uint32, np.uint64:
+        with recording() as phases:
+            clgeom.sort(np.arange(70_000, dtype=dtype)[::-1].copy(), device=own)
+        sizes = {one.itemsize for one in phases if one.name in ("radix_scatter", "radix_onesweep")}
+        assert sizes == {np.dtype(dtype).itemsize}
 
 
 def test_times_of_a_kernel_are_added():

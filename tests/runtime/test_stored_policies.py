@@ -1,5 +1,6 @@
 """The store of measured policies: what is kept, found again, refused, and written by several at once."""
 
+import errno
 import itertools
 import json
 import os
@@ -20,7 +21,7 @@ from profiles import imaginary
 from clgeom.errors import DeviceWarning, InvalidInput
 from clgeom.runtime import sources, stored_policies, trust, tuning
 from clgeom.runtime.policies import PairsPolicy, Policy, StagePolicy, TilePolicy
-from clgeom.runtime.stored_policies import forget, keep, kernel_hash, read_again, store_path, stored
+from clgeom.runtime.stored_policies import forget, forget_stale, keep, kernel_hash, read_again, store_path, stored
 
 SCAN, STAGE, PAIRS = "primitives/scan_tiles", "dp/paths/fill_stage", "alignment/align_pairs"
 GPU = imaginary()
@@ -338,6 +339,52 @@ def test_no_damage_changes_a_policy(store, data):
     assert chosen() == (FOUND, [])
 
 
+# Stale ---------------------------------------------------------------------------------------------------------
+
+
+def kernels_of(store):
+    return [(entry["kernel"], entry["itemsize"]) for entry in json.loads(store.read_text())["policies"]]
+
+
+def make_stale(store, *kernels):
+    content = json.loads(store.read_text())
+    for entry in content["policies"]:
+        if entry["kernel"] in kernels:
+            entry["kernel_hash"] = "0" * 32
+            entry["digest"] = stored_policies._digest(entry)
+    store.write_text(json.dumps(content))
+
+
+def test_stale_entries_of_measured_kernels_go(store):
+    """Those of all sizes; not those of kernels that were not measured, of other drivers, nor valid ones."""
+    totals, own = "primitives/scan_totals", {"measured": {}}
+    for dtype in None, np.uint32, np.uint64:
+        keep(GPU, SCAN, FOUND, dtype=dtype, **own)
+    for profile in GPU, replace(GPU, driver="of another machine"), replace(GPU, name="Another"):
+        keep(profile, totals, FOUND, **own)
+    assert forget_stale(GPU, lambda kernel: True) == 0 and len(kernels_of(store)) == 6
+    make_stale(store, SCAN, totals)
+    keep(GPU, SCAN, FOUND, dtype=np.uint32, **own)  # measured anew
+    assert forget_stale(GPU, lambda kernel: kernel == SCAN) == 2
+    assert sorted(kernels_of(store), key=str) == [(SCAN, 4), *[(totals, None)] * 3]
+    assert chosen(kernel=SCAN, dtype=np.dtype("u4"))[0] == FOUND
+    assert forget_stale(GPU, lambda kernel: True) == 1 and len(kernels_of(store)) == 3
+
+
+def test_entries_that_others_keep_meanwhile_stay(store, monkeypatch):
+    """What goes is decided by the file, not by what this process has read, which may be nothing."""
+    assert stored(GPU) == {}
+    keep(GPU, SCAN, FOUND, measured={})
+    assert forget_stale(GPU, lambda kernel: True) == 0 and kernels_of(store) == [(SCAN, None)]
+    monkeypatch.setenv("CLGEOM_POLICIES", "shipped")
+    read_again()
+    assert forget_stale(GPU, lambda kernel: True) == 0 and kernels_of(store) == [(SCAN, None)]
+
+
+def test_no_store_is_made_where_nothing_is_stale(store):
+    assert forget_stale(GPU, lambda kernel: True) == 0 and not store.parent.exists()
+
+
 # Written ------------------------------------------------------------------------------------------------------------
 
 
@@ -424,3 +471,37 @@ def test_several_processes_lose_nothing(store):
     names = {entry["device"]["name"] for entry in json.loads(store.read_text())["policies"]}
     wanted = {f"{one} {number}" for one in range(3) for number in range(10)}
     assert names == wanted | {f"thread {one} {number}" for one in range(3) for number in range(5)}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and symbolic links")
+def test_a_file_keeps_its_mode_and_its_place(store):
+    keep(GPU, SCAN, FOUND, measured={})
+    store.chmod(0o644)
+    keep(GPU, STAGE, StagePolicy(), measured={})
+    assert store.stat().st_mode & 0o777 == 0o644
+    real = store.parent.parent / "real.json"
+    store.rename(real)
+    store.symlink_to(real)
+    keep(GPU, PAIRS, PairsPolicy(items_per_thread=8), measured={})
+    assert store.is_symlink() and len(kernels_of(real)) == 3 and real.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_full_disk_is_seen_before_anything_is_measured(store, monkeypatch):
+    stored_policies.require_writable()
+    assert [path.name for path in store.parent.iterdir()] == ["policies.lock"]
+
+    def full(number):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(stored_policies.os, "fsync", full)
+    with pytest.raises(InvalidInput, match="cannot be written to .*: No space left on device"):
+        stored_policies.require_writable()
+
+
+@pytest.mark.parametrize(
+    "changed", [{"block_rows": 0}, {"steps": -1}, {"items_per_thread": 1 << 70}, {"launches": "nonsense"}]
+)
+def test_shapes_that_are_none_are_not_kept(store, changed):
+    with pytest.raises(ValueError, match="must be"):
+        keep(GPU, "dp/paths/tile_sweep", replace(TilePolicy(), **changed), measured={})
+    assert not store.exists()

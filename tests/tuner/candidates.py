@@ -21,7 +21,7 @@ from clgeom.runtime.spaces import SPACES, candidates
 from clgeom.runtime.tuning import override, select
 from clgeom.sorting.radix import way
 from clgeom.tuner.cases import Case, all_cases
-from clgeom.tuner.measure import digest_of
+from clgeom.tuner.measure import verified_digest
 
 #: Settings of conftest in which candidates are tried; elements of the largest input.
 SETTINGS, MOST = ("as_is", "as_gpu", "as_amd"), 30_000
@@ -97,13 +97,13 @@ def _tried(session, trial):
     try:
         call = trial.case.prepare(session, trial.n)
         with recording() as phases:
-            expected = digest_of(call())
+            expected = verified_digest(session, call)
     except Exception as error:  # the case has no input of that size
         return Outcome("nothing", False, f"{type(error).__name__}: {error}")
     ran = trial.kernel.rpartition("/")[2] in {phase.name for phase in phases}
     try:
         with override({trial.kernel: trial.policy}):
-            state = "right" if digest_of(call()) == expected else "wrong"
+            state = "right" if verified_digest(session, call) == expected else "wrong"
     except Exception as error:
         return Outcome("refused", ran, " ".join(f"{type(error).__name__}: {error}".split())[:300])
     return Outcome(state, ran)

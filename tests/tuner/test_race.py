@@ -29,7 +29,7 @@ def test_ratio_is_of_pairs():
     assert (found.default_ms, found.policy_ms) == (3000, 1500)
 
 
-@pytest.mark.parametrize(("others", "kernel"), [(1.0, 0.5), (1.02, 0.5), (1.4, 0.9), (0.8, 0.3)])
+@pytest.mark.parametrize(("others", "kernel"), [(1.0, 0.5), (1.02, 0.5), (1.4, 0.9), (0.8, 5 / 12)])
 def test_other_kernels_count_beyond_noise(others, kernel):
     assert race.ratio(samples(0.5, others), samples(1.0)).kernel == pytest.approx(kernel)
 
@@ -82,3 +82,18 @@ def test_better_half_has_the_best(scores):
     half = race.better_half(scores)
     assert len(half) == min(max(-(-len(scores) // 2), 2), len(scores))
     assert max(scores[at] for at in half) <= min((scores[at] for at in scores if at not in half), default=10)
+
+
+@given(*[st.floats(0, 1)] * 4)
+def test_ratios_are_above_zero(new, others, old, present):
+    """Also where other kernels save more than the kernel takes, or a clock says that it takes nothing."""
+    found = race.ratio(samples(new, others), samples(old, present))
+    back = race.ratio(samples(old, present), samples(new, others))
+    assert found.kernel > 0 and found.gain > 0 and race.score([found, back]) > 0
+
+
+def test_gains_are_the_kernels_own():
+    found = race.ratio(samples(0.004, 0.085), samples(0.005, 0.095))
+    assert found.gain == pytest.approx(1.25) and found.kernel == pytest.approx(4 / 15)
+    idle = race.ratio(samples(0.0), samples(0.0))
+    assert idle.kernel == idle.gain == 1 and not race.is_faster([idle])

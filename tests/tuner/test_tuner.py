@@ -1,19 +1,27 @@
 """The tuner: bad rows are found and beaten; candidates that crash, hang, err or lie are survived and never kept."""
 
+import contextlib
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 import tuned
+from children import environment
 from tuned import KERNEL
 
 from clgeom.runtime import stored_policies
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.spaces import SPACES, Space, group
 from clgeom.runtime.tuning import TABLE, select
-from clgeom.tuner.children import Limits
-from clgeom.tuner.measure import Measurer
+from clgeom.tuner.children import Died, Limits, _no_interrupts
+from clgeom.tuner.measure import Measurer, Shared, Trial, Tried, serve
 from clgeom.tuner.search import Candidate, Finding, Tuner
 
 
@@ -95,3 +103,132 @@ def test_tuner_without_time_reaches_nothing(session, store):
     tuner = Tuner(session, [tuned.case(tuned.rows)], seconds=0.01)
     assert tuner.run() == [] and not tuner.shared and not store.exists()
     assert not multiprocessing.active_children()
+
+
+def test_memory_that_is_not_written_shows(session):
+    """Not the right result of the call before, which is still in the memory."""
+    case, policy = tuned.case(tuned.unwritten, 5000), Policy("serial", wg_size=1, groups_per_unit=4)
+    measurer = Measurer(session)
+    for items, is_right in ((64, True), (tuned.LIES, False), (64, True)):
+        request = Trial(case, 5000, KERNEL, replace(policy, items_per_thread=items))
+        (reply,) = measurer.replies(request)
+        assert reply == Tried(is_right, n=5000)
+    assert not session.pool.is_poisoned
+
+
+def test_in_place_results_are_poisoned(session):
+    from clgeom.runtime.host_memory import in_place
+
+    array = np.zeros(4, np.uint32)
+    in_place(session, array)
+    assert array.tolist() == [0] * 4
+    with session.pool.poisoned():
+        in_place(session, array)
+    assert array.tolist() == [0xA5A5A5A5] * 4
+
+
+#: Sends a child a candidate that hangs, and tells its process.
+ORPHAN = """
+import sys, time, tuned
+from clgeom.runtime.device import default_session
+from clgeom.runtime.policies import Policy
+from clgeom.tuner.children import Child, Limits
+from clgeom.tuner.measure import Target, Trial
+if __name__ == "__main__":
+    child = Child(Target.of(default_session()), Limits())
+    print(child.process.pid, flush=True)
+    child.connection.recv()
+    policy = Policy("serial", wg_size=1, items_per_thread=tuned.HANGS, groups_per_unit=4)
+    child.send(Trial(tuned.case(tuned.hurt, 100), 100, tuned.KERNEL, policy))
+    time.sleep(1)
+    print("hangs", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals, and ps-like looks at processes")
+def test_children_end_with_their_parent(tmp_path):
+    """Also where a candidate hangs, and the parent is killed."""
+    script = tmp_path / "orphan.py"
+    script.write_text(ORPHAN)
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment()) as parent:
+        number = int(parent.stdout.readline())
+        assert parent.stdout.readline() == "hangs\n"
+        parent.kill()
+    end = time.monotonic() + 5
+    while is_running(number):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_running(number):
+    """Whether there is a process that is no zombie."""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{number}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="POSIX has masks of signals")
+def test_children_never_see_an_interrupt():
+    """Not even before they have imported anything; the parent gets it as usual."""
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=time.sleep, args=(0.01,))
+    with _no_interrupts():
+        process.start()
+    for _ in range(20):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.01)
+    process.join(timeout=20)
+    assert process.exitcode == 0
+    with pytest.raises(KeyboardInterrupt):
+        with _no_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_children_end_after_their_own_limit():
+    """Where nobody else ends them."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve, args=(theirs, tuned.Hanging(), 0.5), daemon=True)
+    process.start()
+    process.join(timeout=30)
+    assert process.exitcode == 1 and not ours.poll()
+
+
+def test_decided_kernels(session):
+    """Stale entries of a kernel go once it was measured, or has no space any more."""
+    tuner = Tuner(session, [], seconds=1, store=False)
+    case = SPACES["primitives/scan_tiles"].cases[0]
+    assert tuner._is_decided("sorting/of_before") and not tuner._is_decided("primitives/scan_tiles")
+    tuner.shared[case] = Shared({}, 1.0)  # below 5 %
+    assert tuner._is_decided("primitives/scan_tiles")
+    tuner.findings = [Finding(KERNEL, 4, {}, Policy(), state="faster"), Finding(KERNEL, 8, {}, Policy())]
+    assert not tuner._is_decided(KERNEL)
+    tuner.findings[1].state = "as it was"
+    assert tuner._is_decided(KERNEL)
+    tuner.most = 1
+    assert tuner._is_decided(KERNEL) and not tuner._is_decided("primitives/scan_tiles")
+
+
+@pytest.mark.parametrize(
+    ("reply", "state", "reason"),
+    [
+        (None, "right", "the time was over"),
+        (Died("took too long"), "crashed", "took too long"),
+        (Tried(False), "wrong", "another result of 'rows by index' of 1,666 elements"),
+    ],
+)
+def test_reasons_of_winners_that_are_not_kept(session, monkeypatch, reply, state, reason):
+    case = tuned.case(tuned.rows)
+    tuner = Tuner(session, [case], seconds=1, store=False)
+    monkeypatch.setattr(tuner, "_is_right_at_edges", lambda *_: True)
+    monkeypatch.setattr(tuner, "_answer", lambda request: (reply, []))
+    candidate = Candidate(Policy(), "right")
+    finding = Finding(KERNEL, None, {case.name: 1.0}, Policy(), [candidate])
+    assert not tuner._holds(finding, candidate)
+    assert candidate.state == state and candidate.reason.startswith(reason)

@@ -54,5 +54,34 @@ def wrong_at_an_edge(session, n):
     return lambda: [plain(), np.array(select(session.profile, KERNEL).tile == n - 1)]
 
 
+NOTHING = "kernel void nothing(global uint *out) {}"
+
+
+def unwritten(session, n):
+    """Numbers of elements, which a policy leaves unwritten: its kernel writes nothing."""
+    import pyopencl as cl
+
+    from clgeom.runtime.launch import allocate, read, write
+
+    nothing = cl.Program(session.context, NOTHING).build().nothing
+
+    def call():
+        out = allocate(session, 4 * n)
+        if select(session.profile, KERNEL).items_per_thread == LIES:
+            nothing(session.queue, (1,), None, out)
+        else:
+            write(session, out, np.arange(n, dtype=np.uint32))
+        return read(session, out, np.uint32, n)
+
+    return call
+
+
+class Hanging:
+    """A device whose driver hangs."""
+
+    def session(self):
+        time.sleep(600)
+
+
 def case(prepare, n=20_000):
     return Case("rows by index", "sort", prepare, n, n)

@@ -21,7 +21,7 @@ from clgeom.runtime.host_memory import in_place, show_host
 from clgeom.runtime.launch import allocate, fill, read, run, settle, write
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.runtime.tuning import fitting, select
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 
@@ -81,6 +81,11 @@ def worth_an_item(sizes, unit) -> int:
     return int(sizes[best]) if best < len(sizes) else 0
 
 
+def tile_memory(dtype):
+    """Bytes of local memory of batch_tiles in a shape: a list of eight points to a work-item, indices and extremes."""
+    return lambda shape: shape.wg_size * (16 * dtype.itemsize + 80) + 128
+
+
 class _Results:
     """Memory for results of one shape: host memory for a CPU device and host points, else device memory.
 
@@ -120,7 +125,7 @@ class Job:
         self.serial = self.policy.variant == "serial"
         self.capacity = self.policy.items_per_thread
         # groups of more than `capacity` points: points of a piece, and the most points that a piece solves in any case
-        self.tiles = None if self.serial else select(self.profile, TILES, array.dtype, array.n)
+        self.tiles = None if self.serial else fitting(self.profile, TILES, array.dtype, tile_memory(array.dtype))
         self.piece = self.capacity if self.serial else min(self.tiles.tile, MOST_OF_TILE)
         self.solvable = self.capacity if self.serial else min(8 * self.tiles.wg_size, self.piece)
         self.measured = self.profile.fp64

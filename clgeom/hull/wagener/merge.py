@@ -16,7 +16,7 @@ import numpy as np
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.runtime.tuning import fitting, select
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,12 @@ class Hoods:
         return [ranges[side][runs[side, : lengths[side, 0]]] for side in (0, 1)]
 
 
+def block_memory(dtype):
+    """Bytes of local memory of hood_blocks in a shape: coordinates, a hood, and five numbers to a work-item."""
+    each = 2 * dtype.itemsize + 2
+    return lambda shape: 0 if shape.variant == "serial" else shape.tile * each + 10 * shape.wg_size + 64
+
+
 def hoods_plan(session, rows, n, dtype, *, keep_collinear):
     """Plan of the lower and the upper hood of `n` sorted points.
 
@@ -60,7 +66,7 @@ def hoods_plan(session, rows, n, dtype, *, keep_collinear):
     """
     profile = session.profile
     params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}
-    policy = select(profile, "hull/wagener/hood_blocks", dtype, n)
+    policy = fitting(profile, "hull/wagener/hood_blocks", dtype, block_memory(np.dtype(dtype)))
     block = policy.tile
     if policy.variant == "serial" and policy.groups_per_unit:
         # a few blocks a compute unit, each large enough for a merge to pay

@@ -348,7 +348,12 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
         args = (candidates.lower, candidates.upper, m, memory.cut, number, memory.corners, memory.ranges, memory.flag)
         hulls = Step("region/arc/arc_hulls", policy, args, groups, checked, bytes_moved=2 * moved)
         return Plan(hulls) + tangents()
-    policy = select(device, "region/arc/arc_hulls_local", candidates.dtype, candidates.m)
+    policy = fitting(
+        device,
+        "region/arc/arc_hulls_local",
+        candidates.dtype,
+        lambda p: p.tile * (candidates.point_bytes + 2) + 4 * p.wg_size + 64,
+    )
     own = max(policy.wg_size - 1, 1)
     args = (*segment_args, memory.flag, memory.pending)
     checked["shared"] = candidates.shared
@@ -361,7 +366,9 @@ def _blocks_plan(device, candidates, segments, memory, params):
     """Plan of the hulls of long segments: the hulls of their blocks, merged if a segment has several blocks."""
     cut, corners, ranges, flag = memory.cut, memory.corners, memory.ranges, memory.flag
     points, m = candidates.lower, np.uint32(candidates.m)
-    policy = select(device, "region/arc/arc_hulls_blocks", candidates.dtype, candidates.m)
+    policy = fitting(
+        device, "region/arc/arc_hulls_blocks", candidates.dtype, lambda p: _blocks_memory(p, candidates.dtype)
+    )
     mean = ceil_div(candidates.m, segments)
     serial = policy.variant == "serial"
     if not serial and mean > policy.tile and candidates.dtype == np.float32 and device.local_mem_bytes >= WIDE_LOCAL:
@@ -406,6 +413,15 @@ def _blocks_plan(device, candidates, segments, memory, params):
         bytes_moved=blocks * 32 * (candidates.point_bytes + 8),
     )
     return Plan(*steps, join)
+
+
+def _blocks_memory(shape, dtype) -> int:
+    """Bytes of local memory of arc_hulls_blocks: heights of runs and of work-items, with gaps, and two numbers each."""
+    if shape.variant == "serial":
+        return 0
+    runs = shape.wg_size * (shape.items_per_thread // min(shape.items_per_thread, 8))
+    heights = runs + runs // 8 + 1 + 2 * (shape.wg_size + shape.wg_size // 16 + 1) + ceil_div(shape.wg_size, 16)
+    return heights * (8 if dtype == np.float32 else 16) + 8 * shape.wg_size + 64
 
 
 def _shape(device, kernel, dtype, n):

@@ -62,6 +62,7 @@ def chained_steps(profile, keys, n, order, windows, moves, means, prefix) -> lis
             ceil_div(n, policy.tile),
             move.parameters(policy, means) | {"looks": means.looks, "silent": means.silent},
             bytes_moved=n * move.bits // 8,
+            itemsize=move.read.itemsize,
         )
         for at, (move, policy) in enumerate(zip(moves, shapes))
     )

@@ -195,5 +195,6 @@ def _launches(profile, n, move, means, prefix) -> list[Step]:
             groups,
             move.parameters(scatter, means),
             bytes_moved=n * move.bits // 8,
+            itemsize=move.read.itemsize,
         ),
     ]

@@ -7,7 +7,7 @@
 //   summary   [ first vertex of region 0, lower side | .. | upper side .. | segments not empty before it | .. | flag ]
 //             regions + 1 of each, in the beginning of the same memory: vertices start at number `head`
 //
-// A work-item to a segment and side; the whole group copies long runs of corners. Vertices from number `room` on are left
+// A work-item to a segment and side, then the next; the whole group copies long runs of corners. Vertices from number `room` on are left
 // out, and all of them if flag is set, because links may then be invalid. Reads links and corners, writes each vertex once.
 #define REAL ${real}
 #define FILTERED ${int(filtered)}
@@ -30,25 +30,28 @@ void arc_emit(global const real_t *lower, global const real_t *upper, const uint
     const uint parts = flag[0] ? 0 : 2 * segments;
     items_store_summary(&all, of_region, flag[0], summary);
     local uint long_runs[WG_SIZE], any_long;      // 1 where the work-item's run is left to all
-    const ulong i = get_global_id(0);
     const uint lid = get_local_id(0);
-    long_runs[lid] = 0;
-    if (lid == 0)
-        any_long = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (i < parts && !arc_is_empty(cuts, (uint)(i < segments ? i : i - segments))) {
-        const part_t part = item_part(&all, i);
-        if (part.q > part.p)
-            item_store_reflex(&all, &part, i);
-        else if (part.p - part.q < LONG)
-            item_store_corners(&all, &part, 0, 1);
-        else
-            any_long = long_runs[lid] = 1;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint other = 0; any_long && other < WG_SIZE; ++other)
-        if (long_runs[other]) {
-            const part_t part = item_part(&all, get_group_id(0) * (ulong)WG_SIZE + other);
-            item_store_corners(&all, &part, lid, WG_SIZE);
+    for (ulong base = get_group_id(0) * (ulong)WG_SIZE; base < parts; base += get_global_size(0)) {
+        const ulong i = base + lid;
+        long_runs[lid] = 0;
+        if (lid == 0)
+            any_long = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i < parts && !arc_is_empty(cuts, (uint)(i < segments ? i : i - segments))) {
+            const part_t part = item_part(&all, i);
+            if (part.q > part.p)
+                item_store_reflex(&all, &part, i);
+            else if (part.p - part.q < LONG)
+                item_store_corners(&all, &part, 0, 1);
+            else
+                any_long = long_runs[lid] = 1;
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint other = 0; any_long && other < WG_SIZE; ++other)
+            if (long_runs[other]) {
+                const part_t part = item_part(&all, base + other);
+                item_store_corners(&all, &part, lid, WG_SIZE);
+            }
+        barrier(CLK_LOCAL_MEM_FENCE);             // all have read what the next parts set
+    }
 }
