@@ -152,8 +152,11 @@ class Kept:
         self.waiting: Waiting | None = None
 
     def lent(self, session, bound, allocate) -> Lent | None:
-        """A set for a run that is given this memory; None where the plan keeps none, or too much would be kept."""
-        if not self.plan.keeps_memory:
+        """A set for a run that is given this memory.
+
+        None where the plan keeps none, too much would be kept, or memory must not hold an earlier answer.
+        """
+        if not self.plan.keeps_memory or session.pool.is_poisoned:
             return None
         if self.waiting is None:
             total = sum(scratch.nbytes for name, scratch in self.plan.scratch.items() if name not in bound)

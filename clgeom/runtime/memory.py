@@ -29,13 +29,10 @@ import contextlib
 import functools
 import gc
 import threading
-<<<<<<< HEAD
 import weakref
-=======
 from typing import Any
 
 import numpy as np
->>>>>>> fix21c
 
 #: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
 SIZE_BITS = 5
@@ -74,12 +71,8 @@ class Pool:
 
         self._queue, self._lock = queue, threading.RLock()
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
-<<<<<<< HEAD
         self._from_pointer, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
-=======
-        self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
         self._fill = cl.enqueue_fill_buffer
->>>>>>> fix21c
         self._free: dict[int, collections.deque] = {}  # by size
         self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
@@ -104,21 +97,16 @@ class Pool:
             memory = free.pop()
         except IndexError:
             memory = self._new_memory(size)
-<<<<<<< HEAD
         buffer = self.reference_to(memory)
-=======
-        buffer: Any = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
->>>>>>> fix21c
         buffer.clgeom_loan = _Loan(memory, free)
         if self.is_poisoned:
             self._fill(self._queue, buffer, np.full(1, POISON, np.uint8), 0, buffer.size)
         return buffer
 
-<<<<<<< HEAD
-    def reference_to(self, memory):
+    def reference_to(self, memory) -> Any:
         """A new object for the memory of a buffer."""
         return self._from_pointer(memory.int_ptr, True)
-=======
+
     @contextlib.contextmanager
     def poisoned(self):
         """Fill all memory that is handed out within this context, as it is handed out.
@@ -130,7 +118,6 @@ class Pool:
             yield
         finally:
             self.is_poisoned = before
->>>>>>> fix21c
 
     def _new_memory(self, size):
         try:
