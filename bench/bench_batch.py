@@ -94,7 +94,7 @@ def row_of(session, name, sizes, dtype, hulls, options):
     offsets = offsets_of(sizes, hulls, len(points))
     batch = clgeom.convex_hulls(points, offsets, device=session)
     rng = np.random.default_rng(9)
-    verify(points, offsets, batch, rng.integers(0, hulls, min(hulls, 200)))
+    verify(points, offsets, batch, rng.integers(0, hulls, min(hulls, 50)))
     few = min(options.rival_hulls, hulls)
     groups = np.split(points[: offsets[few]], offsets[1:few]) if sizes != "zipf" else []
     found = rivals(groups, dtype) if groups else {}

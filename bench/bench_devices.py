@@ -18,7 +18,6 @@ Calls on arrays of the host measure which of both ways is quicker, in their firs
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -165,28 +164,6 @@ def chosen_sessions(part):
     if part:
         return tuple(one for one in found if part.lower() in f"{one.profile.name} {one.profile.kind}".lower())
     return tuple(one for one in found if not one.profile.is_cpu) or found
-
-
-def draw(path, folder):
-    """Draw from a record how many times as fast as one device all of them are."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    common.use_palette()
-    record = json.loads(Path(path).read_text(encoding="utf-8"))
-    rows = record["rows"][::-1]
-    figure, axes = plt.subplots(figsize=(8, 0.4 * len(rows) + 1.2), layout="constrained")
-    bars = axes.barh([row[""] for row in rows], [row["one / all"] for row in rows])
-    axes.bar_label(bars, [f"{row['one / all']:.2f}" for row in rows], padding=3, fontsize=8)
-    axes.axvline(1, color="black", linestyle="--", linewidth=1)
-    axes.set(xlabel="time of one device / time of all", title=f"Two devices: {record['device']}")
-    axes.grid(alpha=0.3, axis="x")
-    out = Path(folder) / f"bench_{Path(path).stem}.png"
-    figure.savefig(out, dpi=110)
-    plt.close(figure)
-    return out
 
 
 def main():

@@ -95,7 +95,8 @@ def loops():
     def knapsack(w, v, capacity):
         table = np.zeros((len(w) + 1, capacity + 1), np.int32)
         for i in range(len(w)):
-            table[i + 1, : w[i]] = table[i, : w[i]]
+            for j in range(min(w[i], capacity + 1)):  # a slice would take seconds to compile
+                table[i + 1, j] = table[i, j]
             for j in range(w[i], capacity + 1):
                 table[i + 1, j] = max(table[i, j], table[i, j - w[i]] + v[i])
         return table
@@ -362,6 +363,14 @@ def ortools_knapsack(session, options):
     return rows
 
 
+def work(options):
+    """The sizes and cases that are asked for."""
+    for case in options.cases.split(","):
+        chains = case == "matrix_chain" and options.chains
+        sizes = [float(size) for size in (options.chains if chains else options.sizes).split(",")]
+        yield from ((size, case) for size in sizes if size <= 16 or case != "matrix_chain" or chains)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default=",".join(CASES))
@@ -399,16 +408,14 @@ def main():
             rows += ortools_knapsack(session, options)
             common.print_table(rows)
         if not (options.pairs or options.ortools):
-            for case in options.cases.split(","):
-                chains_too = case == "matrix_chain" and options.chains
-                sizes = [float(s) for s in (options.chains if chains_too else options.sizes).split(",")]
-                sizes = [s for s in sizes if s <= 16 or case != "matrix_chain" or chains_too]
-                for size in sizes:
-                    if time.perf_counter() - begin > options.seconds:
-                        break
-                    rows.append(measure(session, case, round(size * 1e6), options))
-                    common.print_table(rows[-1:])
-                    write()
+            # the smallest of all cases first: they are there if the time ends
+            for size, case in sorted(work(options), key=lambda one: one[0]):
+                if time.perf_counter() - begin > options.seconds:
+                    break
+                row = measure(session, case, round(size * 1e6), options)
+                common.print_table([row])
+                rows = sorted([*rows, row], key=lambda row: CASES.index(row["case"]))
+                write()
     write()
 
 

@@ -156,42 +156,6 @@ def measure(gigabytes, max_bytes, numpy, distribution, options, folder):
     return rows
 
 
-def draw(path, folder):
-    """Draw throughput over size from a record, for each way in which NumPy sorts."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    common.use_palette()
-    record = json.loads(Path(path).read_text(encoding="utf-8"))
-    rows = [row for row in record["rows"] if row["keys"] == "random"]
-    ways = list(dict.fromkeys(row["NumPy"] for row in rows))
-    figure, axes = plt.subplots(1, len(ways), figsize=(5 * len(ways), 4), layout="constrained", squeeze=False)
-    for axis, way in zip(axes[0], ways):
-        of_way = [row for row in rows if row["NumPy"] == way]
-        sizes = sorted({row["GB"] for row in of_way})
-        seconds = {
-            name: [row["seconds"] for g in sizes for row in of_way if (row["GB"], row[""]) == (g, name)]
-            for name in ROWS
-        }
-        goal = [sum(both) for both in zip(seconds["np.sort in memory"], seconds["write and read"])]
-        lines = {**seconds, "np.sort, then write and read": goal}
-        for k, (name, taken) in enumerate(lines.items()):
-            ours = name.startswith("clgeom")
-            look = {"marker": "osD^"[k], "linewidth": 2.4 if ours else 1.2, "linestyle": "-" if ours else "--"}
-            axis.loglog(sizes, [size / second for size, second in zip(sizes, taken)], label=name, **look)
-        axis.set_xticks(sizes, [f"{size:g}" for size in sizes])
-        axis.minorticks_off()
-        axis.set(xlabel="GB of uint64", ylabel="GB/s", title=f"NumPy by {way}")
-        axis.grid(alpha=0.3)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
-    out = Path(folder) / f"bench_{Path(path).stem}.png"
-    figure.savefig(out, dpi=110)
-    plt.close(figure)
-    return out
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gb", default="0.256", help="several apart by commas")

@@ -154,6 +154,9 @@ def raster_rows(session, size, options):
     exact, rows = mask_polygons(mask), []
     calls = {name: (call, as_cells) for name, call in ours(values, session, options.segments).items()}
     calls.update(rivals(values, size <= options.slow_limit))
+    if options.plain:
+        further = f"{4 * options.segments} segments", "both axes", f"({TOLERANCE:g})"
+        calls = {name: call for name, call in calls.items() if not name.endswith(further)}
     timed = common.interleaved({name: call for name, (call, _) in calls.items()}, options.repeat, options.budget)
     shapes = {name: shape(call()) for name, (call, shape) in calls.items()}
     assert shapes["convex hull, chain in Python"].equals(hull_of(mask))
@@ -261,7 +264,7 @@ def points_rows(session, n, options):
         out = np.empty(n, np.uint32)
         calls["one chain, Numba"] = lambda: [compiled(points, sign, out) for sign in (1.0, -1.0)]
     timed = common.interleaved(calls, options.repeat, options.budget)
-    sample = points[: min(n, 200_000)].tolist()
+    sample = points[: min(n, 50_000)].tolist()
     begin = time.perf_counter()
     chain(sample)
     timed["one chain, Python (sampled)"] = (time.perf_counter() - begin) * n / len(sample)
@@ -309,6 +312,7 @@ def main():
     parser.add_argument("--segments", type=int, default=64)
     parser.add_argument("--maps", type=int, default=50)
     parser.add_argument("--slow-limit", type=int, default=512, help="largest map given to the slow packages")
+    parser.add_argument("--plain", action="store_true", help="raster: no simplified outlines and no other resolutions")
     parser.add_argument("--device")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=10.0, help="seconds that one candidate may take in all")

@@ -12,7 +12,8 @@ V       times of whole calls on every device of this machine; the others are of 
 
 Milliseconds, medians of rounds in which all variants take turns. Every result is verified first. "serial" is the
 study's "Lineal", by one work-item of a CPU's OpenCL device. In III and IV, times are those of the kernels; "auto" runs
-its last gaps in one launch, shown at the first of them. A variant that the setting is too large for is "-".
+its last gaps in one launch, shown at the first of them. A variant that the setting is too large for is "-". "study:"
+are the study's own figures, of its equipment A (shellsort_published.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ import statistics
 import sys
 
 import common
+import numpy as np
 from bench_shellsort import make_keys, row_of, verify
+from shellsort_published import DEVICES as TITLE_OF_DEVICES
+from shellsort_published import beside_study
 from shellsort_serial import Serial, cpu_session
 
 from clgeom import shellsort
@@ -36,51 +40,6 @@ TIMES = (10, 100, 1000, 10**4, 10**5, 400_000, 10**6)
 ACCESSES = ((1000, 5), (10_000, 4))
 PHASES = {"III": 10**6, "IV": 500_000}
 DEVICES = 400_000
-#: The study's own figures on its equipment A (Core i5 560M, NVS 3100M): milliseconds of a gap in tables III and IV in
-#: their first setting, 512/1, and of 400,000 keys in table V on A, B (i5 650, GT 320) and C (Core 2 Duo, 8600 GT).
-STUDY_COLUMNS = ("study: serial", "study: B", "study: D", "study: E")
-STUDY_GAPS = {
-    "III": {
-        587521: (11.1, 50.3, 59.8),
-        260609: (15.6, 65.8, 79.6),
-        146305: (18.4, 71.5, 85.3),
-        64769: (21.6, 82.6, 96.3),
-        36289: (26.0, 82.4, 95.3),
-        16001: (27.4, 92.5, 104.4),
-        8929: (31.3, 87.4, 99.5),
-        3905: (30.8, 96.1, 107.8),
-        2161: (30.2, 92.1, 104.3),
-        929: (31.8, 99.0, 112.4),
-        505: (34.1, 95.7, 166.0),
-        209: (37.1, 61.0, 114.8),
-        109: (33.8, 39.9, 86.3),
-        41: (76.1, 53.6, 84.5),
-        19: (42.5, 43.6, 87.0),
-        5: (37.7, 209.7, 116.6),
-        1: (39.4, 436.7, 147.0),
-        "all": (562.9, 1772.3, 1769.3),
-    },
-    "IV": {
-        260609: (6.0, 23.4, 28.1, 74.6),
-        146305: (7.0, 31.3, 36.9, 78.0),
-        64769: (9.5, 38.2, 44.6, 84.2),
-        36289: (9.6, 38.4, 44.2, 84.8),
-        16001: (12.6, 44.5, 49.9, 89.9),
-        8929: (13.5, 42.2, 48.3, 89.4),
-        3905: (14.4, 48.2, 53.6, 94.3),
-        2161: (14.8, 44.5, 51.2, 93.0),
-        929: (15.6, 49.5, 55.2, 97.4),
-        505: (14.2, 47.2, 53.8, 131.5),
-        209: (16.4, 54.7, 59.6, 76.0),
-        109: (15.2, 48.4, 54.0, 46.1),
-        41: (28.8, 51.6, 104.6, 30.6),
-        19: (19.4, 43.6, 81.1, 22.7),
-        5: (18.7, 141.8, 94.8, 14.5),
-        1: (18.9, 163.4, 150.7, 45.7),
-        "all": (243.9, 917.4, 1022.6, 1159.9),
-    },
-}
-STUDY_DEVICES = {"A": (202.5, 579.5, 662.0), "B": (226.5, 390.0, 382.0), "C": (196.0, 280.5, 189.0)}
 #: Variants without chunks: no setting changes them.
 WHOLE = ("0", "A", "auto")
 
@@ -88,7 +47,7 @@ WHOLE = ("0", "A", "auto")
 def times(session, options):
     """Table I."""
     how = argparse.Namespace(**{**vars(options), "items": 512, "elements": 1})
-    return [row_of(n, session, how) for n in TIMES]
+    return [row_of(n, session, how) for n in TIMES if n <= options.most]
 
 
 def accesses(session, options):
@@ -171,8 +130,6 @@ def on_devices(options):
         names = ("serial", "B", "D", "auto", "radix", "np.sort")
         device = f"{each.profile.name}, {each.profile.platform}"
         rows.append({"device": device, "n": DEVICES, **{name: row[name] for name in names}})
-    for equipment, times in STUDY_DEVICES.items():
-        rows.append({"device": f"study: {equipment}", "n": DEVICES, **dict(zip(("serial", "B", "D"), times))})
     return rows
 
 
@@ -187,17 +144,15 @@ def tables(session, options):
     for name, n in PHASES.items():
         if name in wanted:
             for (items, elements), rows in phases(session, options, n, limits).items():
-                if (items, elements) == (512, 1):
-                    for row in rows:
-                        row |= dict(zip(STUDY_COLUMNS, STUDY_GAPS[name].get(row["gap"], ())))
                 yield f"Table {name}: {n:,} keys, most work-items {items}, least elements {elements}", rows
     if "V" in wanted:
-        yield "Table V: devices", on_devices(options)
+        yield TITLE_OF_DEVICES, on_devices(options)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default="I,II,III,IV,V")
+    parser.add_argument("--most", type=float, default=np.inf, help="I: most keys")
     parser.add_argument("--limits", default="512/1,256/2,64/1", help="settings of III and IV: items/elements")
     parser.add_argument("--variants", default=",".join(VARIANTS), help="of I, III and IV")
     parser.add_argument("--type", default="float32", help="type of the keys")
@@ -213,6 +168,7 @@ def main():
     print(f"{session.profile.name}, {session.profile.platform}, driver {session.profile.driver}; milliseconds")
     made = []
     for title, rows in tables(session, options):
+        rows = beside_study(title, rows)
         print(f"\n{title}")
         common.print_table(rows)
         made.append({"table": title, "rows": rows})

@@ -204,31 +204,6 @@ def measured(way, path, gigabytes, options):
     return row, vertices
 
 
-def draw(path, folder):
-    """Draw throughput over size from a record, a line for each way."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    common.use_palette()
-    rows = json.loads(Path(path).read_text(encoding="utf-8"))["rows"]
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    for k, way in enumerate(dict.fromkeys(row["way"] for row in rows)):
-        points = sorted((row["GB"], row["GB/s"]) for row in rows if row["way"] == way)
-        axes.loglog(*zip(*points), marker="osD^v"[k % 5], linestyle="--" if way == "scipy" else "-", label=way)
-    sizes = sorted({row["GB"] for row in rows})
-    axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
-    axes.minorticks_off()
-    axes.set(xlabel="GB of float32 points", ylabel="GB/s", title="Hulls of files: throughput over size")
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    out = Path(folder) / f"bench_{Path(path).stem}.png"
-    figure.savefig(out, dpi=110)
-    plt.close(figure)
-    return out
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--gigabytes", default="0.25,1", help="sizes of files; none if empty")

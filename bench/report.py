@@ -10,13 +10,13 @@ that have changed since a record.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 from pathlib import Path
 
 import common
 import numpy as np
 from measured import changed
+from shellsort_published import beside_study
 
 from clgeom.plotting import benchmarks
 
@@ -73,7 +73,9 @@ START = """Seconds to the first result, of new processes."""
 SERIAL = "Milliseconds. serial: a serial Shellsort, compiled, with the same gaps."
 STUDY = """Milliseconds, of medians of few rounds, in which all variants take turns. serial: by one work-item of a CPU's
 OpenCL device. Tables III and IV are kernels' times at each gap; auto runs its last gaps in one launch, shown at the
-first of them. E is left out where its chunks are larger than the local memory."""
+first of them. E is left out where its chunks are larger than the local memory. study: the study's own figures, of its
+equipment A (Core i5 560M, NVS 3100M), and in table V of B (i5 650, GT 320) and C (Core 2 Duo, 8600 GT); it has
+hundredths of a second for 100 sorts."""
 OUTLINES = """Milliseconds from the NumPy array. superfluous, missed: area outlined but not covered, and covered but
 not outlined, as shares of the covered area. cv2's outlines go through the middles of cells."""
 CELLS = """Milliseconds from the NumPy array, or for GEOS from the exact polygons. cv2 follows the cells' centres: it
@@ -107,8 +109,6 @@ quicker. Rounds
 end when the devices have finished; "all vertices read" copies the vertices to the host in each."""
 DEVICES = """Seconds. one: all work by the first device; all: shared out. The two devices of PoCL share the cores, so
 that they cannot be quicker: this shows what sharing out costs."""
-#: Records whose bench draws throughput from them, and what over.
-THROUGHPUT = {"stream-pocl": "size", "extsort-pocl": "size", "devices-pocl": "devices"}
 PAGES = {
     "hull-pocl": ("Convex hulls on a CPU", "Milliseconds of whole calls from NumPy arrays.", HULL),
     "hull-large-pocl": (
@@ -198,13 +198,33 @@ LINES = {
     "shellsort-h200": (None, None, ("auto", "A", "B", "C", "D", "E", "F", "radix", "np.sort", "serial")),
 }
 OURS = ("clgeom", "resident", "sort", "argsort", "auto")
-#: Records drawn as the figures of published studies, by the beginning of their names.
-STUDIES = {
-    "dp-pocl": benchmarks.dp_study,
-    "dp-h200": benchmarks.dp_study,
-    "region-published": benchmarks.arc_study,
-    "shellsort-study": benchmarks.gap_times,
+#: Records with figures of their own, by the beginning of their names: the function, and what it shows.
+FIGURES = {
+    "dp-pocl": (benchmarks.dp_study, "time and speed over size, by problem"),
+    "dp-h200": (benchmarks.dp_study, "time and speed over size, by problem"),
+    "region-published": (benchmarks.arc_study, "time and speedup over size"),
+    "shellsort-study": (benchmarks.gap_times, "time of each gap, by variant"),
+    "hull-published": (benchmarks.heaphull_study, "time over size, beside the published ones"),
+    "stream": (benchmarks.file_rates, "throughput over size"),
+    "extsort": (benchmarks.sort_rates, "throughput over size"),
+    "devices": (benchmarks.device_ratios, "time of one device over that of all"),
 }
+
+
+def load(name):
+    """A record, the tables of the Shellsort study with its own figures; None if there is no such record."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return None
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if name.startswith("shellsort-study"):
+        record["rows"] = [{**one, "rows": beside_study(one["table"], one["rows"])} for one in record["rows"]]
+    return record
+
+
+def figure_of(name):
+    """The entry of `FIGURES` for a record, or None."""
+    return next((figure for beginning, figure in FIGURES.items() if name.startswith(beginning)), None)
 
 
 def plot(name, record):
@@ -213,12 +233,8 @@ def plot(name, record):
         from bench_polygons import draw
 
         return draw(RESULTS / f"{name}.json", DOCS / "images")
-    if name in THROUGHPUT:
-        module = importlib.import_module(f"bench_{name.split('-')[0]}")
-        return module.draw(RESULTS / f"{name}.json", DOCS / "images")
-    for beginning, study in STUDIES.items():
-        if name.startswith(beginning):
-            return save(study(record), f"bench_{name}.png")
+    if figure := figure_of(name):
+        return save(figure[0](record), f"bench_{name}.png")
     if name not in LINES:
         return None
     key, value, columns = LINES[name]
@@ -300,10 +316,9 @@ def page() -> str:
         "and of the modules that planned them have changed since.\n",
     ]
     for name, (title, note, columns) in PAGES.items():
-        path = RESULTS / f"{name}.json"
-        if not path.exists():
+        record = load(name)
+        if record is None:
             continue
-        record = json.loads(path.read_text(encoding="utf-8"))
         parts.append(f"{title}\n{'-' * len(title)}\n")
         parts.append(
             f"{record['device']} ({record['platform']}, driver {record['driver']}), "
@@ -317,9 +332,9 @@ def page() -> str:
         else:
             parts.append(table(record["rows"], columns))
         for picture in images(name):
-            what = "rate of every launch" if picture.name.startswith("roofline") else "time over size"
+            what = figure_of(name)[1] if figure_of(name) else "time over size"
             what = "IoU over vertices" if name == "polygons-tight-pocl" else what
-            what = f"throughput over {THROUGHPUT[name]}" if name in THROUGHPUT else what
+            what = "rate of every launch" if picture.name.startswith("roofline") else what
             parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: {what}\n")
     return "\n".join(parts)
 
@@ -327,9 +342,8 @@ def page() -> str:
 def draw_all() -> None:
     """Draw the pictures of all records."""
     for name in PAGES:
-        path = RESULTS / f"{name}.json"
-        if path.exists():
-            record = json.loads(path.read_text(encoding="utf-8"))
+        record = load(name)
+        if record is not None:
             plot(name, record)
             if name in ROOFS:
                 launch_rates(name, record["rows"])

@@ -23,9 +23,32 @@ def mark_of(k: int) -> dict[str, Any]:
     return {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)], "linestyle": "none"}
 
 
+#: Digits above the line.
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: From so many decades on only powers of ten are marked.
+DECADES = 2.5
+
+
 def _log(axes, **names):
+    """Make drawn axes logarithmic, with few ticks in plain text: formulas and small ticks take most of the time."""
+    from matplotlib.ticker import LogLocator
+
     axes.set(xscale="log", yscale="log", **names)
+    axes.minorticks_off()
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high > low * 10**DECADES else (1.0, 2.0, 5.0)))
+        axis.set_major_formatter(lambda value, _: _power(value))
     axes.grid(alpha=0.3)
+
+
+def _power(value: float) -> str:
+    """The text of a tick: 0.02, 500, and beyond that 10⁵ or 2·10⁵."""
+    if 0.001 < value < 10_000:
+        return f"{value:g}"
+    digits, exponent = f"{value:.3e}".split("e")
+    factor = f"{float(digits):g}·" if float(digits) != 1 else ""
+    return f"{factor}10{str(int(exponent)).translate(RAISED)}"
 
 
 # Times over sizes ---------------------------------------------------------------------------------------------------
@@ -79,6 +102,65 @@ def growth(
         )
     _log(axes, xlabel=x[1], ylabel=unit, title=title)
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure
+
+
+def file_rates(record: Mapping[str, Any]):
+    """The rate of each way to the hull of a file over its size (``bench/bench_stream.py``)."""
+    figure = new_figure((8, 4))
+    axes = figure.subplots()
+    _rates(axes, record["rows"], "way", ours=lambda way: way != "scipy", size="GB of float32 points")
+    axes.set_title(f"Hulls of files, {record['device']}")
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
+    return figure if axes.lines else None
+
+
+def sort_rates(record: Mapping[str, Any]):
+    """The rate of sorts of a file over its size, for each way in which NumPy sorts (``bench/bench_extsort.py``)."""
+    rows = [row for row in record["rows"] if row["keys"] == "random"]
+    ways = list(dict.fromkeys(row["NumPy"] for row in rows)) or [""]
+    figure = new_figure((5 * len(ways), 4))
+    panels = figure.subplots(1, len(ways), squeeze=False, sharey=True)[0]
+    for axes, way in zip(panels, ways):
+        of_way = [row for row in rows if row["NumPy"] == way]
+        seconds: dict[float, dict[str, float]] = {}
+        for row in of_way:
+            seconds.setdefault(row["GB"], {})[row[""]] = row["seconds"]
+        for size, taken in seconds.items():
+            both = taken["np.sort in memory"] + taken["write and read"]
+            of_way.append({"GB": size, "": "np.sort, then write and read", "GB/s": size / both})
+        _rates(axes, of_way, "", ours=lambda name: name.startswith("clgeom"), size="GB of uint64")
+        axes.set_title(f"NumPy by {way}", fontsize=10)
+    figure.suptitle(f"Sorts of files, {record['device']}", fontsize=11)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
+    return figure if panels[0].lines else None
+
+
+def _rates(axes, rows, name, *, ours, size):
+    """Lines of GB/s over GB for each value of a column; none for a single size."""
+    sizes = sorted({row["GB"] for row in rows})
+    for k, value in enumerate(dict.fromkeys(row[name] for row in rows) if len(sizes) > 1 else ()):
+        points = sorted((row["GB"], row["GB/s"]) for row in rows if row[name] == value)
+        look = {"linestyle": "-", "linewidth": 2.4} if ours(value) else {"linestyle": "--", "linewidth": 1.2}
+        axes.plot(*zip(*points), marker=MARKERS[k], color=SERIES[k % len(SERIES)], label=value, **look)
+    _log(axes, xlabel=size, ylabel="GB/s")
+    axes.set_xticks(sizes, [f"{one:g}" for one in sizes])
+
+
+def device_ratios(record: Mapping[str, Any]):
+    """How many times as fast as one device several are (``bench/bench_devices.py``)."""
+    rows = record["rows"][::-1]
+    if not rows:
+        return None
+    figure = new_figure((8, 0.4 * len(rows) + 1.2))
+    axes = figure.subplots()
+    ratios = [row["one / all"] for row in rows]
+    bars = axes.barh([row[""] for row in rows], ratios, color=SERIES[0])
+    axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios], padding=3, fontsize=8)
+    axes.axvline(1, color=INK, linestyle="--", linewidth=1)
+    axes.set(xlabel="time of one device / time of all", title=f"Several devices: {record['device']}")
+    axes.margins(x=0.08)
+    axes.grid(alpha=0.3, axis="x")
     return figure
 
 
@@ -162,8 +244,6 @@ DP_LINES = {
 
 def dp_study(record: Mapping[str, Any]):
     """The study's plots: for each case the time, and the speed relative to a loop on one core, by table size."""
-    from matplotlib.ticker import NullFormatter
-
     figure = new_figure((16, 7))
     axes = figure.subplots(2, 4, sharex="col")
     handles = {}
@@ -182,7 +262,6 @@ def dp_study(record: Mapping[str, Any]):
         speeds.axhline(1, color=SERIES[7], linestyle=":")
         for axis in (times, speeds):
             _log(axis)
-            axis.xaxis.set_minor_formatter(NullFormatter())
         speeds.set_xlabel("cells of the table")
     if not handles:
         return None
@@ -193,6 +272,40 @@ def dp_study(record: Mapping[str, Any]):
     return figure
 
 
+#: The figures of GPU heaphull's paper: of which table, and what is drawn.
+HEAPHULL_FIGURES = (
+    ("II extreme points", "Figure 2: the extreme points"),
+    ("III, IV normal", "Figure 3: hulls of normal points"),
+    ("III, IV normal", "Figure 4: times as fast, hulls of normal points"),
+    ("V circle", "Figure 5: hulls of points on a circle"),
+)
+HEAPHULL_LINES = ("clgeom", "GPU heaphull", "heaphull", "heaphull, parallel", "CudaChain", "ConcurrentHull")
+
+
+def heaphull_study(record: Mapping[str, Any]):
+    """Figures 2 to 5 of GPU heaphull's paper with our times: its own are dashed, and figure 4 is of ours over its."""
+    figure = new_figure((11, 7.4))
+    handles: dict[str, Any] = {}
+    for axes, (table, title) in zip(figure.subplots(2, 2).flat, HEAPHULL_FIGURES):
+        rows = sorted((row for row in record["rows"] if row.get("table") == table), key=lambda row: row["n"])
+        speedups = "times as fast" in title
+        for k, name in enumerate(HEAPHULL_LINES):
+            look = {"label": name, "color": SERIES[k], "marker": MARKERS[k], "markersize": 4, "linestyle": "--"}
+            look |= {"linestyle": "-", "linewidth": 2.4} if name == "clgeom" else {}
+            points = [(row["n"], row[name] / (row["clgeom"] if speedups else 1)) for row in rows if row.get(name)]
+            if points and (name, speedups) != ("clgeom", True):
+                handles.setdefault(name, axes.plot(*zip(*points), **look)[0])
+        if speedups:
+            axes.axhline(1, color=QUIET, linestyle=":")
+        _log(axes, xlabel="points", ylabel="time of each / time of clgeom" if speedups else "time (ms)")
+        axes.set_title(title, loc="left", fontsize=10)
+    if not handles:
+        return None
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, fontsize=8)
+    figure.suptitle(f"{record['device']}. Dashed: as published, on a GTX 1050 Ti and its host", fontsize=11)
+    return figure
+
+
 #: The ARC study's own figures, on a Tesla K40c and a Xeon E5-2620: (points, milliseconds), and speedups over the chain.
 ARC_MS = {"chain": (16e6, 306), "kernels": (16e6, 14), "naive kernels": (64e6, 650)}
 ARC_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
@@ -200,8 +313,6 @@ ARC_SPEEDUPS = {"kernels": 21.6, "naive kernels": 2.0, "call": 9.3}
 
 def arc_study(record: Mapping[str, Any]):
     """The ARC study's figures 27 to 30: time, and speedup over one chain, of the device alone and of whole calls."""
-    from matplotlib import ticker
-
     rows = sorted(record["rows"], key=lambda row: row["n"])
     if not rows:
         return None
@@ -236,9 +347,6 @@ def arc_study(record: Mapping[str, Any]):
         speedups.set(xlabel="points", ylabel="times as fast")
     for axes in panels.flat:
         _log(axes)
-        axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     where = f"{record['device']}: 4 points a segment. Stars and dotted lines: as published, on a Tesla K40c"
     figure.suptitle(where, fontsize=11)
@@ -246,7 +354,7 @@ def arc_study(record: Mapping[str, Any]):
 
 
 def gap_times(record: Mapping[str, Any]):
-    """Table III of the Shellsort study, in its first setting: time of each gap by variant."""
+    """Table III of the Shellsort study, in its first setting: time of each gap by variant; its own are dotted."""
     table = next((table for table in record["rows"] if table["table"].startswith("Table III:")), None)
     if table is None:
         return None
@@ -254,10 +362,11 @@ def gap_times(record: Mapping[str, Any]):
     axes = figure.subplots()
     rows = table["rows"][:-1]
     for k, name in enumerate(name for name in ("serial", "auto", *"0ABCDEF") if name in rows[0]):
-        points = [(row["gap"], row[name]) for row in rows if row.get(name)]
-        style = "-" if name == "auto" else "--"
-        if points:
-            axes.plot(*zip(*points), linestyle=style, marker=MARKERS[k], color=SERIES[k], label=name)
+        for column, style in ((name, "-" if name == "auto" else "--"), (f"study: {name}", ":")):
+            points = [(row["gap"], row[column]) for row in rows if row.get(column)]
+            look = {"marker": MARKERS[k], "markersize": 6 if column == name else 3, "color": SERIES[k]}
+            if points:
+                axes.plot(*zip(*points), linestyle=style, label=column, **look)
     _log(axes, xlabel="gap", ylabel="time (ms)", title=f"{table['table'].split(': ')[1]}, {record['device']}")
     axes.invert_xaxis()
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)

@@ -1,0 +1,54 @@
+"""The published tables of the Shellsort study: they fit ours, and stand beside them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))  # behind all others: its names are plain
+
+import bench_shellsort_study as study
+import shellsort_published as published
+from shellsort_published import beside_study
+
+from clgeom.sorting.shellsort.gaps import gaps_for
+
+BY_GAP = {title: table for title, table in published.PUBLISHED.items() if table.keys == ("gap",)}
+
+
+@pytest.mark.parametrize("title", BY_GAP)
+def test_times_of_gaps_add_up_to_those_of_all(title):
+    """The study's sums hold some per cent more: what is between the gaps."""
+    table = BY_GAP[title]
+    n = int(title.split(":")[1].split(" keys")[0].replace(",", ""))
+    gaps = [gap for gap in table.figures if gap != ("all",)]
+    assert gaps == [(gap,) for gap in gaps_for("sedgewick86", n)] and n == study.PHASES[title.split(":")[0].split()[1]]
+    for k, whole in enumerate(table.figures["all",]):
+        assert 0.95 < sum(table.figures[gap][k] for gap in gaps) / whole < 1
+
+
+def test_rows_of_ours_have_the_figures_of_the_study(session):
+    rows = beside_study("Table I: whole calls", [{"n": n, "auto": 1.0} for n in study.TIMES])
+    assert [row["study: serial"] for row in rows] == [0.0, 0.0, 0.2, 3.0, 37.6, 190.8, 557.4]
+    assert rows[2] == {
+        **{"n": 1000, "auto": 1.0, "study: serial": 0.2, "study: 0": 630, "study: A": 145.6},
+        **{"study: B": 1.0, "study: D": 3.4, "study: E": 1.7},
+    }
+    options = type("Options", (), {"type": "float32"})
+    found = beside_study("Table II: accesses of a work-item of variant D", study.accesses(session, options))
+    theirs = [row for row in found if "study: reads" in row]
+    assert len(theirs) == 6 and sum("study: items/group" in row for row in found) == len(published.ACCESSES.figures)
+    for row in theirs:  # the same algorithm, counted by others
+        assert row["reads"] == pytest.approx(row["study: reads"], rel=0.5)
+        assert row["passes"] == pytest.approx(row["study: passes"], rel=0.2)
+
+
+def test_figures_come_once_and_unknown_tables_stay_as_they_are():
+    rows = [{"gap": 1, "D": 2.0}]
+    assert beside_study("Table III: 1,000,000 keys, most work-items 64, least elements 1", rows) == rows
+    title = "Table IV: 500,000 keys, most work-items 512, least elements 1"
+    once = beside_study(title, rows)
+    assert once[0]["study: E"] == 45.7 and beside_study(title, once) == once
+    devices = beside_study(published.DEVICES, [{"device": "here", "n": 400_000, "D": 1.0}])
+    assert [row["device"] for row in devices] == ["here", "study: A", "study: B", "study: C"]
+    assert beside_study(published.DEVICES, devices) == devices
