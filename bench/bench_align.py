@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import functools
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import common
@@ -230,8 +229,7 @@ def main():
                     rows.append(measured(session, options, name, pairs(), asked, others, form))
                     common.print_table(rows[-1:])
                     if options.json:  # after each row, because runs may be stopped
-                        command = " ".join(["python", *sys.argv])
-                        common.write_json(options.json, command, session, rows, ("parasail", "edlib", "biopython"))
+                        common.write_json(options.json, session, rows, ("parasail", "edlib", "biopython"))
 
 
 if __name__ == "__main__":

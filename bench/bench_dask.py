@@ -154,8 +154,7 @@ def main():
         rows.append(facts | found)
         common.print_table(rows[-1:])
     if options.json:
-        command = f"bench/bench_dask.py {' '.join(sys.argv[1:])}"
-        common.write_json(options.json, command, as_session(None), rows, ("dask", "distributed", "pyarrow"))
+        common.write_json(options.json, as_session(None), rows, ("dask", "distributed", "pyarrow"))
 
 
 # Cases ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
-import sys
 import time
 
 import common
@@ -396,7 +395,7 @@ def main():
     def write():  # after each row, because runs may be stopped
         if options.json:
             packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
-            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, packages)
+            common.write_json(options.json, session, rows, packages)
 
     with contextlib.suppress(KeyboardInterrupt):
         if options.pairs:

@@ -116,7 +116,7 @@ def main():
                 )
             common.print_table(rows[-len(times) :])
     if arguments.json:
-        common.write_json(arguments.json, " ".join(sys.argv), as_session(None), rows, PACKAGES)
+        common.write_json(arguments.json, as_session(None), rows, PACKAGES)
 
 
 if __name__ == "__main__":

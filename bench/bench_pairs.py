@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 
 import common
 import numpy as np
@@ -215,8 +214,7 @@ def main():
     rows = [row for case in options.cases.split(",") for row in rows_of(session, case, options)]
     common.print_table(rows)
     if options.json:
-        command = " ".join(["python", *sys.argv])
-        common.write_json(options.json, command, session, rows, ("rapidfuzz", "edlib", "parasail"))
+        common.write_json(options.json, session, rows, ("rapidfuzz", "edlib", "parasail"))
 
 
 if __name__ == "__main__":

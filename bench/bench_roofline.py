@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -306,7 +305,7 @@ def main():
         for work in WORKS[family](session, n):
             rows += rows_of(work, roof, options.repeat)
             if options.json:  # after each call, because runs may be stopped
-                common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
+                common.write_json(options.json, session, rows)
     common.print_table(rows[1:])
 
 

@@ -12,7 +12,6 @@ and GB/s (by the device's clock) are those of the merges by runs.
 from __future__ import annotations
 
 import argparse
-import sys
 
 import common
 import numpy as np
@@ -154,7 +153,7 @@ def main():
     ]
     common.print_table(rows)
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, ("numba",))
+        common.write_json(options.json, session, rows, ("numba",))
 
 
 if __name__ == "__main__":
