@@ -258,11 +258,14 @@ def from_host(session, points):
 
 
 def check_extremes(points, indices):
-    """Check the lowest indices of the extreme points on the axes of the octagon, largest and smallest on each."""
+    """Check the extreme points on the axes of the octagon."""
+    np.testing.assert_array_equal(indices, extremes_of(points))
+
+
+def extremes_of(points):
+    """The lowest indices of the points with the largest and the smallest x, y, x + y and y - x."""
     x, y = points.T
-    keys = (x, y, x + y, y - x)
-    expected = [find(key) for key in keys for find in (np.argmax, np.argmin)]
-    np.testing.assert_array_equal(indices, expected)
+    return [find(key) for key in (x, y, x + y, y - x) for find in (np.argmax, np.argmin)]
 
 
 def argsort_by_cupy(n):
