@@ -110,7 +110,7 @@ def measured(folders, names, options) -> list[dict]:
         children = {which: Child(folder, options, stack) for which, folder in places.items()}
         about = [child.begun() for child in children.values()]
         names = chosen(about[0]["cases"], options.what) if names is None else names
-        print(f"{about[0]['device']}, {len(names)} cases", flush=True)
+        print(f"{about[0]['device']}; old: {options.old}, new: {options.new}", flush=True)
         return [row_of(children, name, options.seconds / len(names)) for name in names]
 
 
@@ -152,7 +152,9 @@ def judged(old, again, new) -> dict:
     """Medians in ms, the ratio and its noise, from the seconds of two processes of OLD and one of NEW, by rounds."""
     ratios = [after / math.sqrt(one * other) for one, other, after in zip(old, again, new)]
     between = abs(statistics.median(other / one for one, other in zip(old, again)) - 1)
-    before, after = 1e3 * statistics.median(old + again), 1e3 * statistics.median(new)
+    # both ms by rounds, as the ratio: medians of all times would mix rounds of more and of less load
+    before = 1e3 * statistics.median(math.sqrt(one * other) for one, other in zip(old, again))
+    after = 1e3 * statistics.median(new)
     noise = max(between, error_of(ratios))
     return {"old ms": before, "new ms": after, "new/old": statistics.median(ratios), "noise": noise}
 
@@ -199,6 +201,8 @@ def main(arguments=None) -> int:
     for names, what in ((suspects, "slower"), (differing, "other results"), (failed, "failed")):
         if names:
             print(f"{what}: {', '.join(names)}")
+    if not (suspects or differing or failed):
+        print("nothing is slower beyond the noise, and all results are the same")
     return int(bool(suspects or differing or failed))
 
 

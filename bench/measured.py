@@ -138,11 +138,16 @@ def _shape(node):
         return [_shape(each) for each in node if not _is_docstring(each)]
     if not isinstance(node, ast.AST):
         return node
-    parts = [(name, value) for name, value in ast.iter_fields(node) if name != "kind" and value not in (None, [])]
     if isinstance(node, ast.JoinedStr):  # versions of Python cut its texts in different places
         runs = itertools.groupby(node.values, lambda part: isinstance(part, ast.Constant))
-        parts = [("", "".join(part.value for part in run) if plain else list(run)) for plain, run in runs]
-    return type(node).__name__, *((name, _shape(value)) for name, value in parts)
+        texts = ("".join(part.value for part in run) if plain else list(run) for plain, run in runs)
+        return type(node).__name__, *(("", _shape(text)) for text in texts)
+    found: list = [type(node).__name__]
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if value is not None and value != [] and name != "kind":
+            found.append((name, _shape(value) if isinstance(value, (ast.AST, list)) else value))
+    return tuple(found)
 
 
 def _is_docstring(node):

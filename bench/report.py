@@ -332,7 +332,7 @@ def page() -> str:
         else:
             parts.append(table(record["rows"], columns))
         for picture in images(name):
-            what = figure_of(name)[1] if figure_of(name) else "time over size"
+            _, what = figure_of(name) or (None, "time over size")
             what = "IoU over vertices" if name == "polygons-tight-pocl" else what
             what = "rate of every launch" if picture.name.startswith("roofline") else what
             parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: {what}\n")

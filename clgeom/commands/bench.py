@@ -14,7 +14,7 @@ from clgeom.commands.bench_parts import FAMILIES, parts_of
 
 @click.command()
 @click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1)
-@click.option("--quick", is_flag=True, help="Small sizes: all in one to two minutes on two idle cores.")
+@click.option("--quick", is_flag=True, help="Small sizes: all in about a minute on two idle cores.")
 @terminal.device_option
 @click.option("--report", metavar="HTML", type=click.Path(), help="Write tables, diagrams and records to this page.")
 @click.option("--json", "as_json", metavar="JSON", type=click.Path(), help="Write the records to this file.")
@@ -81,7 +81,7 @@ class Run:
         from clgeom.commands import bench_report, bench_runs
 
         limits = [part.seconds[0 if self.quick else 1] for part in self.parts]
-        about = "one to two minutes" if self.quick else f"about {max(sum(limits) // 180, 1):.0f} minutes"
+        about = "about a minute" if self.quick else f"about {max(sum(limits) // 180, 1):.0f} minutes"
         click.echo(
             f"Measuring {terminal.device_words(self.session)}: {len(self.parts)} parts, {about} once kernels are "
             f"built, at most {sum(limits) // 60:.0f} min {sum(limits) % 60:.0f} s."

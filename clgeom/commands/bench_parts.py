@@ -116,6 +116,12 @@ def by_candidate(column, value, size) -> Callable[[list[Row]], list[Row]]:
     return prepare
 
 
+def for_each_hull(rows: list[Row]) -> list[Row]:
+    """The rows of batches with microseconds for each hull instead of milliseconds of a call."""
+    names = ("clgeom", "shapely", "cv2", "scipy")
+    return [{**row, **{name: row.get(f"us/{name}") for name in names}} for row in rows]
+
+
 NUMBA = ("numba", "Numba")
 GEOMETRY = (("scipy", "SciPy"), ("shapely", "Shapely"), ("cv2", "OpenCV"))
 MAPS = (("cv2", "OpenCV"), ("rasterio", "rasterio"), ("concave_hull", "concave_hull"))
@@ -129,8 +135,8 @@ PARTS = (
     Part(
         "all launches",
         "Launches and the ceilings of the device",
-        "The first row: a plain read and a plain copy of memory, multiply-add in registers, a launch that the host "
-        "waits for. Then every launch of some calls: what it must read and write (MB), the operations that its "
+        "Ceilings: a plain read and a plain copy of memory, multiply-add in registers, a launch that the host "
+        "waits for. Launches: all of some calls: what it must read and write (MB), the operations that its "
         "algorithm needs at least (Mop), both as rates and as per cent of the ceilings. Caches can make a rate larger "
         "than that of a plain read.",
         "bench_roofline.py",
@@ -183,13 +189,14 @@ PARTS = (
         curves=(
             Curve(
                 "hulls",
-                ("us/clgeom",),
-                ("us/shapely", "us/cv2", "us/scipy"),
+                ("clgeom",),
+                ("shapely", "cv2", "scipy"),
                 by=("cloud", "sizes"),
                 unit="us",
                 size="hulls",
             ),
         ),
+        prepare=for_each_hull,
     ),
     Part(
         "sort growth",
@@ -268,7 +275,7 @@ PARTS = (
         "bench_region.py",
         "--what points --sizes 1e4,1e5,1e6 --repeat 3 --budget 0.5",
         "--what points --sizes 1e4,1e5,1e6,1e7 --repeat 5 --budget 3",
-        (30, 120),
+        (60, 120),
         rivals=(NUMBA,),
         curves=(
             Curve(
@@ -290,7 +297,7 @@ PARTS = (
         "bench_region.py",
         "--what published --sizes 2.5e5,1e6 --repeat 2 --budget 0.5",
         "--what published --sizes 1e6,2e6,4e6,8e6,16e6 --repeat 3 --budget 3",
-        (30, 150),
+        (60, 150),
         rivals=(NUMBA,),
         study="arc_study",
     ),

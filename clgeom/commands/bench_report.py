@@ -43,9 +43,9 @@ def summary(parts: list[Part], results: list[dict[str, Any]]) -> list[dict[str, 
     rows = []
     for part, result in zip(parts, results):
         for one in facts.comparisons(part, result):
-            row = {"of": part.title, "case": one.group, "size": int(one.size), "clgeom": one.ours}
-            row |= {"figure": one.value, "unit": one.unit, "rival": one.rival}
-            rows.append(row | {"times as fast": one.ratio, "faster": facts.start(one)})
+            row = {"family": part.family, "case": one.group, "size": int(one.size), "rival": one.rival}
+            row |= {"times as fast": one.ratio, "faster": facts.start(one)}
+            rows.append(row | {"clgeom": one.ours, "figure": one.value, "unit": one.unit})
     return rows
 
 

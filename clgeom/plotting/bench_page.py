@@ -16,6 +16,8 @@ from clgeom.plotting.html import filled, script_data
 TEMPLATE = "bench.html"
 #: Rows from which on a table scrolls by itself.
 LONG = 60
+#: Letters from which on a text may take several lines of a table.
+WORDS = 28
 #: Elements of Matplotlib's SVG that a page does not need.
 UNWANTED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", re.DOTALL)
 
@@ -115,7 +117,8 @@ def _cell(value) -> str:
     if value is None:
         return "<td></td>"
     if not _is_number(value):
-        return f"<td>{escape(str(value))}</td>"
+        words = ' class="words"' if len(str(value)) > WORDS else ""
+        return f"<td{words}>{escape(str(value))}</td>"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f'<td class="number" data-value="{value!r}">{shown}</td>'
 

@@ -44,7 +44,7 @@ def _log(axes, **names):
 
 def _power(value: float) -> str:
     """The text of a tick: 0.02, 500, and beyond that 10⁵ or 2·10⁵."""
-    if 0.001 < value < 10_000:
+    if 0.0009 < value < 10_000:
         return f"{value:g}"
     digits, exponent = f"{value:.3e}".split("e")
     factor = f"{float(digits):g}·" if float(digits) != 1 else ""
@@ -110,9 +110,11 @@ def file_rates(record: Mapping[str, Any]):
     figure = new_figure((8, 4))
     axes = figure.subplots()
     _rates(axes, record["rows"], "way", ours=lambda way: way != "scipy", size="GB of float32 points")
+    if not axes.lines:
+        return None
     axes.set_title(f"Hulls of files, {record['device']}")
     figure.legend(loc="outside right upper", fontsize=8, frameon=False)
-    return figure if axes.lines else None
+    return figure
 
 
 def sort_rates(record: Mapping[str, Any]):
@@ -131,18 +133,23 @@ def sort_rates(record: Mapping[str, Any]):
             of_way.append({"GB": size, "": "np.sort, then write and read", "GB/s": size / both})
         _rates(axes, of_way, "", ours=lambda name: name.startswith("clgeom"), size="GB of uint64")
         axes.set_title(f"NumPy by {way}", fontsize=10)
+    if not panels[0].lines:
+        return None
     figure.suptitle(f"Sorts of files, {record['device']}", fontsize=11)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
-    return figure if panels[0].lines else None
+    return figure
 
 
 def _rates(axes, rows, name, *, ours, size):
-    """Lines of GB/s over GB for each value of a column; none for a single size."""
-    sizes = sorted({row["GB"] for row in rows})
-    for k, value in enumerate(dict.fromkeys(row[name] for row in rows) if len(sizes) > 1 else ()):
-        points = sorted((row["GB"], row["GB/s"]) for row in rows if row[name] == value)
+    """Lines of GB/s over GB for each value of a column; none if each has a single size."""
+    sizes, lines = sorted({row["GB"] for row in rows}), {}
+    for row in rows:
+        lines.setdefault(row[name], []).append((row["GB"], row["GB/s"]))
+    if max(map(len, lines.values()), default=0) < 2:
+        return
+    for k, (value, points) in enumerate(lines.items()):
         look = {"linestyle": "-", "linewidth": 2.4} if ours(value) else {"linestyle": "--", "linewidth": 1.2}
-        axes.plot(*zip(*points), marker=MARKERS[k], color=SERIES[k % len(SERIES)], label=value, **look)
+        axes.plot(*zip(*sorted(points)), marker=MARKERS[k], color=SERIES[k], label=value, **look)
     _log(axes, xlabel=size, ylabel="GB/s")
     axes.set_xticks(sizes, [f"{one:g}" for one in sizes])
 
@@ -156,8 +163,9 @@ def device_ratios(record: Mapping[str, Any]):
     axes = figure.subplots()
     ratios = [row["one / all"] for row in rows]
     bars = axes.barh([row[""] for row in rows], ratios, color=SERIES[0])
-    axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios], padding=3, fontsize=8)
     axes.axvline(1, color=INK, linestyle="--", linewidth=1)
+    paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+    axes.bar_label(bars, [f"{ratio:.2f}" for ratio in ratios], padding=3, fontsize=8, bbox=paper)
     axes.set(xlabel="time of one device / time of all", title=f"Several devices: {record['device']}")
     axes.margins(x=0.08)
     axes.grid(alpha=0.3, axis="x")

@@ -65,26 +65,31 @@ def test_digests_tell_results_apart():
     assert len(set(map(compare_cases.digest, values))) == len(values)
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a git checkout")
-def test_a_commit_and_itself(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    how = ["--what", "sort small", "--seconds", "0", "--scale", "0.01", "--threshold", "20", "--device", "cpu"]
-    assert compare.main(["HEAD", "HEAD", *how]) == 0
-    assert capsys.readouterr().out.split()[-1] == "same"
-    worktrees = subprocess.run(["git", "-C", str(ROOT), "worktree", "list"], capture_output=True, text=True, check=True)
-    assert str(tmp_path) not in worktrees.stdout and not list(tmp_path.iterdir())
+def test_equal_commits_are_said_to_be_equal(capsys, monkeypatch):
+    rows = [{"case": "sort", "old ms": 1.0, "new ms": 1.02, "new/old": 1.02, "noise": 0.03, "results": "same"}]
+    monkeypatch.setattr(compare, "measured", lambda folders, names, options: rows)
+    assert compare.main([str(ROOT), str(ROOT)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == "nothing is slower beyond the noise, and all results are the same" and len(said) == 3
 
 
-def test_other_and_slower_code_is_found(capsys, tmp_path):
+def test_other_and_slower_code_is_found_beside_a_commit(capsys, tmp_path, monkeypatch):
     (tmp_path / "clgeom").mkdir()
     (tmp_path / "clgeom" / "__init__.py").write_text(
         OTHER.format(path=str(ROOT / "clgeom"), version=clgeom.__version__)
     )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    is_git = (ROOT / ".git").exists()
     how = ["--what", "sort small,hull small", "--seconds", "0", "--scale", "0.01", "--threshold", "3"]
-    assert compare.main([str(ROOT), str(tmp_path), *how, "--device", "cpu"]) == 1
+    assert compare.main(["HEAD" if is_git else str(ROOT), str(tmp_path), *how, "--device", "cpu"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[-3:] == ["slower: sort small", "other results: sort small", "failed: hull small"]
     assert any("no attribute 'convex_hull'" in line for line in said)
+    if is_git:
+        worktrees = subprocess.run(["git", "-C", str(ROOT), "worktree", "list"], capture_output=True, text=True)
+        assert worktrees.returncode == 0 and str(temporary) not in worktrees.stdout and not list(temporary.iterdir())
 
 
 def test_what_cannot_be_compared_is_said_in_a_line(capsys):

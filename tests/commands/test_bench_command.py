@@ -152,6 +152,13 @@ def test_tiny_run_measures_and_its_page_holds_all_tables(here, monkeypatch):
     assert len(set(identifiers)) == len(identifiers)
 
 
+def test_batches_are_compared_by_microseconds_for_each_hull():
+    (one,) = (part for part in PARTS if part.name == "batch growth")
+    row = {"cloud": "normal", "sizes": "64", "hulls": 100, "clgeom": 2.0, "us/clgeom": 20.0, "us/scipy": 60.0}
+    (found,) = bench_facts.comparisons(one, {"record": {"rows": [row]}})
+    assert (found.ours, found.value, found.unit, found.rival, found.ratio) == ("clgeom", 20.0, "us", "scipy", 3.0)
+
+
 @pytest.mark.parametrize("one", PARTS, ids=lambda one: one.name)
 def test_options_of_parts_are_those_of_their_benches(one, session):
     """Both sets of options, and what a GPU adds; sizes fit the device."""
