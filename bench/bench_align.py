@@ -213,6 +213,7 @@ def measured(session, options, name, pairs, asked, others, form):
         loops = tuple(map(texts, few))
         for label, function in others:
             candidates[label] = lambda function=function: rivals.scores(function, *loops)
+
     def kernels():
         """What the device's clock says of the kernels of a call, which takes its turn like all others."""
         with recording(True) as phases:

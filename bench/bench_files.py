@@ -12,7 +12,6 @@ All return the same numbers, bit for bit, which is verified before the timing. F
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 

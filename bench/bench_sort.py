@@ -91,6 +91,7 @@ def check_of(keys):
         if name == "one copy":
             return
         parts = [on_host(part) for part in (found if isinstance(found, tuple) else (found,))]
+        assert all(part.shape == keys.shape for part in parts), f"{name} has no result for each key"
         if "argsort" not in name:
             verify_sorted(keys, parts[0], name)
         if "argsort" in name or len(parts) > 1:

@@ -121,7 +121,8 @@ def plain_source(text: str) -> str:
 
     lines = [" ".join(line.split()) for line in WORDS.sub(hold, text).replace("\\\n", " ").splitlines()]
     parts = []
-    for is_directive, some in itertools.groupby(filter(None, lines), lambda line: line.startswith("#")):
+    for is_directive, group in itertools.groupby(filter(None, lines), lambda line: line.startswith("#")):
+        some = list(group)
         parts.append("\n".join(["", *some, ""]) if is_directive else SPACES.sub("", " ".join(some)))
     texts = iter(kept)
     return re.sub("\0", lambda _: next(texts), "".join(parts))
@@ -157,7 +158,7 @@ def _is_docstring(node):
 def _policy_text(row) -> str:
     """What decides about a policy: all its values, or the text of its function."""
     if isinstance(row, Policy):
-        return f"{type(row).__name__}{({f.name: getattr(row, f.name) for f in fields(row)})}"
+        return f"{type(row).__name__}{ ({f.name: getattr(row, f.name) for f in fields(row)}) }"
     return textwrap.dedent(inspect.getsource(row)) if inspect.isfunction(row) else repr(row)
 
 

@@ -214,8 +214,12 @@ def main(arguments=None) -> int:
     parser.add_argument("--list", action="store_true", help="show the records, and measure nothing")
     parser.add_argument("--minutes", type=common.number(infinite=True), default=math.inf, help="time of all")
     parser.add_argument("--limit", type=common.number(), default=600.0, help="most seconds of one command")
-    parser.add_argument("--repeat", type=common.number(1), help="most calls of a candidate, where a bench has this option")
-    parser.add_argument("--budget", type=common.number(), help="most seconds of a candidate, where a bench has this option")
+    parser.add_argument(
+        "--repeat", type=common.number(1), help="most calls of a candidate, where a bench has this option"
+    )
+    parser.add_argument(
+        "--budget", type=common.number(), help="most seconds of a candidate, where a bench has this option"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of new records; by default the old ones'")
     options = parser.parse_args(arguments)
     found = records_of(options.device, tuple(filter(None, options.only.split(","))))

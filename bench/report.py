@@ -290,6 +290,8 @@ NAMED = 6
 def age(record) -> str:
     """What the page says of a record whose kernels, policies or modules are, or may be, others now; else nothing."""
     found = changed(record)
+    if found is None and record.get("kernels"):
+        return "Its hashes are of an older format, which cannot be compared: its kernels may have changed since."
     if found is None and "kernels" in record:
         return "Processes that the bench began built its kernels, which are not named: they may have changed since."
     if found is None:
