@@ -108,8 +108,8 @@ class Run:
                     return
                 if self.with_pictures:
                     self.pictures[-1] = bench_report.pictures(part, result)
-            self.print_part(k, part, result)
             after_each()
+            self.print_part(k, part, result)
 
     def print_part(self, k, part, result) -> None:
         from clgeom.commands.bench_runs import DONE, LEFT_OUT, absent

@@ -10,7 +10,6 @@ from typing import Any
 
 from clgeom.commands.bench_parts import Curve, Part, Row
 
-
 #: Of so many sizes one may be slower without a crossover.
 FEW_SIZES = 4
 
