@@ -7,9 +7,10 @@
 All times are milliseconds, medians of calls that take turns, ours from the --input: lists of ``str``; "numpy", letters
 and offsets; "pinned", the same in page-locked memory; "device", in arrays of pyopencl. Those of others are from lists
 of ``str`` or a loop over them, as are ours in the rows "cutoff", "equation" and "all pairs". "kernel" is what the
-device's clock says of the kernels alone, in calls that take turns with the others, GCUPS their billions of cells a second, a cell for each letter of one sequence
-with each of the other. Loops of edlib, parasail and a fill of each table get the first pairs, --loops of them; their
-times are scaled to all. rapidfuzz takes --workers threads. Pairs beyond 100,000 repeat the first.
+device's clock says of the kernels alone, in calls that take turns with the others, GCUPS their billions of cells a
+second, a cell for each letter of one sequence with each of the other. Loops of edlib, parasail and a fill of each table
+get the first pairs, --loops of them; their times are scaled to all. rapidfuzz takes --workers threads. Pairs beyond
+100,000 repeat the first.
 
     dna       80 to 120 of four letters, at random
     similar   the same, the second is the first with 3 % changes, insertions and deletions

@@ -57,22 +57,16 @@ there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
 #: Of records whose kernels were timed after the calls.
-LATER = """ In records
+LATER = """In records
 whose hashes are missing or of an older format, kernels were timed after the calls, not in turn: compare them with care,
 for some took longer than the call."""
-MANY_PAIRS = (
-    """Milliseconds, ours from the input: lists of ``str``, or letters and offsets of NumPy, in page-locked
+MANY_PAIRS = f"""Milliseconds, ours from the input: lists of ``str``, or letters and offsets of NumPy, in page-locked
 memory, or on the device; the others from lists of ``str``. kernel: the kernels alone, and their billions of cells a
 second. edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases
-are."""
-    + LATER
-)
-ALIGNED = (
-    """ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or letters
-and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a second; ratio:
-of clgeom to the quickest rival. The rivals have as many threads as the device has units."""
-    + LATER
-)
+are. {LATER}"""
+ALIGNED = f"""ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or
+letters and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a
+second; ratio: of clgeom to the quickest rival. The rivals have as many threads as the device has units. {LATER}"""
 RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
 each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
 profiles."""
@@ -99,11 +93,9 @@ cv2 from the NumPy array, GEOS from the exact polygons. Maps are Walfisch-Ikegam
 a sample that Matplotlib ships), and received power in dBm on this terrain."""
 STACK = "Milliseconds; maps on the device, outlines only."
 POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
-SETTING = (
-    """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
-alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
-    + LATER
-)
+SETTING = f"""Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
+alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled.
+{LATER}"""
 FILES = """Seconds from the path to an array of points (ours), to the columns of the package's own reader (own), and to
 the same array by it (own + points); rules: ours without PyArrow."""
 LABELS = """Seconds for points with text labels of Arrow: labels to numbers, hulls (which includes that), geometries and
@@ -328,10 +320,11 @@ def page() -> str:
     parts = [
         "Benchmarks\n==========\n",
         "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
-        "same run. The benches of ``clgeom bench`` verify the results of all before they time any; when records without\n"
-        "hashes, or with those of an older format, were made, they and all others verified ours, and not all of the\n"
-        "rivals'. Figures are medians of interleaved calls on shared, noisy machines: compare within a table. A record says\n"
-        "which of its kernels (with their headers and policies) and of the modules that planned them have changed since.\n",
+        "same run. The benches of ``clgeom bench`` verify the results of all before they time any; when records\n"
+        "without hashes, or with those of an older format, were made, they verified ours, some by samples, and not all\n"
+        "of the rivals'. Figures are medians of interleaved calls on shared, noisy machines: compare within a table. A\n"
+        "record says which of its kernels (with their headers and policies) and of the modules that planned them\n"
+        "have changed since.\n",
     ]
     for name, (title, note, columns) in PAGES.items():
         record = load(name)
