@@ -321,10 +321,10 @@ def page() -> str:
         "Benchmarks\n==========\n",
         "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
         "same run. The benches of ``clgeom bench`` verify the results of all before they time any; when records\n"
-        "without hashes, or with those of an older format, were made, they verified ours, some by samples, and not all\n"
-        "of the rivals'. Figures are medians of interleaved calls on shared, noisy machines: compare within a table. A\n"
-        "record says which of its kernels (with their headers and policies) and of the modules that planned them\n"
-        "have changed since.\n",
+        "without hashes, or with those of an older format, were made, they verified ours, some by samples, and\n"
+        "not all of the rivals'. Figures are medians of interleaved calls on shared, noisy machines: compare within\n"
+        "a table. A record says which of its kernels (with their headers and policies) and of the modules that\n"
+        "planned them have changed since.\n",
     ]
     for name, (title, note, columns) in PAGES.items():
         record = load(name)
