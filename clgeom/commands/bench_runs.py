@@ -24,6 +24,10 @@ from clgeom.optional import is_installed
 DONE, FAILED, LATE, STOPPED, LEFT_OUT = "done", "failed", "over its time limit", "stopped", "left out"
 
 
+#: Variables that would keep a bench from importing what is beside it, and from verifying anything.
+UNWANTED = ("PYTHONSAFEPATH", "PYTHONOPTIMIZE")
+
+
 def folder() -> Path:
     """The folder of the benches: in a checkout the one beside the package, else that of ``clgeom.bench``."""
     beside = Path(__file__).resolve().parents[2] / "bench"
@@ -69,9 +73,7 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None) 
 
 def _wait(command, log, seconds) -> int:
     """The exit code of a process, which is ended whatever happens here."""
-    environment = {
-        name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"
-    }  # it imports beside it
+    environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, env=environment
     )

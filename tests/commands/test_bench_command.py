@@ -270,10 +270,11 @@ def test_pictures_of_odd_names_and_failures_do_not_end_the_run(here, scripts, mo
     assert text.count("could not be drawn") == 1 and text.count("<svg") == 1
 
 
-def test_parts_run_where_python_does_not_import_beside_scripts(here, scripts, monkeypatch):
+def test_parts_import_beside_them_and_verify_whatever_the_environment(here, scripts, monkeypatch):
     (scripts / "beside.py").write_text("import common\n" + SCRIPT)
-    (scripts / "common.py").write_text("")
+    (scripts / "common.py").write_text("if not __debug__: raise RuntimeError")
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
     monkeypatch.setattr(bench, "parts_of", lambda families: [part("beside.py")])
     assert ": done" in done("bench", "--quick")
 
