@@ -168,8 +168,11 @@ def hulls(session, n):
     def check_filter(found):
         labels = found.labels.get() if hasattr(found.labels, "get") else np.asarray(found.labels)
         assert len(labels) == n and not (labels[vertices] == 0).any(), "the filter discards a vertex"
-        octagon = clgeom.convex_hull(points[extremes_of(points)], device=session)
-        same(labels == 0, ~np.isin(np.arange(n), extremes_of(points)) & octagon.contains(points), "the filter")
+        octagon = clgeom.convex_hull(points[extremes_of(points)], device=session).points
+        inside = np.ones(n, bool)
+        for begin, end in zip(octagon, np.roll(octagon, -1, axis=0)):
+            inside &= clgeom.orient2d(begin, end, points, device=session) > 0
+        same(labels == 0, inside, "the filter")
 
     units = {"sieve": n}
     yield Work("hull", f"hull of {n:,} points", lambda: clgeom.convex_hull(given, device=session), check, units)
