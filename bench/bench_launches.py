@@ -7,6 +7,7 @@ launch took longer than ``--most``.
 """
 
 import argparse
+import os
 import sys
 
 import numpy as np
@@ -150,6 +151,7 @@ class Watch:
 
 
 def main():
+    os.environ.setdefault("CLGEOM_POLICIES", "shipped")  # as in common.py
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device")
     parser.add_argument("--only", default="", help="only calls whose name contains this")

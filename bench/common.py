@@ -26,6 +26,10 @@ if (
     ROOT / "clgeom"
 ).is_dir():  # a checkout: its clgeom is measured. Installed, ROOT is clgeom itself: no place to import from
     sys.path.insert(0, str(ROOT))
+# A bench measures shipped policies, and so do the processes that it begins; with CLGEOM_POLICIES=tuned those that
+# `clgeom tune` found here, which the record then names.
+if Path(getattr(sys.modules["__main__"], "__file__", None) or "none").resolve().parent == HERE:
+    os.environ.setdefault("CLGEOM_POLICIES", "shipped")
 
 
 class Seconds(float):

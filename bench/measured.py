@@ -5,6 +5,8 @@ that are others now. Hashes of an older format cannot be compared: whether such 
 
 - A kernel's hash is of its template with all headers, without comments and without spaces that no compiler sees, and of
   all values of its policy on the device. A kernel "family/kernel_serial" is the serial variant that has its own file.
+- Policies that ran instead of shipped rows, by ``clgeom tune`` or by an option of the bench, are in
+  ``{"tuned": {kernel: [policy, ..]}}``.
 - Modules are those that were loaded, of the families of the kernels (``clgeom/hull`` for "hull/sieve/sieve"), and
   `SHARED`. A folder that has kernels counts only if one of them was built, and so does a module that names kernels.
   Hashes are of the syntax tree without docstrings: neither comments nor formatting count, nor does Python's version.
@@ -26,7 +28,8 @@ from pathlib import Path
 import clgeom
 from clgeom.runtime import sources
 from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import GENERAL, TABLE
+from clgeom.runtime.stored_policies import stored_of
+from clgeom.runtime.tuning import GENERAL, TABLE, overridden, select
 
 ROOT = Path(clgeom.__file__).resolve().parents[1]
 #: Modules that all families use and that decide what is launched and copied.
@@ -53,9 +56,11 @@ def measured(session) -> dict:
     """The kernels that a session has built and the modules that planned them, with their hashes."""
     kernels = sorted({_file_of(key[0], dict(key[1])) for key in session.programs if key[0] != CHECK})
     profile = session.profile
-    rows = rows_of(profile.name, profile.architecture, profile.runtime, profile.kind)
+    tuned = {kernel: own for kernel in map(_kernel_of, kernels) if (own := _tuned(profile, kernel))}
+    rows = rows_of(profile.name, profile.architecture, profile.runtime, profile.kind, tuned)
     return {
         "hashes": FORMAT,
+        **({"tuned": tuned} if tuned else {}),
         "architecture": profile.architecture,
         "kind": profile.kind,
         "runtime": profile.runtime,
@@ -71,15 +76,29 @@ def changed(record) -> list[str] | None:
     """
     if not record.get("kernels") or record.get("hashes") != FORMAT:
         return None
-    rows = rows_of(record["device"], record.get("architecture"), record["runtime"], record["kind"])
+    facts = record["device"], record.get("architecture"), record["runtime"], record["kind"]
+    rows = rows_of(*facts, record.get("tuned"))
     found = [name for name, known in record["kernels"].items() if kernel_hash(name, rows) != known]
     return found + [path for path, known in record["modules"].items() if module_hash(path) != known]
 
 
-def rows_of(device, architecture, runtime, kind):
-    """The function from a kernel to its row of policies on a device: a Policy, a function that gives one, or None."""
+def _tuned(profile, kernel) -> list[str]:
+    """The policies that a kernel has here instead of those that ship, as text."""
+    if overridden(kernel):
+        return [str(select(profile, kernel))]
+    own = stored_of(profile, kernel) if kernel in TABLE else {}
+    return [f"{one.policy}{f' of {itemsize} bytes' if itemsize else ''}" for itemsize, one in own.items()]
+
+
+def rows_of(device, architecture, runtime, kind, tuned=None):
+    """The function from a kernel to its row of policies on a device: a Policy, a function that gives one, or None.
+
+    For kernels in `tuned` it gives the policies there.
+    """
 
     def row(kernel):
+        if tuned and kernel in tuned:
+            return tuned[kernel]
         rows = TABLE.get(kernel, {})
         named = (policy for key, policy in rows.items() if key not in GENERAL and key != architecture and key in device)
         found = (rows.get(key) for key in (architecture, runtime, kind, "any"))
@@ -90,12 +109,17 @@ def rows_of(device, architecture, runtime, kind):
 
 def kernel_hash(name, rows) -> str | None:
     """The hash of a kernel's source and policy; None if there is no such kernel."""
-    kernel = name.removesuffix("_serial") if name not in TABLE else name
+    kernel = _kernel_of(name)
     try:
         text = sources.template(kernel, "serial" if name != kernel else "group")
     except FileNotFoundError:
         return None
     return _digest(plain_source(sources.inline_headers(text)), _policy_text(rows(kernel)))
+
+
+def _kernel_of(name) -> str:
+    """The kernel of a file of `measured`."""
+    return name.removesuffix("_serial") if name not in TABLE else name
 
 
 def module_hash(path) -> str | None:

@@ -296,6 +296,9 @@ NAMED = 6
 
 def age(record) -> str:
     """What the page says of a record whose kernels, policies or modules are, or may be, others now; else nothing."""
+    tuned = record.get("tuned")
+    if tuned:
+        return f"Measured with other policies than those that ship, of {', '.join(tuned)}."
     found = changed(record)
     if found is None and record.get("kernels"):
         return "Its hashes are of an older format, which cannot be compared: its kernels may have changed since."

@@ -96,6 +96,11 @@ def is_integer(value) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
+def is_number(value) -> bool:
+    """Whether a value is a single real number, and no bool; NaN is one."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warn, at the line outside of clgeom that made the call."""
     level, frame = 2, sys._getframe(1)

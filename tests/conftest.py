@@ -30,13 +30,19 @@ pytest.register_assert_rewrite("command_line", "damaged", "dp_tables", "hulls", 
 
 # Fixtures here hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
-hypothesis.settings.register_profile("default", max_examples=30, **COMMON)
+hypothesis.settings.register_profile("default", max_examples=15, **COMMON)
 hypothesis.settings.register_profile("ci", max_examples=6, derandomize=True, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 #: Whether to try as much as possible, for however long it takes.
 LONG = PROFILE == "long"
 hypothesis.settings.load_profile(PROFILE)
+
+
+def thinned(values, step):
+    """Each `step`-th of a test's values in CI, which has few minutes; all of them elsewhere."""
+    return values[::step] if PROFILE == "ci" else values
+
 
 #: A GPU of AMD, whose groups have at most 256 work-items.
 AMD = {

@@ -79,7 +79,7 @@ class Faults(contextlib.AbstractContextManager):
             "build": (cl, "Program"),
             "wait": (cl.CommandQueue, "finish"),
         }[self.kind]
-        if self.kind in ("kernel", "build"):
+        if self.kind in ("allocate", "kernel", "build"):  # plans that keep their memory allocate none
             self.patches.setitem(self.session.threads.__dict__, "kernels", {})
         if self.kind == "build":
             self.patches.setattr(self.session, "programs", _Forgetful(self.session.programs, self))

@@ -1,6 +1,7 @@
 """Imports only point down the layers; some jobs belong to one module alone."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -60,12 +61,22 @@ def modules():
 MODULES = dict(modules())
 
 
+@functools.cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(path, name):
+    return list(imports_of(path, name))
+
+
+def imports_of(path, name):
     """(imported module under clgeom, is it not run on import) for every import statement of a file.
 
     Not run are those inside functions, and those that type checkers alone read.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     inside = {
         id(node)
         for f in ast.walk(tree)
@@ -152,7 +163,7 @@ def test_no_circles_of_packages():
 
 def names_used(path):
     """Attributes and names that occur in a file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Attribute):
             yield node.attr
         elif isinstance(node, ast.Name):
@@ -174,7 +185,7 @@ def test_only_build_compiles():
 def test_only_sources_knows_the_folders():
     users = set()
     for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Constant) and node.value in ("cl_src", "templates"):
                 users.add(name)
     assert users == {"runtime.sources"}
@@ -184,7 +195,7 @@ def test_optional_packages_are_imported_when_used():
     """Importing any module needs NumPy at most from outside, so that it stays quick and works without the extras."""
     optional = {"matplotlib", "shapely", "scipy", "pyopencl", "mako"}
     for name, path in MODULES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = tree_of(path)
         for node in tree.body:
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 heads = (

@@ -39,6 +39,7 @@
 //   LIST(own, list, length)      memory of a work-item or group for what is held
 //   list_put(&own, keep, value)  adds a value if `keep` is true
 //   list_next(&own, lid)         ends a round
+//   lists_next(&own, &other, lid)   ends a round of two lists
 //   list_end(&own, lid)          after the last one
 #if SERIAL
 #define HELD 64
@@ -71,6 +72,10 @@ inline void list_put(list_t *own, int keep, uint value)
 inline void list_next(list_t *own, uint lid)
 {
 }
+
+inline void lists_next(list_t *own, list_t *other, uint lid)
+{
+}
 #else
 typedef struct {
     global uint *list;
@@ -90,17 +95,41 @@ inline void list_put(list_t *own, int keep, uint value)
         own->values[atomic_add(own->count, 1u)] = value;
 }
 
-inline void list_next(list_t *own, uint lid)
+// Room in memory for what is held, which one work-item takes.
+inline void list_room(list_t *own, int is_taker, uint count)
 {
-    GROUP_BARRIER();
-    const uint count = own->count[0];
-    if (lid == 0 && count > 0)
+    if (is_taker && count > 0)
         own->count[1] = atomic_add(own->length, count);
-    GROUP_BARRIER();
+}
+
+inline void list_write(list_t *own, uint lid, uint count)
+{
     for (uint k = lid; k < count; k += WG_SIZE)
         own->list[own->count[1] + k] = own->values[k];
     if (lid == 0)
         own->count[0] = 0;
+}
+
+inline void list_next(list_t *own, uint lid)
+{
+    GROUP_BARRIER();
+    const uint count = own->count[0];
+    list_room(own, lid == 0, count);
+    GROUP_BARRIER();
+    list_write(own, lid, count);
+    GROUP_BARRIER();
+}
+
+// The two work-items that take room do not wait for each other.
+inline void lists_next(list_t *own, list_t *other, uint lid)
+{
+    GROUP_BARRIER();
+    const uint count = own->count[0], others = other->count[0];
+    list_room(own, lid == 0, count);
+    list_room(other, lid == WG_SIZE - 1, others);
+    GROUP_BARRIER();
+    list_write(own, lid, count);
+    list_write(other, lid, others);
     GROUP_BARRIER();
 }
 

@@ -13,7 +13,7 @@ typedef struct {
     global const int *corners;
     global const uchar *saddles;
     global const uint *ring_of, *begins;
-    global uint *previous, *next, *keys;
+    global const uint2 *links;            // the neighbours before and behind
     global const uint *bitmaps, *outer;   // of all maps
     uint words;
     ulong stride;
@@ -28,36 +28,49 @@ inline uint searchable(global const uchar *saddles, uint vertex, uint p, uint q,
     return UNCHECKED | (uint)area;
 }
 
-// The key of a vertex whose key is_open; searched only where it is below `beyond`.
-inline uint measured(const vertices_t *all, uint vertex, uint key, uint map, uint beyond)
+// The key of a vertex whose key is_open, from its area: still open unless that alone decides.
+inline uint keyed(const vertices_t *all, uint vertex, uint key, uint map)
 {
-    if (key != NEW && (key ^ UNCHECKED) >= beyond)
-        return key;
-    const uint before = all->previous[vertex], behind = all->next[vertex];
-    const int2 p = vload2(before, all->corners), v = vload2(vertex, all->corners), q = vload2(behind, all->corners);
     if (key == NEW) {
-        if (before == behind)
+        const uint p = all->links[vertex].x, n = all->links[vertex].y;
+        if (p == n)
             return NEVER;
-        key = searchable(all->saddles, vertex, before, behind, cross_of(p, q, v));
-        if (key == NEVER || (key ^ UNCHECKED) >= beyond)
-            return key;
+        key = searchable(all->saddles, vertex, p, n,
+                         cross_of(vload2(p, all->corners), vload2(n, all->corners), vload2(vertex, all->corners)));
     }
+#if !BOUNDED
+    // a triangle of twice the area 1 has no points of the lattice but its corners, and is within every limit
+    if (key == (UNCHECKED | 1)) {
+#if NESTED
+        if (is_marked(all->outer + map * all->stride, all->words, vload2(vertex, all->corners)))
+            return NEVER;
+#endif
+        return 1;
+    }
+#endif
+    return key;
+}
+
+// The key of a vertex whose key is open and below the limit, from a search of its triangle.
+inline uint searched(const vertices_t *all, uint vertex, uint key, uint map)
+{
+    const uint before = all->links[vertex].x, behind = all->links[vertex].y;
+    const int2 p = vload2(before, all->corners), v = vload2(vertex, all->corners), n = vload2(behind, all->corners);
     key ^= UNCHECKED;
-    // a triangle of twice the area 1 has no points of the lattice but its corners
-    if (key > 1 && holds_own(all->bitmaps + map * all->stride, all->words, p, v, q))
+    if (key > 1 && holds(all->bitmaps + map * all->stride, all->words, p, v, n, 1))
         return NEVER;
 #if NESTED
     global const uint *const around = all->outer + map * all->stride;
-    if (is_marked(around, all->words, v) || (key != 1 && holds_other(around, all->words, p, v, q)))
+    if (is_marked(around, all->words, v) || (key != 1 && holds(around, all->words, p, v, n, 0)))
         return NEVER;
 #endif
 #if BOUNDED
     // the corners of the exact ring between p and n are at most the tolerance away from the new edge
     const uint ring = all->ring_of[vertex], begin = all->begins[ring], end = all->begins[ring + 1];
-    const float x = (float)(q.x - p.x), y = (float)(q.y - p.y), most = all->tolerance * (x * x + y * y);
+    const float x = (float)(n.x - p.x), y = (float)(n.y - p.y), most = all->tolerance * (x * x + y * y);
     for (uint hidden = before + 1 == end ? begin : before + 1; hidden != behind;
          hidden = hidden + 1 == end ? begin : hidden + 1) {
-        const float away = (float)cross_of(p, q, vload2(hidden, all->corners));
+        const float away = (float)cross_of(p, n, vload2(hidden, all->corners));
         if (away * away > most)
             return NEVER;
     }
@@ -81,14 +94,14 @@ inline int is_before(uint key, uint vertex, uint other_key, uint other, global c
 //
 //   keys    5  3  4  .  2
 //              ^        ^        ("." is above the limit)
-inline int is_chosen(global const uint *previous, global const uint *next, global const uint *keys, uint vertex, uint key,
+inline int is_chosen(global const uint2 *links, global const uint *keys, uint vertex, uint key,
                      global const uint *mask_of, global const ulong *facts, uint *area)
 {
-    const uint p = previous[vertex], q = next[vertex];
+    const uint p = links[vertex].x, q = links[vertex].y;
     if (!is_before(key, vertex, keys[p], p, mask_of, facts) || !is_before(key, vertex, keys[q], q, mask_of, facts))
         return 0;
-    const uint beyond = previous[p];
-    if (beyond == next[q] && beyond != vertex && !is_before(key, vertex, keys[beyond], beyond, mask_of, facts))
+    const uint beyond = links[p].x;
+    if (beyond == links[q].y && beyond != vertex && !is_before(key, vertex, keys[beyond], beyond, mask_of, facts))
         return 0;
     *area = key | (beyond == q ? LAST : 0);
     return 1;

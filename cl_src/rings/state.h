@@ -16,7 +16,7 @@ inline int is_open(uint key)
 
 #define LAST 0x80000000u       // in areas[vertex]: only two vertices of a hole remain, and it is filled
 
-#define ROUNDS 3               // rounds with one limit
+#define ROUNDS 2               // rounds with one limit
 #define LARGEST 0x7fffffefu    // the largest limit: larger areas are not added at once
 
 #define ALIVE 0                // vertices in the list of those that may go
@@ -25,14 +25,14 @@ inline int is_open(uint key)
 #define ROUND 3                // rounds before those of this limit
 #define REMOVED 4              // vertices that are removed
 #define CANDIDATES 5           // vertices that may go with this limit; some more than once
-#define CHOSEN 6               // .. 8: vertices that go in each round
-#define DIRTY 9                // .. 11: their neighbours
-#define MOST 12                // the largest limit of any map
-#define LEAST 13               // vertices that the map, or the polygon, that needs most of them has after all removals
-#define LEVEL 14               // the level
-#define ALL 15                 // whether everything goes that can: a budget of polygons is met later
-#define CUT 16                 // removals with the last limit of each map
-#define MAPS 17                // words of the first map
+#define CHOSEN 6               // .. 7: vertices that go in each round
+#define DIRTY 8                // .. 9: their neighbours
+#define MOST 10                // the largest limit of any map
+#define LEAST 11               // vertices that the map, or the polygon, that needs most of them has after all removals
+#define LEVEL 12               // the level
+#define ALL 13                 // whether everything goes that can: a budget of polygons is met later
+#define CUT 14                 // removals with the last limit of each map
+#define MAPS 15                // words of the first map
 
 #define BEYOND 0               // limit + 1: keys below it go; 0 when the map is done
 #define PENDING 1              // the least key from it on

@@ -1,127 +1,150 @@
 // rings/sums.h: what work-items have found of maps, put together before it goes to the words of maps in memory.
 //
-//   SUMS(own)                            memory of a work-item or group
-//   sums_begin(own, state, map, lid)     begins a round, most of whose vertices are of `map`; a barrier follows for groups
-//   sums_limit(own, state, map)          the limit of a map, plus 1
-//   sums_wait(own, state, map, key)      a key of a map is not below its limit
-//   sums_gone(own, state, map, area)     a vertex has gone; see outward_choose for its area
-//   sums_end(own, state, lid)            ends a round; groups have met at a barrier since the last of the others
+//   SUMS(own, state, mask_of, facts, levels)   memory of a work-item or group, and where maps and their words are
+//   sums_begin(&own, vertex, lid)        begins a round, most of whose vertices are of this one's map; a barrier follows for
+//                                        groups
+//   sums_map(&own, vertex)               the map of a vertex
+//   sums_limit(&own, map)                the limit of a map, plus 1
+//   sums_wait(&own, map, key)            a key of a map is not below its limit
+//   sums_gone(&own, map, area)           a vertex has gone; see outward_choose for its area
+//   sums_end(&own, lid)                  ends a round; groups have met at a barrier since the last of the others
 //
 // A group has a round's map in local memory; others go to memory one by one. A serial work-item has the map of its last one.
 #include "rings/state.h"
 
-typedef struct {
-    uint map, beyond, pending, gone, removals, added;
-} sums_t;
 #define SMALL (1u << 20)   // larger areas go to memory one by one: the sums of a round must fit
 #define NO_MAP 0xffffffffu
+#if SERIAL
+#define SUMS_MEMORY private
+#else
+#define SUMS_MEMORY local
+#endif
 
-inline void wait_in_memory(volatile global uint *state, uint map, uint key)
+typedef struct {
+    uint map, first, vertices;   // of the mask: the level's corners of the map
+    uint beyond, pending, counts, added;   // counts: of vertices, and from bit 16 on of those that are their hole's last
+} round_t;
+
+typedef struct {
+    volatile global uint *state;
+    global const uint *mask_of;
+    global const ulong *facts;
+    uint levels;
+    SUMS_MEMORY round_t *round;
+} sums_t;
+#define SUMS(own, state, mask_of, facts, levels) \
+    SUMS_MEMORY round_t own##_round;             \
+    const sums_t own = {state, mask_of, facts, levels, &own##_round}
+
+inline volatile global uint *words_of(const sums_t *own, uint map)
 {
-    volatile global uint *const least = state + MAPS + MAP_WORDS * map + PENDING;
+    return own->state + MAPS + MAP_WORDS * map;
+}
+
+inline void wait_in_memory(const sums_t *own, uint map, uint key)
+{
+    volatile global uint *const least = words_of(own, map) + PENDING;
     if (*least > key)   // it only falls
         atomic_min(least, key);
 }
 
-inline void gone_in_memory(volatile global uint *state, uint map, uint removals, uint gone, uint added)
+inline void gone_in_memory(const sums_t *own, uint map, uint counts, uint added)
 {
-    volatile global uint *const words = state + MAPS + MAP_WORDS * map;
+    volatile global uint *const words = words_of(own, map);
+    const uint removals = counts & 0xffff;
     atomic_add(&words[REMOVALS], removals);
-    atomic_add(&words[GONE], gone);
+    atomic_add(&words[GONE], removals + 2 * (counts >> 16));   // two more vertices of a hole that is filled
     if (added > 0 && atomic_add(&words[ADDED], added) > 0xffffffffu - added)
         atomic_inc(&words[ADDED + 1]);
 }
 
-inline uint gone_with(uint area)
+inline uint count_of_gone(uint area)
 {
-    return area & LAST ? 3 : 1;
+    return area & LAST ? 0x10001 : 1;
 }
 
-#if SERIAL
-#define SUMS_MEMORY private
-#define SUMS(own) \
-    sums_t own##_memory = {NO_MAP, 0, NEVER, 0, 0, 0}, *const own = &own##_memory
-#else
-#define SUMS_MEMORY local
-#define SUMS(own)              \
-    local sums_t own##_memory; \
-    local sums_t *const own = &own##_memory
-#endif
-
-inline void sums_end(SUMS_MEMORY sums_t *own, volatile global uint *state, uint lid)
+inline void sums_end(const sums_t *own, uint lid)
 {
-    if (lid > 0 || own->map == NO_MAP)
+    SUMS_MEMORY round_t *const round = own->round;
+    if (lid > 0 || round->map == NO_MAP)
         return;
-    if (own->pending != NEVER)
-        wait_in_memory(state, own->map, own->pending);
-    if (own->removals > 0)
-        gone_in_memory(state, own->map, own->removals, own->gone, own->added);
-    own->map = NO_MAP;
+    if (round->pending != NEVER)
+        wait_in_memory(own, round->map, round->pending);
+    if (round->counts > 0)
+        gone_in_memory(own, round->map, round->counts, round->added);
+    round->map = NO_MAP;
 }
 
-inline void sums_begin(SUMS_MEMORY sums_t *own, volatile global uint *state, uint map, uint lid)
+inline void sums_begin(const sums_t *own, uint vertex, uint lid)
 {
     if (lid > 0)
         return;
-    own->map = map;
-    own->beyond = state[MAPS + MAP_WORDS * map + BEYOND];
-    own->pending = NEVER;
-    own->gone = own->removals = own->added = 0;
+    SUMS_MEMORY round_t *const round = own->round;
+    const uint mask = own->mask_of[vertex];
+    round->map = mask / own->levels;
+    round->first = (uint)own->facts[1 + 2 * mask];
+    round->vertices = (uint)own->facts[3 + 2 * mask] - round->first;
+    round->beyond = words_of(own, round->map)[BEYOND];
+    round->pending = NEVER;
+    round->counts = round->added = 0;
 }
 
 #if SERIAL
-inline void sums_turn(sums_t *own, volatile global uint *state, uint map)
+inline uint sums_map(const sums_t *own, uint vertex)
 {
-    if (own->map == map)
-        return;
-    sums_end(own, state, 0);
-    sums_begin(own, state, map, 0);
-}
-
-inline uint sums_limit(sums_t *own, volatile global uint *state, uint map)
-{
-    sums_turn(own, state, map);
-    return own->beyond;
-}
-
-inline void sums_wait(sums_t *own, volatile global uint *state, uint map, uint key)
-{
-    own->pending = min(own->pending, key);
-}
-
-inline void sums_gone(sums_t *own, volatile global uint *state, uint map, uint area)
-{
-    sums_turn(own, state, map);
-    if (own->added >= SMALL || (area & ~LAST) >= SMALL) {
-        gone_in_memory(state, map, own->removals, own->gone, own->added);
-        own->removals = own->gone = own->added = 0;
+    if (vertex - own->round->first >= own->round->vertices) {
+        sums_end(own, 0);
+        sums_begin(own, vertex, 0);
     }
-    own->removals += 1;
-    own->gone += gone_with(area);
-    own->added += area & ~LAST;
+    return own->round->map;
+}
+
+inline uint sums_limit(const sums_t *own, uint map)
+{
+    return own->round->beyond;
+}
+
+inline void sums_wait(const sums_t *own, uint map, uint key)
+{
+    own->round->pending = min(own->round->pending, key);
+}
+
+inline void sums_gone(const sums_t *own, uint map, uint area)
+{
+    round_t *const round = own->round;
+    if (round->added >= SMALL || (area & ~LAST) >= SMALL || (round->counts & 0xffff) == 0xffff) {
+        gone_in_memory(own, map, round->counts, round->added);
+        round->counts = round->added = 0;
+    }
+    round->counts += count_of_gone(area);
+    round->added += area & ~LAST;
 }
 #else
-inline uint sums_limit(local sums_t *own, volatile global uint *state, uint map)
+inline uint sums_map(const sums_t *own, uint vertex)
 {
-    return map == own->map ? own->beyond : state[MAPS + MAP_WORDS * map + BEYOND];
+    return vertex - own->round->first < own->round->vertices ? own->round->map : own->mask_of[vertex] / own->levels;
 }
 
-inline void sums_wait(local sums_t *own, volatile global uint *state, uint map, uint key)
+inline uint sums_limit(const sums_t *own, uint map)
 {
-    if (map != own->map)
-        wait_in_memory(state, map, key);
-    else if (own->pending > key)   // it only falls
-        atomic_min(&own->pending, key);
+    return map == own->round->map ? own->round->beyond : words_of(own, map)[BEYOND];
 }
 
-inline void sums_gone(local sums_t *own, volatile global uint *state, uint map, uint area)
+inline void sums_wait(const sums_t *own, uint map, uint key)
 {
-    if (map != own->map || (area & ~LAST) >= SMALL) {
-        gone_in_memory(state, map, 1, gone_with(area), area & ~LAST);
+    if (map != own->round->map)
+        wait_in_memory(own, map, key);
+    else if (own->round->pending > key)   // it only falls
+        atomic_min(&own->round->pending, key);
+}
+
+inline void sums_gone(const sums_t *own, uint map, uint area)
+{
+    if (map != own->round->map || (area & ~LAST) >= SMALL) {
+        gone_in_memory(own, map, count_of_gone(area), area & ~LAST);
     } else {
-        atomic_add(&own->removals, 1u);
-        atomic_add(&own->gone, gone_with(area));
-        atomic_add(&own->added, area & ~LAST);
+        atomic_add(&own->round->counts, count_of_gone(area));
+        atomic_add(&own->round->added, area & ~LAST);
     }
 }
 #endif

@@ -7,6 +7,7 @@
 //         v
 //
 // A bitmap has a bit for each point of the lattice, `words` words of 32 a line.
+#define WIDE_TRIANGLE 32   // columns from which on parts of lines are computed
 
 // Where all coordinates are below 2^15 (WIDE 0), cross products fit in an int.
 #if WIDE
@@ -38,18 +39,11 @@ inline span2_t left_of(span2_t range, int2 a, int2 b, int y, int least)
     return range;
 }
 
-inline int any_bit(global const uint *line, span2_t range)
+// Of a word of 32 columns those from column `left` to `right`, as bits.
+inline uint columns_of(int word, span_t left, span_t right)
 {
-    for (span_t word = range.x >> 5; word <= range.y >> 5; ++word) {
-        uint bits = line[word];
-        if (word == range.x >> 5)
-            bits &= 0xffffffffu << (range.x & 31);
-        if (word == range.y >> 5)
-            bits &= 0xffffffffu >> (31 - (range.y & 31));
-        if (bits)
-            return 1;
-    }
-    return 0;
+    const span_t first = max(left - 32 * word, (span_t)0), last = min(right - 32 * word, (span_t)31);
+    return first > last ? 0 : (0xffffffffu << first) & (0xffffffffu >> (31 - last));
 }
 
 inline int is_marked(global const uint *bitmap, uint words, int2 at)
@@ -57,61 +51,38 @@ inline int is_marked(global const uint *bitmap, uint words, int2 at)
     return bitmap[(ulong)at.y * words + (at.x >> 5)] >> (at.x & 31) & 1;
 }
 
-// Whether a point of line y other than p, v and n is marked from column `left` to `right`: mostly none is, and then the line
-// is done without divisions.
-inline int any_other(global const uint *line, int y, int left, int right, int2 p, int2 v, int2 n)
-{
-    for (int word = left >> 5; word <= right >> 5; ++word) {
-        uint bits = line[word];
-        if (word == left >> 5)
-            bits &= 0xffffffffu << (left & 31);
-        if (word == right >> 5)
-            bits &= 0xffffffffu >> (31 - (right & 31));
-        if (y == p.y && word == p.x >> 5)
-            bits &= ~(1u << (p.x & 31));
-        if (y == v.y && word == v.x >> 5)
-            bits &= ~(1u << (v.x & 31));
-        if (y == n.y && word == n.x >> 5)
-            bits &= ~(1u << (n.x & 31));
-        if (bits)
-            return 1;
-    }
-    return 0;
-}
-
-// Whether a marked point is inside the triangle or on its edge from p to n, without its corners. Points on the other edges
-// are the ring's own.
-inline int holds_own(global const uint *bitmap, uint words, int2 p, int2 v, int2 n)
+// Whether a marked point other than p, v and n is in the triangle, at a cross product of at least `least` from the edges at
+// v: 1 leaves out the points on these, which are the ring's own.
+//
+// Most triangles are a few columns wide, and few of their lines have points: each of these is tried. Of wide triangles only
+// those are that are in the part of the line that is inside, which takes divisions.
+inline int holds(global const uint *bitmap, uint words, int2 p, int2 v, int2 n, int least)
 {
     const int low = min(v.y, min(p.y, n.y)), high = max(v.y, max(p.y, n.y));
     const int left = min(v.x, min(p.x, n.x)), right = max(v.x, max(p.x, n.x));
     for (int y = low; y <= high; ++y) {
-        if (!any_other(bitmap + (ulong)y * words, y, left, right, p, v, n))
-            continue;
-        span2_t range = (span2_t)(left, right);
-        range = left_of(left_of(left_of(range, p, n, y, 0), n, v, y, 1), v, p, y, 1);
-        if (range.x <= range.y && any_bit(bitmap + (ulong)y * words, range))
-            return 1;
-    }
-    return 0;
-}
-
-// Whether a marked point is in the triangle or on its boundary, without its corners.
-inline int holds_other(global const uint *bitmap, uint words, int2 p, int2 v, int2 n)
-{
-    const int low = min(v.y, min(p.y, n.y)), high = max(v.y, max(p.y, n.y));
-    const int left = min(v.x, min(p.x, n.x)), right = max(v.x, max(p.x, n.x));
-    for (int y = low; y <= high; ++y) {
-        if (!any_other(bitmap + (ulong)y * words, y, left, right, p, v, n))
-            continue;
-        span2_t range = (span2_t)(left, right);
-        range = left_of(left_of(left_of(range, p, n, y, 0), n, v, y, 0), v, p, y, 0);
-        for (int side = 0; side < 2; ++side) {      // p and n are corners: each is at an end of the range of its line
-            range.x += range.x <= range.y && ((y == p.y && range.x == p.x) || (y == n.y && range.x == n.x));
-            range.y -= range.x <= range.y && ((y == p.y && range.y == p.x) || (y == n.y && range.y == n.x));
+        global const uint *const line = bitmap + (ulong)y * words;
+        span2_t part = (span2_t)(left, right);
+        int is_cut = right - left < WIDE_TRIANGLE;
+        for (int word = left >> 5; word <= right >> 5; ++word) {
+            uint bits = line[word] & columns_of(word, part.x, part.y);
+            if (y == p.y && word == p.x >> 5)
+                bits &= ~(1u << (p.x & 31));
+            if (y == v.y && word == v.x >> 5)
+                bits &= ~(1u << (v.x & 31));
+            if (y == n.y && word == n.x >> 5)
+                bits &= ~(1u << (n.x & 31));
+            if (bits && !is_cut) {
+                part = left_of(left_of(left_of(part, p, n, y, 0), n, v, y, least), v, p, y, least);
+                bits &= columns_of(word, part.x, part.y);
+                is_cut = 1;
+            }
+            for (; bits; bits &= bits - 1) {
+                const int2 at = (int2)(32 * word + 31 - (int)clz(bits & -bits), y);
+                if (cross_of(p, n, at) >= 0 && cross_of(n, v, at) >= least && cross_of(v, p, at) >= least)
+                    return 1;
+            }
         }
-        if (range.x <= range.y && any_bit(bitmap + (ulong)y * words, range))
-            return 1;
     }
     return 0;
 }

@@ -15,10 +15,11 @@ from clgeom.commands.bench_parts import FAMILIES, parts_of
 @click.command()
 @click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1)
 @click.option("--quick", is_flag=True, help="Small sizes: all in about a minute on two idle cores.")
+@click.option("--tuned", is_flag=True, help="With the policies that clgeom tune found here; else with those that ship.")
 @terminal.device_option
 @click.option("--report", metavar="HTML", type=click.Path(), help="Write tables, diagrams and records to this page.")
 @click.option("--json", "as_json", metavar="JSON", type=click.Path(), help="Write the records to this file.")
-def bench(families, quick, device, report, as_json):
+def bench(families, quick, tuned, device, report, as_json):
     """Measure a device beside the packages that are installed, and verify every result first.
 
     Without families it measures all. Rivals are SciPy, Shapely, OpenCV, rasterio, rapidfuzz, edlib, parasail,
@@ -34,8 +35,9 @@ def bench(families, quick, device, report, as_json):
     chosen = _chosen(families)
     check_outputs(None, (report, (".html", ".htm")), (as_json, (".json",)))
     session = as_session(device)
-    command = " ".join(["clgeom bench", *(families or ["all"]), *(["--quick"] if quick else [])])
-    run = Run(session, parts_of(chosen), chosen, quick, device, command, with_pictures=report is not None)
+    flags = [name for name, given in (("--quick", quick), ("--tuned", tuned)) if given]
+    command = " ".join(["clgeom bench", *(families or ["all"]), *flags])
+    run = Run(session, parts_of(chosen), chosen, quick, device, command, tuned=tuned, with_pictures=report is not None)
     errors: list[Exception] = []
 
     def write(path, text):
@@ -74,11 +76,11 @@ def _chosen(families) -> list[str]:
 class Run:
     """One run of the command: its parts, and what has become of them so far."""
 
-    def __init__(self, session, parts, families, quick, device, command, *, with_pictures):
+    def __init__(self, session, parts, families, quick, device, command, *, tuned, with_pictures):
         from clgeom.commands.bench_report import environment
 
         self.parts, self.families, self.quick, self.device = parts, families, quick, device
-        self.session, self.with_pictures = session, with_pictures
+        self.session, self.tuned, self.with_pictures = session, tuned, with_pictures
         self.environment = environment(session, command, quick)
         self.results, self.pictures = [], []
 
@@ -101,7 +103,7 @@ class Run:
         for k, (part, seconds) in enumerate(zip(self.parts, limits), 1):
             with terminal.progress(f"{k} of {len(self.parts)}: {part.title}"):
                 options = part.options(self.session.profile, self.families, self.quick)
-                result = bench_runs.run(part, options, seconds=seconds, device=self.device)
+                result = bench_runs.run(part, options, seconds=seconds, device=self.device, tuned=self.tuned)
                 self.results.append(result)
                 self.pictures.append([])
                 if result["state"] == bench_runs.STOPPED:

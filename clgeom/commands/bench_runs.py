@@ -41,9 +41,10 @@ def absent(part: Part) -> list[str]:
     return [name for module, name in part.rivals if not is_installed(module)]
 
 
-def run(part: Part, options: str, *, seconds: float, device: str | None = None) -> dict[str, Any]:
+def run(part: Part, options: str, *, seconds: float, device: str | None = None, tuned: bool = False) -> dict[str, Any]:
     """Run a part and return what became of it: "state", "error", "seconds", "command" and the record of its bench.
 
+    It uses shipped policies, or those that ``clgeom tune`` found here, if `tuned`.
     On an interrupt the process is ended, and the result has the state `STOPPED`.
     """
     found = {"name": part.name, "title": part.title, "command": f"python bench/{part.script} {options}"}
@@ -58,7 +59,7 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None) 
         command += ["--device", device] if device is not None else []
         try:
             with open(errors, "wb") as log:
-                code = _wait(command, log, seconds)
+                code = _wait(command, log, seconds, {"CLGEOM_POLICIES": "tuned" if tuned else "shipped"})
             found["error"] = _why(code, errors)
             found["state"] = DONE if found["error"] is None else FAILED
         except subprocess.TimeoutExpired:
@@ -71,12 +72,12 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None) 
     return found | {"seconds": time.monotonic() - begin}
 
 
-def _wait(command, log, seconds) -> int:
+def _wait(command, log, seconds, variables) -> int:
     """The exit code of a process, which is ended whatever happens here."""
-    environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, env=environment
-    )
+    nowhere, environment = subprocess.DEVNULL, {**os.environ, **variables}
+    for name in UNWANTED:
+        environment.pop(name, None)
+    process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=log, env=environment)
     try:
         return process.wait(timeout=seconds)
     finally:

@@ -40,7 +40,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     options["unit"] = options["unit"] or raster.unit or "dBm"
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
-        found, work = terminal.worked(_regions, raster, levels, session, profile, options)
+        (found, kept_raster), work = terminal.worked(_regions, raster, levels, session, profile, options)
     if isinstance(options["segments"], list):
         print_resolutions(found, work, session, as_json)
         return
@@ -49,12 +49,12 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
         raise InvalidInput(_nothing(file, raster, levels, options))
     shapes = _shapes(kept, options)
     drawn = drawn_levels(shapes, levels)
-    cells = covered_cells(raster, found.grid, drawn, options)
+    cells = covered_cells(kept_raster, found.grid, drawn, options)
     rows = [level_facts(raster, found.grid, shapes, level, cells[level]) for level in drawn]
     if options["weights"]:
-        _add_sums(rows, raster, options)
+        _add_sums(rows, kept_raster, options)
     written = _write(shapes, raster, found.grid, outputs, levels, options, session)
-    rows_of_metrics = measured(raster, kept, levels, options, session) if options["metrics"] else []
+    rows_of_metrics = measured(kept_raster, kept, levels, options, session) if options["metrics"] else []
     if as_json:
         phases = found.phases if profile else ()
         terminal.print_json(facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written))
@@ -133,19 +133,26 @@ def _known_crs(crs, file):
 
 
 def _regions(raster, levels, session, profile, options):
+    """Return the regions, and the raster whose covered cells they are of: for --outline cells without small parts."""
     from clgeom.region.coverage.regions import coverage_regions
+
+    if options["outline"] == "cells" and options["least"]:
+        from clgeom.region.rings.small_parts import without_small_parts
+
+        where = {"direction": options["direction"], "device": session}
+        raster = without_small_parts(raster, levels, options["least"], **where)
 
     names = ("direction", "segments", "cuts", "axis", "parts", "holes", "outline", *BUDGETS)
     given = {name: options[name] for name in names}
     where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
-    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile)
+    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), raster
 
 
 def _kept(found, raster, options):
     """Return the regions that are neither empty nor too small, simplified with --simplify."""
+    if options["outline"] == "cells":  # small parts were left out before
+        return found
     least = options["least"] / found.grid.cell_area
-    if options["outline"] == "cells":
-        return found.select(found.cells >= least)
     kept = [one for one in found if one and (one.cells is None or one.cells >= least)]
     return [one.simplify(options["simplify"]) for one in kept] if options["simplify"] is not None else kept
 

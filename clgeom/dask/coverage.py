@@ -1,7 +1,8 @@
 """Coverage regions of rasters in the chunks of an array: of one raster by strips, of stacks by maps.
 
 The partial result of a strip is its runs of covered cells in columns. Runs that go on in the next strip are joined, so
-strips need no rows of their neighbours. Connected parts, holes and outlines come from the runs of all strips.
+strips need no rows of their neighbours. Connected parts, holes and outlines come from the runs of all strips. For the
+polygons of all cells these are the runs in rows, which no strip cuts.
 
     strip 0  |  | | |        column by column: first and last row of each run
     -----------------
@@ -31,6 +32,7 @@ from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.coverage.runs import Runs, covered_runs
 from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
+from clgeom.region.rings.runs import packed_runs, runs_below
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.typing import FloatLike, IntLike, NDArray
 
@@ -71,7 +73,8 @@ def coverage_regions(
     segments : int
         One number of segments.
     outline, vertices, part_vertices, tolerance, iou
-        As for `clgeom.coverage_regions`. For ``outline="cells"`` one worker holds all of a raster.
+        As for `clgeom.coverage_regions`. Of one raster all workers find the runs of covered cells in the rows of
+        strips, and one of them makes and simplifies the polygons of these runs.
     device, split_every, resources
         As for `convex_hull`.
 
@@ -115,12 +118,15 @@ def coverage_regions(
     options.levels_of(options.canonical)
     whole._least_cells(holes, grid.cell_area)
     whole._goal(vertices, part_vertices, tolerance, iou, grid)
-    by_strips = raster.ndim == 2 and outline == "segments"
+    by_strips = raster.ndim == 2
     try:
         raster = raster.rechunk({1: -1} if by_strips else {axis: -1 for axis in range(raster.ndim - 2, raster.ndim)})
     except ValueError as error:
         raise wrong("raster", CALLER, "of known chunk sizes here, to join chunks", f"{raster.shape}") from error
-    steps = (_strip, _below_each_other, _outlined) if by_strips else (_maps, _one_after_another, _taken)
+    steps = (_maps, _one_after_another, _taken)
+    if by_strips:
+        segments_steps, cells_steps = (_strip, _below_each_other, _outlined), (_rows, _rows_below, _polygons)
+        steps = segments_steps if outline == "segments" else cells_steps
     name = name_of("coverage-regions", [raster], options, split_every)
     shape = {"split_every": split_every, "resources": resources, "caller": CALLER}
     return tree(name, *steps, options, [blocks_of(raster)], **shape)
@@ -159,8 +165,9 @@ class _Options:
         """The type in which cells are compared."""
         return canonical_raster(np.zeros((1, 1), self.dtype), caller=CALLER).dtype
 
-    def levels_of(self, dtype):
-        return as_levels(self.levels, self.cells["direction"], self.cells["nodata"], dtype, caller=CALLER)
+    def levels_of(self, dtype, integers=False):
+        given = self.levels, self.cells["direction"], self.cells["nodata"], dtype
+        return as_levels(*given, caller=CALLER, integers=integers)
 
     def checked(self, chunk):
         """The chunk, if it has the type that the collection says."""
@@ -195,7 +202,9 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
         turned = stack.turned() if options.cells["axis"] == "both" else None
-        job = Job(stack, options.levels_of(stack.dtype), turned, options.segments, options.cells["cuts"])
+        job = Job(
+            stack, options.levels_of(stack.dtype, stack.integers), turned, options.segments, options.cells["cuts"]
+        )
         masks = Masks(job, stack, 0, 1)
         across = None if masks.turned is None else _packed(covered_runs(masks.turned))
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
@@ -229,12 +238,7 @@ def _sorted(runs):
 
 def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     """The regions of all runs."""
-    session, cells = session_of_worker(options.device), options.cells
-    if strip.rows == 0:
-        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a row. Got chunks with none.")
-    chosen = options.levels_of(options.canonical)
-    grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=CALLER)
-    stack = Stack(session, options.canonical, 1, strip.rows, strip.columns, None)
+    (stack, chosen, grid), cells = _whole_of(options, strip), options.cells
     turned = None if strip.across is None else replace(stack, rows=strip.columns, columns=strip.rows)
     job = Job(stack, chosen, turned, options.segments, cells["cuts"])
     least = whole._least_cells(cells["holes"], grid.cell_area)
@@ -249,6 +253,51 @@ def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
 def _unpacked(packed, width, rows, masks):
     mask, line, top, bottom = packed.astype(np.int64)
     return Runs(mask * width + line, top, bottom, width, masks * width, rows)
+
+
+# Polygons of one raster by strips ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The packed runs of some rows, all columns. Rows count from the first of them."""
+
+    rows: int
+    columns: int
+    runs: NDArray[np.int32]
+
+
+def _rows(options: _Options, number: int, chunk: Any) -> Rows:
+    if len(chunk) == 0:
+        return Rows(0, chunk.shape[1], np.empty((4, 0), np.int32))
+    with in_chunk(number):
+        stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
+        masks = Masks(Job(stack, options.levels_of(stack.dtype, stack.integers), None, 1, "count"), stack, 0, 1)
+        return Rows(stack.rows, stack.columns, packed_runs(masks))
+
+
+def _rows_below(options: _Options, strips: list[Rows]) -> Rows:
+    """The runs of strips, one below the other, as those of one strip."""
+    firsts = np.cumsum([0, *(strip.rows for strip in strips)])
+    moved = [strip.runs + np.array([0, first, 0, 0], np.int32)[:, None] for first, strip in zip(firsts, strips)]
+    return Rows(int(firsts[-1]), strips[0].columns, runs_below(moved))
+
+
+def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
+    """The polygons of all runs."""
+    stack, chosen, grid = _whole_of(options, strip)
+    masks = Masks(Job(stack, chosen, None, 1, "count"), stack, 0, 1)
+    arrays, exact = whole._on_host(masks, whole._goal(**options.budgets, grid=grid), strip.runs)
+    return CoveragePolygons(arrays, exact, grid, chosen.given, options.cells["direction"], ())
+
+
+def _whole_of(options, strip):
+    """The raster that all strips are, without its values; the levels; the grid."""
+    if strip.rows == 0:
+        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a row. Got chunks with none.")
+    stack = Stack(session_of_worker(options.device), options.canonical, 1, strip.rows, strip.columns, None)
+    grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=CALLER)
+    return stack, options.levels_of(options.canonical), grid
 
 
 # Stacks by maps ---------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from clgeom.hull.lexsort import lexsort
 from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import begun_hull
-from clgeom.hull.stream import OnDevice, is_mapped, pieces_of, streams
+from clgeom.hull.stream import OnDevice, is_mapped, loaded, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.primitives.extremes import require_finite
 from clgeom.runtime.arguments import one_of, wrong
@@ -38,6 +38,7 @@ from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
 from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import run
+from clgeom.runtime.mapped import require_whole
 from clgeom.runtime.plan import Scratch
 from clgeom.runtime.several import are_parts, as_sessions, by_first_able, in_turn, spread
 from clgeom.runtime.subnormals import refuse_flushed
@@ -131,6 +132,7 @@ def convex_hull(
         return _hull_of_parts(points, device, nonfinite, options, profile, progress)
     sessions = as_sessions(points, device, caller=caller)
     crs, session, points = crs_of(points), sessions[0], as_given(points, caller=caller)
+    require_whole(points)
     left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
     if not is_device_array(left) and not is_mapped(left):
         left = canonical_points(left, caller=caller)
@@ -153,6 +155,7 @@ def convex_hull(
     if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice):
         return HullOnDevice(found.vertices, found.dimension, len(points), tuple(phases), session)
     vertices, corners = found.read()
+    require_whole(points)
     return Hull(
         vertices=vertices if kept is None else kept[vertices],
         points=corners,
@@ -311,7 +314,7 @@ class Union:
 
 def _hull_at_once(points, options, session):
     """The session, the points on its device, and their hull."""
-    array = as_device_points(session, points, caller="convex_hull")
+    array = as_device_points(session, loaded(session, points), caller="convex_hull")
     return session, array, hull_of(array, **options)
 
 

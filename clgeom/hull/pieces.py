@@ -21,6 +21,7 @@ from clgeom.geodesy import same_crs
 from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, leave_out, require_finite_rows
 from clgeom.runtime.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.mapped import require_whole
 
 #: Most bytes of a piece, and the part of `Chunks.max_bytes` that it is: the pieces that wait take half of that.
 PIECE_BYTES = 1 << 26
@@ -143,6 +144,7 @@ class PointStream:
     def _cut(self, most):
         """Each chunk in parts of at most so many bytes."""
         for number, chunk in enumerate(self.chunks):
+            require_whole(chunk)
             given = self._given(chunk, number)
             step = max(most // (2 * max(given.dtype.itemsize, 1)), 1) if given.ndim == 2 else max(len(given), 1)
             for begin in range(0, max(len(given), 1), step):
@@ -160,6 +162,7 @@ class PointStream:
                     rows = rows.copy()
                 if self.finite:
                     require_finite_rows(rows, caller=self.caller, first=self.n, kept=kept)
+                require_whole(part)
                 yield Piece(rows, self.n, None if kept is None else self.n + kept)
                 self.n += len(part)
 

@@ -3,9 +3,11 @@
     copy to the device    | piece 0 | piece 1 | piece 2 | ..
     hull on the device              | piece 0 | piece 1 | piece 2 |
 
-Piece k + 1 is copied while the hull of piece k is computed. The hull of all points is the hull of the pieces' hulls.
-Only two pieces are in memory at a time, so the device need not hold all points, nor the host those of a file. Pieces of
-an array are larger than those of a file, which also take memory of the host: each one's hull delays the copies.
+Piece k + 1 is copied while the hull of piece k is computed, and piece k + 2 has begun: threads that fill page-locked
+memory go on with it when they are done with piece k + 1, while the link brings the last parts of that and the hull of
+piece k is computed. The hull of all points is the hull of the pieces' hulls. Few pieces are in memory at a time, so the
+device need not hold all points, nor the host those of a file. Pieces of an array are larger than those of a file, which
+also take memory of the host: each one's hull delays the copies. Large pieces delay them less, and are two at a time.
 
 A device that has too little memory for a piece gets it in halves, and smaller pieces from there on.
 """
@@ -22,19 +24,24 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.pieces import Piece
 from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
 from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
-from clgeom.runtime.mapped import forget, opened
+from clgeom.runtime.mapped import forget, opened, require_whole
+from clgeom.runtime.staging import LEAST_BYTES
 from clgeom.runtime.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
 #: Pieces of an array are so many times as large, where they are a small part of the device's memory.
 LARGER = 4
 SMALL_PART = 16
+#: Pieces that are on the device at a time, or on their way to it: large ones, and others.
+AT_A_TIME, SMALL_AT_A_TIME = 2, 3
 #: Pieces of fewer points are not halved where a device has too little memory.
 LEAST_POINTS = 1 << 12
 
 
 def streams(session, points) -> bool:
     """Whether to copy points of the host to the device in pieces."""
+    if is_mapped(points) and not session.profile.is_cpu and points.nbytes >= LEAST_BYTES:
+        return True  # threads read the file
     if points.nbytes < 2 * chunk_bytes(session.profile, points):
         return False
     return is_mapped(points) or not session.profile.is_cpu
@@ -62,6 +69,20 @@ def is_mapped(points) -> bool:
     )
 
 
+def loaded(session, points) -> np.ndarray:
+    """The points; those of a mapped file read to memory, unless the device reads the map in place."""
+    if not is_mapped(points) or session.profile.is_cpu:
+        return points
+    source = _Mapped(points, in_place=False)
+    read = source.reader(Piece(points, 0))
+    if source.file is None or read is None:
+        return points
+    own = np.empty(points.shape, points.dtype)
+    with source.file:
+        read(own.reshape(-1).view(np.uint8), 0)
+    return own
+
+
 def pieces_of(session, points, start=0, stop=None) -> OnDevice:
     """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
     source = _Mapped(points, session.profile.is_cpu) if is_mapped(points) else None
@@ -73,7 +94,7 @@ def pieces_of(session, points, start=0, stop=None) -> OnDevice:
 
 
 class OnDevice:
-    """Pieces of points as DeviceArrays. Each is valid until the next but one is requested.
+    """Pieces of points as DeviceArrays. Each is valid until the next one is requested.
 
     Parameters
     ----------
@@ -83,8 +104,8 @@ class OnDevice:
     most_bytes : int
         Most bytes of a piece on the device; larger ones are cut.
     source : optional
-        Has ``check(piece)``, called before and after a piece is read, ``reader(piece)``, which returns how to read it
-        for `copy_in`, and ``done(piece)``, called when it is not read any more.
+        Has ``reader(piece)``, which returns how to read it for `copy_in`, and ``done(piece)``, called when it is not
+        read any more.
     """
 
     def __init__(self, session, pieces, most_bytes, source=None):
@@ -92,26 +113,27 @@ class OnDevice:
         self.most = min(most_bytes, session.profile.max_alloc_bytes)
         self.again: collections.deque = collections.deque()
         self.coming: collections.deque = collections.deque()
-        self.bring = _in_place if session.profile.is_cpu else _Copies()
+        self.bring, self.at_a_time = _in_place, 1
+        if not session.profile.is_cpu:
+            self.bring, self.at_a_time = _Copies(), SMALL_AT_A_TIME if self.most <= CHUNK_BYTES else AT_A_TIME
 
     def __iter__(self):
         """Yield pairs of a piece and its DeviceArray."""
-        ahead = 1 if self.session.profile.is_cpu else 2
         try:
             while True:
-                while len(self.coming) < ahead and (piece := self._next()) is not None:
+                while len(self.coming) < self.at_a_time and (piece := self._next()) is not None:
                     self._begin(piece)
                 if not self.coming:
                     return
                 piece, array, arrived = self.coming[0]
                 if arrived is not None:
                     wait_for(self.session, arrived)
-                    self._check(piece)
+                    require_whole(piece.rows)
                 self.coming.popleft()
                 refuse_flushed(array, caller="convex_hull", name="points")
                 yield piece, array
                 if arrived is None:
-                    self._check(piece)
+                    require_whole(piece.rows)
                 if self.source is not None:
                     self.source.done(piece)
                 del piece, array
@@ -141,24 +163,22 @@ class OnDevice:
 
     def _begin(self, piece):
         """Begin to bring a piece to the device."""
-        self._check(piece)
+        require_whole(piece.rows)
         while True:
             try:
-                self.coming.append((piece, *self.bring(self.session, piece, self.source)))
+                in_use = [chunk.buffer for _, array, _ in self.coming for chunk in array.chunks]
+                self.coming.append((piece, *self.bring(self.session, piece, self.source, in_use)))
                 return
             except DeviceLimit:
                 if piece.rows.dtype == np.float64 and not self.session.profile.fp64:
                     raise
                 if self.coming:  # less is needed once that is done
                     self.again.appendleft(piece)
+                    self.at_a_time = len(self.coming)
                     return
                 if not self.smaller(piece):
                     raise
                 piece = self._next()
-
-    def _check(self, piece):
-        if self.source is not None:
-            self.source.check(piece)
 
     def _give_up(self):
         for _, _, arrived in self.coming:
@@ -169,27 +189,27 @@ class OnDevice:
             self.bring = _Copies()
 
 
-def _in_place(session, piece, source):
+def _in_place(session, piece, source, in_use):
     return to_device(session, piece.rows, caller="convex_hull", first=piece.first), None
 
 
 class _Copies:
-    """Two buffers on the device, filled in turn on a separate queue."""
+    """Buffers on the device, filled in turn on a separate queue."""
 
     def __init__(self):
-        self.buffers, self.number = [None, None], 0
+        self.buffers = []
 
-    def __call__(self, session, piece, source):
-        rows, which = piece.rows, self.number % 2
+    def __call__(self, session, piece, source, in_use):
+        rows = piece.rows
         if rows.dtype == np.float64:
             session.profile.require_fp64("convex_hull")
-        if self.buffers[which] is None or self.buffers[which].size < rows.nbytes:
-            self.buffers[which] = None
-            self.buffers[which] = allocate(session, rows.nbytes)
+        free = [one for one in self.buffers if one not in in_use and one.size >= rows.nbytes]
+        self.buffers = [*in_use, *free]  # smaller ones return to the pool
+        buffer = free[0] if free else allocate(session, rows.nbytes)
+        self.buffers = [*in_use, *free[1:], buffer]
         read = None if source is None else source.reader(piece)
-        arrived = copy_in(session, self.buffers[which], rows, read)
-        self.number += 1
-        chunks = (Chunk(self.buffers[which], 0, len(rows)),)
+        arrived = copy_in(session, buffer, rows, read)
+        chunks = (Chunk(buffer, 0, len(rows)),)
         return DeviceArray(session, rows.dtype, len(rows), 2, chunks, rows, piece.first), arrived
 
 
@@ -197,8 +217,8 @@ class _Mapped:
     """A mapped file, which may be cut while it is read, and whose pages need not stay in the process's memory.
 
     The points come from the mapped array, not from the file of that name: mode "c" keeps changes in memory, and the
-    file may have been replaced or deleted. Reading past the end of a truncated file kills the process, so the size is
-    checked before each piece. It is checked afterwards too, since a page truncated in its middle reads as zeros.
+    file may have been replaced or deleted. Reading a map past the end of its file kills the process: the size is
+    checked before each piece, but a file may be cut while a piece is read. What is read from the file ends there.
     """
 
     def __init__(self, points, in_place):
@@ -216,19 +236,11 @@ class _Mapped:
             while left:
                 count = os.preadv(self.file.fileno(), [left], at)
                 if not count:
-                    self.check(piece)
+                    require_whole(piece.rows)
                     raise InvalidInput(f"The file '{self.points.filename}' must be readable to its end.")
                 at, left = at + count, left[count:]
 
         return read
-
-    def check(self, piece):
-        n = piece.first + len(piece.rows)
-        if self.points.base.size() < self.points.offset + n * self.row:
-            raise InvalidInput(
-                f"The file '{self.points.filename}' must hold {n:,} points and more. "
-                f"It ended within them: it was cut after it was mapped."
-            )
 
     def done(self, piece):
         """Take the pages of a piece out of the process's memory."""

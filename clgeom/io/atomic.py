@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import stat
@@ -11,6 +12,9 @@ from pathlib import Path
 
 from clgeom.errors import InvalidInput
 from clgeom.runtime.messages import printable
+
+#: Bytes that are copied between two disks at a time.
+COPIED_AT_ONCE = 1 << 23
 
 
 def check_output(path, formats) -> Path:
@@ -83,27 +87,73 @@ def replacing(path):
     The new file gets the permissions of the old one, and its owner and group if the system allows it. Links are
     followed.
     """
-    target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part")
+    try:
+        with _replacing(os.path.realpath(path)) as file:
+            yield file
+    except OSError as error:
+        raise InvalidInput(
+            f"The output '{printable(os.fspath(path))}' cannot be written: {error.strerror or error}."
+        ) from error
+
+
+@contextlib.contextmanager
+def _replacing(target):
+    """`replacing` that raises the errors of the system, for a path without links."""
+    temporary = os.path.join(os.path.dirname(target), _part_name())
     try:
         with open(temporary, "xb") as file:  # "x" creates the file, with the usual permissions of the user
             _keep_access(temporary, target)
             yield file
         os.replace(temporary, target)
-    except OSError as error:
-        raise InvalidInput(
-            f"The output '{printable(os.fspath(path))}' cannot be written: {error.strerror or error}."
-        ) from error
     finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
 
 
+def _part_name() -> str:
+    """A name that no other file has."""
+    return f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part"
+
+
 def take_name(temporary, path) -> None:
-    """Give a complete file the name `path` of an output on the same disk, and the permissions of the old output."""
+    """Give a complete file the name `path` of an output, and the permissions of the old output.
+
+    On another disk the output is a copy, which takes that name when it is complete and written out; then `temporary` is
+    removed.
+    """
     target = os.path.realpath(path)
     _keep_access(temporary, target)
-    os.replace(temporary, target)
+    try:
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with open(temporary, "rb") as source, _replacing(target) as file:
+            shutil.copyfileobj(source, file, COPIED_AT_ONCE)
+            file.flush()
+            os.fsync(file.fileno())
+        os.unlink(temporary)
+
+
+def is_one_disk(folder, other) -> bool:
+    """Whether files of a folder can be renamed into another one. Both can be written to."""
+    if os.path.samefile(folder, other):
+        return True
+    name = _part_name()
+    probe, renamed = os.path.join(folder, name), os.path.join(other, name)
+    try:
+        with open(probe, "xb"):
+            pass
+        os.replace(probe, renamed)
+        return True
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        return False
+    finally:
+        for path in (probe, renamed):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 #: Endings of the files that belong to a Shapefile, beside its .shp.

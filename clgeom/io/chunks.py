@@ -103,12 +103,12 @@ def _cut(clouds, rows):
 
 
 def state_of(path):
-    """What tells whether a file has changed: its size, and the time of its last change."""
+    """What tells whether a file has changed, or was replaced: also by one of its size and time."""
     if is_stdin(path):
         return None
     with reading(path):
         found = os.stat(path)
-    return found.st_size, found.st_mtime_ns
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns
 
 
 def labels_of(groups) -> np.ndarray:

@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import same_crs, shown
 from clgeom.region.coverage.cell_areas import cells_area
 from clgeom.region.coverage.grid import as_grid
-from clgeom.region.coverage.rasters import covered_mask, known_values
+from clgeom.region.coverage.rasters import as_levels, canonical_cells, known_values
+from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import is_device_array
+from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.typing import AnyArray, FloatLike
@@ -68,7 +70,7 @@ def covered_area(
     Parameters
     ----------
     raster, levels, direction, transform, crs, nodata
-        As for `coverage_regions`.
+        As for `coverage_regions`; no iterator, since the raster is read once for each level.
     weights : array_like of shape (rows, columns), or dict of str to such, optional
         Rasters of the same cells, such as population; masked cells and NaN count 0, an infinity is an
         error. A raster with a position of its own
@@ -82,7 +84,7 @@ def covered_area(
     Raises
     ------
     InvalidInput
-        Weights of another shape, position or coordinate reference system; a reference system without a transform.
+        As for `coverage_regions`. For weights of another shape, position or coordinate reference system.
 
     Notes
     -----
@@ -99,23 +101,22 @@ def covered_area(
     >>> [(one.cells, round(one.area_km2), one.sums["people"]) for one in found]
     [(1, 1566, 12.0), (2, 3132, 42.0)]
     """
+    if as_chunks(raster) is not None:
+        raise wrong("raster", CALLER, "a whole raster, no strips of one", short(raster))
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
     values = fetched(placed.values) if is_device_array(placed.values) else placed.values
     shape = np.shape(values)[-2:]
     grid = as_grid(placed.transform, placed.crs, shape, caller=CALLER)
-    if placed.crs is not None and placed.transform is None:
-        raise InvalidInput(
-            f"The 'transform' parameter of {CALLER} must place the raster in {shown(placed.crs)}. Got None instead."
-        )
     summed = _weights(weights, placed, grid)
+    cells, integers = canonical_cells(values, caller=CALLER)
+    chosen = as_levels(levels, direction, placed.nodata, cells.dtype, caller=CALLER, integers=integers)
     found = []
-    for level in np.atleast_1d(np.asarray(levels, object)):
-        mask = covered_mask(values, level, direction=direction, nodata=placed.nodata, caller=CALLER)
-        for number, covered in enumerate(mask.reshape(-1, *shape)):
-            cells = int(np.count_nonzero(covered))
+    for k, level in enumerate(chosen.given):
+        for number, covered in enumerate(chosen.mask(cells, k)):
+            count = int(np.count_nonzero(covered))
             km2 = None if placed.crs is None else cells_area(covered, grid, caller=CALLER) / 1e6
             sums = {name: float(np.where(covered, weight, 0).sum()) for name, weight in summed.items()}
-            found.append(CoveredArea(float(level), number, cells, cells * grid.cell_area, km2, sums))
+            found.append(CoveredArea(level, number, count, count * grid.cell_area, km2, sums))
     return sorted(found, key=lambda one: one.map)
 
 
@@ -129,9 +130,7 @@ def _weights(weights, placed, grid) -> dict:
     for name, given in weights.items():
         one = placed_raster(given, caller=CALLER, name="weights")
         values = fetched(one.values) if is_device_array(one.values) else one.values
-        if np.ndim(values) < 2 or np.asanyarray(values).dtype.kind not in "biuf":
-            raise InvalidInput(f"The 'weights' parameter of {CALLER} must hold numbers. Got {shown(values)} instead.")
-        values = known_values(values, one.nodata)
+        values = known_values(values, one.nodata, caller=CALLER, name="weights")
         values[np.isnan(values)] = 0
         if not np.isfinite(values).all():
             raise InvalidInput(f"The 'weights' parameter of {CALLER} must be finite. Got an infinity in {shown(name)}.")

@@ -17,9 +17,10 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime import staging
-from clgeom.runtime.build import kernel_of, new_kernel
+from clgeom.runtime.build import kernel_of
 from clgeom.runtime.call import current, loading
 from clgeom.runtime.failures import failure, failures
+from clgeom.runtime.kept import Launch, Lent, kept_of, launches_of, name_of, number_setter
 from clgeom.runtime.plan import Plan, Scratch, Series, Step, phase_of
 
 
@@ -30,7 +31,16 @@ class Result:
         self.session, self._queue, self.buffers = session, queue, buffers
 
     def __getitem__(self, name):
-        return self.buffers[name.name if isinstance(name, Scratch) else name]
+        return self.buffers[name_of(name)]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers."""
+        return sum(buffer.size for buffer in self.buffers.values())
+
+    def drop_others(self, names) -> None:
+        """Let go of all buffers but those of these names; the rest returns to the pool."""
+        self.buffers = {name: self[name] for name in names}
 
     def read(self, scratch: Scratch, count=None, start=0) -> np.ndarray:
         """Scratch memory as a new array, after waiting for all earlier commands."""
@@ -42,6 +52,27 @@ class Result:
             start,
             queue=self._queue,
         )
+
+
+class ResultInSet(Result):
+    """The buffers of a run whose plan keeps its memory. It is in use as long as the result, or a buffer of it, is."""
+
+    def __init__(self, session, queue, given, lent: Lent):
+        super().__init__(session, queue, given)
+        self._lent = lent
+
+    def __getitem__(self, name):
+        name = name_of(name)
+        if name not in self.buffers:
+            self.buffers[name] = self._lent.reference(name)
+        return self.buffers[name]
+
+    @property
+    def nbytes(self) -> int:
+        return self._lent.own.nbytes
+
+    def drop_others(self, names) -> None:
+        self.buffers = {name: buffer for name, buffer in self.buffers.items() if name in names}
 
 
 #: A paced run waits after slices of so many launches, first and at most, or of so many seconds.
@@ -75,11 +106,11 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
     call, record = current(), loading()
     timed = call is not None and call.timed
     if plan.is_kept and not (shared or watch or paced or timed or record):
-        launches = _kept(session, plan)
-        if launches is not None:
+        kept = kept_of(session, plan)
+        if kept is not None:
             if call is not None:
                 call.phases += plan.phases
-            return _run_kept(session, launches, bound)
+            return _run_kept(session, kept, bound)
     first = FIRST_LAUNCHES if paced else WATCH_LAUNCHES
     paced = paced or watch or any(isinstance(part, Series) and len(part.groups) > WATCH_LAUNCHES for part in plan)
     queue, events, pace = session.queue, [], _Pace(plan, watch, first) if paced else None
@@ -141,13 +172,13 @@ def _enqueue(session, queue, part, bound, shared=(), pace=None, timed=False):
     """Enqueue a Step, a kept one, or all launches of a Series; returns their events when timed."""
     import pyopencl as cl
 
-    if isinstance(part, _Launch):
+    if isinstance(part, Launch):
         return _enqueue_kept(session, queue, part, bound)
 
     step, pointers = _step(part), ()
     if shared:
         named = ((at, arg) for at, arg in enumerate(step.args) if not isinstance(arg, np.generic))
-        pointers = tuple(at for at, arg in named if _name(arg) in shared)
+        pointers = tuple(at for at, arg in named if name_of(arg) in shared)
     kernel, local = kernel_of(session, step.key, pointers), step.policy.wg_size
 
     def launch(groups):
@@ -157,13 +188,13 @@ def _enqueue(session, queue, part, bound, shared=(), pace=None, timed=False):
             again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, (groups * local,), (local,))
             return _again(session, queue, f"launch {step.kernel}", error, again)
 
-    set_number = _set_number(kernel)
+    set_number = number_setter(kernel)
     try:
         for at, arg in enumerate(step.args):
             if isinstance(arg, np.generic):
                 set_number(at, arg)
             else:
-                kernel.set_arg(at, bound[_name(arg)])
+                kernel.set_arg(at, bound[name_of(arg)])
         if part is step:
             event = launch(step.groups)
             if pace:
@@ -190,60 +221,17 @@ def _enqueue(session, queue, part, bound, shared=(), pace=None, timed=False):
 
 # Remembered plans -----------------------------------------------------------------------------------------------------
 
-#: Plans of which a thread keeps launches.
-MOST_KEPT = 128
 
-
-class _Launch:
-    """A step of a remembered plan with a kernel object of its own, on which all numbers are set.
-
-    Attributes
-    ----------
-    step : Step
-    sizes : (tuple of int, tuple of int)
-        Work-items of the launch, and of a group.
-    buffers : list of (int, str)
-        Index and name of each argument that is memory.
-    scratch : list of (str, int)
-        Names and bytes of the scratch memory that no launch before uses.
-    """
-
-    def __init__(self, session, step, known):
-        self.step, self.args, local = step, step.args, step.policy.wg_size
-        self.kernel, self.sizes = new_kernel(session, step.key), ((step.groups * local,), (local,))
-        self.buffers, self.scratch = [], []
-        set_number = _set_number(self.kernel)
-        for at, arg in enumerate(step.args):
-            if isinstance(arg, np.generic):
-                set_number(at, arg)
-                continue
-            self.buffers.append((at, _name(arg)))
-            if isinstance(arg, Scratch) and arg.name not in known:
-                known.add(arg.name)
-                self.scratch.append((arg.name, arg.nbytes))
-
-
-def _kept(session, plan):
-    """This thread's launches of a remembered plan; None when it runs for the first time, and perhaps never again."""
-    plans = session.threads.__dict__.setdefault("kernels", {}).setdefault("plans", {})  # forgotten with all kernels
-    entry = plans.get(id(plan))
-    if entry is None:
-        if len(plans) >= MOST_KEPT:
-            plans.clear()
-        plans[id(plan)] = None, plan  # the plan stays, and so its id
-        return None
-    launches = entry[0]
-    if launches is None:
-        known: set[str] = set()
-        launches = [_Launch(session, step, known) for step in plan]
-        plans[id(plan)] = launches, plan
-    return launches
-
-
-def _run_kept(session, launches, bound):
+def _run_kept(session, kept, bound):
     """Enqueue the launches of a remembered plan."""
     try:
-        for one in launches:
+        lent = kept.lent(session, bound, allocate)
+        if lent is not None:
+            for one in lent.own.launches:
+                _enqueue(session, session.queue, one, bound)
+            return ResultInSet(session, session.queue, bound, lent)
+        kept.launches = kept.launches or launches_of(session, kept.plan)
+        for one in kept.launches:
             for name, nbytes in one.scratch:
                 if name not in bound:
                     bound[name] = allocate(session, nbytes)
@@ -270,11 +258,6 @@ def _enqueue_kept(session, queue, one, bound):
         raise failure(session.device, f"launch {one.step.kernel}", error) from error
 
 
-def _set_number(kernel):
-    """The function that sets an argument to a number: `set_arg` takes 6 to 14 us to recognise one."""
-    return getattr(kernel, "_set_arg_buf", kernel.set_arg)
-
-
 class _Pace:
     """Limits how far a run is ahead of the device: by two slices of launches, which get longer as long as they are
     quick."""
@@ -299,10 +282,6 @@ class _Pace:
             elif seconds < WATCH_SECONDS / 8:
                 self.most = min(self.most * 4, WATCH_LAUNCHES)
         self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches
-
-
-def _name(arg):
-    return arg.name if isinstance(arg, Scratch) else arg
 
 
 # Memory ---------------------------------------------------------------------------------------------------------
@@ -371,7 +350,7 @@ def copy_in(session, buffer, values: np.ndarray, read=None):
     """Start an asynchronous copy of a contiguous array into a buffer; it ends by `wait_for` or `give_up`.
 
     The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
-    ``read(memory, begin)``, if given, is a quicker way to read the array, from byte `begin` on; threads call it.
+    ``read(memory, begin)``, if given, reads the array to memory, from byte `begin` on; threads call it.
     """
     import pyopencl as cl
 
@@ -382,6 +361,9 @@ def copy_in(session, buffer, values: np.ndarray, read=None):
     session.pool.hold(buffer, queue)
     started = functools.partial(_started, session, queue, "take data", wait_for=[before])
     staged = staging.copy_in(session, started, buffer, values, read=read, ahead=True)
+    if staged is None and read is not None:
+        values = np.empty(values.shape, values.dtype)
+        read(values.reshape(-1).view(np.uint8), 0)
     return staged or started(buffer, values)
 
 

@@ -9,6 +9,34 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.errors import InvalidInput
+from clgeom.runtime.messages import printable
+
+
+def require_whole(array) -> None:
+    """Refuse an array in a mapped file that was cut since then: reading what it has lost would kill the process.
+
+    Ask before and after reading: a page that is cut in its middle reads as zeros. Nothing happens for other arrays.
+    """
+    mapped, memory = array, None
+    while isinstance(mapped, np.ndarray) and not isinstance(memory := getattr(mapped, "_mmap", None), mmap.mmap):
+        mapped = mapped.base
+    if not isinstance(mapped, np.memmap) or not isinstance(memory, mmap.mmap) or not array.size:
+        return
+    try:
+        has = memory.size()
+    except (OSError, ValueError):  # no file
+        return
+    begin = np.frombuffer(memory, np.uint8, 1).ctypes.data
+    steps = sum((count - 1) * stride for count, stride in zip(array.shape, array.strides) if stride > 0)
+    last = array.ctypes.data + steps + array.itemsize - begin
+    wanted = mapped.offset - mapped.offset % mmap.ALLOCATIONGRANULARITY + last  # numpy maps from such a multiple on
+    if has < wanted:
+        raise InvalidInput(
+            f"The file '{printable(str(mapped.filename))}' must have {wanted:,} bytes and more. It has {has:,}: it was "
+            "cut after it was mapped."
+        )
+
 
 def forget(mapped: np.memmap, first: int, last: int) -> None:
     """Take the pages of bytes `first` to `last` of a mapped array out of the process's memory.

@@ -15,6 +15,9 @@ caller's queue holds its buffer: the commands that this queue has when the last 
 (`cl_arrays.as_array`). The pool does not wait for held memory, but hands out other memory. An array that its owner
 reads on yet another queue must stay referenced until that queue is done, as everywhere in pyopencl.
 
+Memory of plans that run often waits for their next run (`clgeom.runtime.kept`). The pool has handed it out, but counts
+it as held.
+
 Creating a buffer enqueues no command, so a driver may report missing memory only at the first use. The functions of
 `launch` then release all unused memory and try again, before they raise `DeviceLimit`.
 """
@@ -26,6 +29,7 @@ import contextlib
 import functools
 import gc
 import threading
+import weakref
 
 #: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
 SIZE_BITS = 5
@@ -62,10 +66,11 @@ class Pool:
 
         self._queue, self._lock = queue, threading.RLock()
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
-        self._reference_to, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+        self._from_pointer, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
         self._free: dict[int, collections.deque] = {}  # by size
         self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
+        self._waiting: weakref.WeakSet = weakref.WeakSet()  # memory of plans between their runs
         self._made = 0
         #: Bytes of all buffers that the driver gave and has not got back.
         self.nbytes = 0
@@ -84,9 +89,13 @@ class Pool:
             memory = free.pop()
         except IndexError:
             memory = self._new_memory(size)
-        buffer = self._reference_to(memory.int_ptr, True)  # a new object for the same memory
+        buffer = self.reference_to(memory)
         buffer.clgeom_loan = _Loan(memory, free)
         return buffer
+
+    def reference_to(self, memory):
+        """A new object for the memory of a buffer."""
+        return self._from_pointer(memory.int_ptr, True)
 
     def _new_memory(self, size):
         try:
@@ -109,6 +118,11 @@ class Pool:
             A buffer from `allocate`; the call has no effect for others, which never return.
         *until : pyopencl.Event or pyopencl.CommandQueue
         """
+        lent = getattr(buffer, "clgeom_lent", None)
+        if lent is not None:  # of a plan that keeps its memory, which must not run with it before
+            for one in lent.keep_from_waiting():
+                self.hold(one, *until)
+            return
         loan = getattr(buffer, "clgeom_loan", None)
         until = tuple(one for one in until if one != self._queue)
         if loan is None or not until:
@@ -136,9 +150,16 @@ class Pool:
                     self._made -= 1
                     self.nbytes -= size
 
+    def note_waiting(self, sets) -> None:
+        """Count what these have (`clgeom.runtime.kept.Waiting`) as held, as long as they are referenced elsewhere."""
+        with self._lock:
+            self._waiting.add(sets)
+
     def free_held(self) -> None:
         """Release unused memory to the driver, which keeps memory that commands still use until they end."""
         with self._lock:
+            for sets in self._waiting:
+                sets.clear()
             self._take_back()
             self._made -= len(self._held)
             self.nbytes -= sum(size for size, _, _ in self._held)
@@ -161,7 +182,8 @@ class Pool:
         """Number of buffers that are kept for the next call."""
         with self._lock:
             self._take_back()
-            return sum(map(len, self._free.values())) + len(self._held)
+            waiting = sum(sets.buffers for sets in self._waiting)
+            return sum(map(len, self._free.values())) + len(self._held) + waiting
 
 
 def part_of(buffer, origin: int, nbytes: int):

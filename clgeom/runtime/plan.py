@@ -121,12 +121,16 @@ class Plan(tuple):
     def __add__(self, other):
         return Plan(*self, *other)
 
-    def kept(self) -> Plan:
-        """This plan, for one that is remembered and runs often: threads keep kernel objects with its numbers bound."""
+    def kept(self, *, memory: bool = False) -> Plan:
+        """This plan, for one that is remembered and runs often: threads keep kernel objects with its numbers bound.
+
+        With `memory` they keep its scratch memory, too. No array of the caller may be in it, which would stay for long.
+        """
         self.is_kept = all(isinstance(part, Step) for part in self)
+        self.keeps_memory = self.is_kept and memory
         return self
 
-    is_kept = False
+    is_kept = keeps_memory = False
 
     @functools.cached_property
     def scratch(self) -> dict[str, Scratch]:

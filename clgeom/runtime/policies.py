@@ -5,6 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from clgeom.errors import InvalidInput
+
+#: Most items of a work-item, and groups of a compute unit: more are no shape but a mistake.
+MOST_ITEMS, MOST_GROUPS = 1 << 24, 1 << 16
+#: Layouts of tables that are filled by diagonals (`StagePolicy`); "stages" is that of the pattern.
+LAYOUTS = ("stages", "ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")
+#: What `items_per_thread` must be a multiple of, by kernel and variant: these take pairs, or rows, by vectors of four.
+FOURS = {
+    ("alignment/align_pairs", "group"): 4,
+    ("alignment/align_tiles", "group"): 4,
+    ("alignment/align_tiles", "serial"): 4,
+    ("dp/pairs/pairs_bits", "serial"): 4,
+}
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -33,9 +47,9 @@ class Policy:
             raise ValueError(f"variant must be 'group' or 'serial', not {self.variant!r}")
         if self.wg_size < 1 or self.wg_size & (self.wg_size - 1):
             raise ValueError(f"wg_size must be a power of two, not {self.wg_size}")
-        if self.items_per_thread < 1 or self.groups_per_unit < 0:
+        if not (1 <= self.items_per_thread <= MOST_ITEMS and 0 <= self.groups_per_unit <= MOST_GROUPS):
             raise ValueError(
-                f"items_per_thread must be at least 1 and groups_per_unit at least 0, "
+                f"items_per_thread must be in 1 .. {MOST_ITEMS} and groups_per_unit in 0 .. {MOST_GROUPS}, "
                 f"not {self.items_per_thread} and {self.groups_per_unit}"
             )
         if self.variant == "serial" and self.wg_size != 1:
@@ -84,6 +98,9 @@ class TilePolicy(Policy):
 
     def __post_init__(self):
         super().__post_init__()
+        sizes = {name: getattr(self, name) for name in ("block_rows", "block_columns", "steps", "strips")}
+        if not all(1 <= size <= MOST_ITEMS for size in sizes.values()):
+            raise ValueError(f"{', '.join(sizes)} must be in 1 .. {MOST_ITEMS}, not {tuple(sizes.values())}")
         if self.launches not in ("many", "single"):
             raise ValueError(f"launches must be 'many' or 'single', not {self.launches!r}")
 
@@ -101,10 +118,15 @@ class StagePolicy(Policy):
 
     layout: str = "stages"
 
+    def __post_init__(self):
+        super().__post_init__()
+        if self.layout not in LAYOUTS:
+            raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, not {self.layout!r}")
+
 
 @dataclass(frozen=True)
 class PairsPolicy(Policy):
-    """The shape of alignments of short pairs. `items_per_thread` is the rows of a strip, a multiple of 4.
+    """The shape of alignments of short pairs. `items_per_thread` is the rows of a strip.
 
     Parameters
     ----------
@@ -119,8 +141,24 @@ class PairsPolicy(Policy):
         super().__post_init__()
         if self.cells not in ("int", "short2", "ptx"):
             raise ValueError(f"cells must be 'int', 'short2' or 'ptx', not {self.cells!r}")
-        if self.variant == "group" and self.items_per_thread % 4:
-            raise ValueError(f"items_per_thread must be a multiple of 4, not {self.items_per_thread}")
+
+
+def require_legal(kernel: str, policy: Policy) -> None:
+    """Raise `InvalidInput` if a kernel has no such shape: it would compute something else, in silence.
+
+    Candidates of the tuner, policies of the store and of `clgeom.runtime.tuning.override` all come through here.
+
+    Examples
+    --------
+    >>> from clgeom.runtime.policies import Policy, require_legal
+    >>> require_legal("dp/pairs/pairs_bits", Policy("serial", wg_size=1, items_per_thread=8))
+    """
+    multiple = FOURS.get((kernel, policy.variant), 1)
+    if policy.items_per_thread % multiple:
+        raise InvalidInput(
+            f"The items_per_thread of {kernel} must be a multiple of {multiple} in the variant {policy.variant!r}. "
+            f"Got {policy.items_per_thread} instead."
+        )
 
 
 def ceil_div(a: int, b: int) -> int:

@@ -6,6 +6,7 @@ the package.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.resources
@@ -14,6 +15,8 @@ import re
 from pathlib import Path
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*$', re.MULTILINE)
+#: The same anywhere in a line: it is found several times sooner.
+INCLUDE_ANYWHERE = re.compile(r'#[ \t]*include[ \t]+"([^"]+)"')
 
 
 @functools.cache
@@ -23,10 +26,21 @@ def _root(folder: str):
     return Path(__file__).resolve().parents[2] / folder
 
 
+def _read(folder: str, name: str) -> str:
+    """Text of a file, without objects for paths: hundreds are read before a first call."""
+    with open(f"{_place(folder)}/{name}", "rb", buffering=0) as file:
+        return file.read().decode().replace("\r\n", "\n")
+
+
+@functools.cache
+def _place(folder: str) -> str:
+    return str(_root(folder))
+
+
 @functools.cache
 def header(name: str) -> str:
     """Text of a header of ``cl_src``."""
-    return (_root("cl_src") / name).read_text(encoding="utf-8")
+    return _read("cl_src", name)
 
 
 @functools.cache
@@ -35,27 +49,39 @@ def template(kernel: str, variant: str = "group") -> str:
 
     If one work-item uses another algorithm than a group, the serial variant has its own file, "family/kernel_serial".
     """
-    own = f"{kernel}_{variant}.cl.mako"
-    return _text(own if (_root("templates") / own).is_file() else f"{kernel}.cl.mako")
+    if variant == "serial":
+        with contextlib.suppress(FileNotFoundError):
+            return _text(f"{kernel}_serial.cl.mako")
+    return _text(f"{kernel}.cl.mako")
 
 
 @functools.cache
 def _text(name: str) -> str:
     """Text of a file of ``templates``, which several variants may share."""
-    return (_root("templates") / name).read_text(encoding="utf-8")
+    return _read("templates", name)
+
+
+def _names_included(text: str) -> list[str]:
+    """The headers that a text names, as `INCLUDE` finds them."""
+    found = []
+    for match in INCLUDE_ANYWHERE.finditer(text):
+        begin = text.rfind("\n", 0, match.start()) + 1
+        if not text[begin : match.start()].strip(" \t"):
+            found.append(match.group(1))
+    return found
 
 
 @functools.cache
 def _included(name: str) -> frozenset[str]:
     """Names of a header and of all that it includes."""
-    return frozenset({name}).union(*map(_included, INCLUDE.findall(header(name))))
+    return frozenset({name}).union(*map(_included, _names_included(header(name))))
 
 
 @functools.cache
 def digest(kernel: str) -> str:
     """A digest of a kernel's templates, those of all its variants, with all headers that they include."""
     texts = dict.fromkeys(template(kernel, variant) for variant in ("group", "serial"))
-    names = sorted(frozenset().union(*(_included(name) for text in texts for name in INCLUDE.findall(text))))
+    names = sorted(frozenset().union(*(_included(name) for text in texts for name in _names_included(text))))
     found = hashlib.sha256()
     for text in (*texts, *map(header, names)):
         found.update(text.encode() + b"\0")

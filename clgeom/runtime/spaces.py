@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import Policy, require_legal
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ def candidates(profile, kernel: str, present: Policy) -> list[Policy]:
         for values in itertools.product(*product.values()):
             try:
                 policy = replace(present, **dict(zip(product, values)))
+                require_legal(kernel, policy)
             except ValueError:  # a combination that no kernel has
                 continue
             if policy.wg_size <= profile.max_wg_size and policy != present:
@@ -78,6 +79,11 @@ def each(*cases) -> Space:
 
 
 SORTS = "sort uint32", "sort uint64", "argsort float32", "argsort float64"
+#: Hulls whose points are sorted by scans of digits, also where sorts by themselves have a chained scan.
+CIRCLES = "hull of a circle", "hull of a circle, float64"
+#: Most of the sieve takes as long for a million points as for ten.
+SIEVED = "hull of normal points", "hull of fewer normal points"
+LEXSORTS = "hull of all points", "hull of a circle", "region of long segments"
 CELLS = "polygons along cells", "polygons along cells, simplified"
 
 SPACES: dict[str, Space] = {
@@ -118,26 +124,22 @@ SPACES: dict[str, Space] = {
         ("hull of normal points", "hull of a circle"),
         ({"items_per_thread": (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192)},),
     ),
-    "hull/sieve/sample_extremes": Space(
-        ("hull of normal points",), (), (group((64, 128, 256, 512, 1024), (1, 2, 4, 8, 16)),)
-    ),
-    "hull/sieve/extreme_polygon": Space(("hull of normal points",), (), SIZES),
-    "hull/sieve/cap_extremes": Space(("hull of normal points",), (), SIZES),
+    "hull/sieve/sample_extremes": Space(SIEVED, (), (group((64, 128, 256, 512, 1024), (1, 2, 4, 8, 16)),)),
+    "hull/sieve/extreme_polygon": Space(SIEVED, (), SIZES),
+    "hull/sieve/cap_extremes": Space(SIEVED, (), SIZES),
     "hull/sieve/polygon_cut": Space(
-        ("hull of normal points", "hull of a circle"), (), (group((128, 256, 512, 1024), (1,), (1, 2, 4, 8)),)
+        (*SIEVED, "hull of a circle"), (), (group((128, 256, 512, 1024), (1,), (1, 2, 4, 8)),)
     ),
-    "hull/sieve/tile_hoods": Space(
-        ("hull of normal points", "hull of a circle"), (), (group((128, 256, 512, 1024), (1, 2, 4, 8)),)
-    ),
-    "hull/lexsort/point_keys": each("hull of all points", "region of long segments"),
-    "hull/lexsort/points_of_keys": each("hull of all points", "region of long segments"),
-    "hull/lexsort/order_mend": each("hull of all points", "region of long segments"),
+    "hull/sieve/tile_hoods": Space((*SIEVED, "hull of a circle"), (), (group((128, 256, 512, 1024), (1, 2, 4, 8)),)),
+    "hull/lexsort/point_keys": each(*LEXSORTS),
+    "hull/lexsort/points_of_keys": each(*LEXSORTS),
+    "hull/lexsort/order_mend": each(*LEXSORTS),
     "hull/wagener/hood_blocks": Space(
         ("upper hood, runs", "hull of a circle", "hull of all points"),
         (serial((256, 1024, 4096), (1, 2, 4, 8)),),
         (group((32, 64, 128, 256), (2, 4, 8, 16)),),
     ),
-    "hull/wagener/hood_merge": Space(("upper hood, runs",), (), SIZES),
+    "hull/wagener/hood_merge": Space(("upper hood, runs", *CIRCLES), (), SIZES),
     "hull/wagener/hood_match_blocks": Space(
         ("upper hood, published",),
         (serial((64, 128, 256, 512, 1024, 2048, 4096, 8192), (0,)),),
@@ -177,16 +179,16 @@ SPACES: dict[str, Space] = {
     ),
     # Sorting
     "sorting/radix/radix_survey": Space(
-        ("sort uint32", "hulls by label"), SERIAL_GROUPS, (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),)
+        (*SORTS, "hulls by label"), SERIAL_GROUPS, (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),)
     ),
     "sorting/radix/radix_count": Space(
-        SORTS,
+        (*SORTS, *CIRCLES),
         (group((4, 16, 64, 256), (4, 16, 64)),),
         (group((64, 128, 256, 512), (2, 4, 8, 16)),),
     ),
-    "sorting/radix/radix_spine": Space(SORTS, (), SIZES),
+    "sorting/radix/radix_spine": Space((*SORTS, *CIRCLES), (), SIZES),
     "sorting/radix/radix_scatter": Space(
-        SORTS,
+        (*SORTS, *CIRCLES),
         (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),),
         (group((128, 256, 512), (8, 12, 16, 24), (8, 16, 32)),),
         by_itemsize=True,
@@ -290,6 +292,9 @@ SPACES: dict[str, Space] = {
     "region/coverage/coverage_unite": each("outlines of parts of a map"),
     "region/coverage/coverage_roots": each("outlines of parts of a map"),
     "region/rings/rings_runs": each("polygons along cells"),
+    "region/rings/rings_bits": Space(CELLS, (), (group((64, 128, 256, 512), (1,), (4, 8, 16)),)),
+    "region/rings/rings_ends": Space(CELLS, (), EACH_GPU),
+    "region/rings/rings_walk": Space(CELLS, (), (group((64, 128, 256, 512), (1,), (4, 8, 16)),)),
     "region/rings/rings_trace": Space(("polygons along cells",), (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),)),
     **{f"region/rings/rings_{name}": each(*CELLS) for name in ("link", "corners", "jump", "rank", "place", "sizes")},
     **{

@@ -20,9 +20,13 @@ import functools
 import importlib
 import itertools
 import json
+import operator
 import os
+import stat
+import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +34,14 @@ from clgeom.errors import DeviceWarning, InvalidInput, warn
 from clgeom.runtime import sources
 from clgeom.runtime.caches import digest_of
 from clgeom.runtime.messages import printable, shown
-from clgeom.runtime.policies import Policy
+from clgeom.runtime.policies import Policy, require_legal
 
 #: Version of the file's format.
 VERSION = 1
+#: Most bytes of the file, and digits of a whole number in it: a thousand policies have half a million bytes.
+MOST_BYTES, MOST_DIGITS = 1 << 24, 18
+#: Seconds that a writer waits for others (Windows).
+PATIENCE = 30.0
 #: Facts about a device that an entry must share with it; other drivers may want other shapes.
 DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
 
@@ -174,10 +182,10 @@ def stored(profile) -> dict[tuple[str, int | None], Policy]:
 
 def _is_switched_off() -> bool:
     wanted = os.environ.get("CLGEOM_POLICIES", "")
-    if wanted not in ("", "shipped"):
+    if wanted not in ("", "tuned", "shipped"):
         raise InvalidInput(
-            f"The environment variable CLGEOM_POLICIES must be 'shipped' (no policies of 'clgeom tune') or unset. "
-            f"Got {shown(wanted)!r} instead."
+            f"The environment variable CLGEOM_POLICIES must be 'shipped' (no policies of 'clgeom tune'), 'tuned' or "
+            f"unset. Got {shown(wanted)!r} instead."
         )
     return wanted == "shipped"
 
@@ -186,13 +194,14 @@ def _content(path) -> list:
     """The entries of a store's file, good or not; ValueError where it is none of this version."""
     where = f"the file '{printable(str(path))}'"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
     except (OSError, ValueError) as error:
-        if not os.path.exists(path):  # nor where its folder cannot be looked into
+        if not os.path.lexists(path):  # nor where its folder cannot be looked into
             return []
-        raise ValueError(f"{where} cannot be read ({getattr(error, 'strerror', None) or 'it is no text'})") from error
+        said = getattr(error, "strerror", None) or ("it is no text" if isinstance(error, UnicodeError) else error)
+        raise ValueError(f"{where} cannot be read ({said})") from error
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is damaged") from error
     if not isinstance(content, dict):
@@ -202,6 +211,40 @@ def _content(path) -> list:
     if not isinstance(content.get("policies"), list):
         raise ValueError(f"{where} is damaged")
     return content["policies"]
+
+
+def _text(path) -> str:
+    """The text of a regular file of no more than `MOST_BYTES`; of no other, which may block or have no end."""
+    flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))  # where there are such
+    number = os.open(path, functools.reduce(operator.or_, flags, os.O_RDONLY))
+    try:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise ValueError("it is no regular file")
+        with open(number, "rb", closefd=False) as file:
+            content = file.read(MOST_BYTES + 1)
+    finally:
+        os.close(number)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+    return content.decode("utf-8")
+
+
+def _object(pairs) -> dict:
+    """An object of JSON whose names are different."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _refused(name):
+    raise ValueError(f"{name} is no number")
+
+
+def _whole(digits) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
 
 
 def _is_entry(entry) -> bool:
@@ -235,6 +278,7 @@ def _checked(entry, profile) -> Stored:
     if {name: type(value) for name, value in given.items()} != types:
         raise ValueError("it is damaged")
     policy = made(**given)
+    require_legal(kernel, policy)
     if within_limits(policy, profile) != policy:
         raise ValueError(f"its groups of {policy.wg_size} do not fit the device, which allows {profile.max_wg_size}")
     return Stored(policy, entry["measured"])
@@ -342,7 +386,10 @@ def _replace(path, text):
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(made, path)
+        if sys.platform == "win32":  # which refuses while somebody reads the old file
+            _when_free(lambda: os.replace(made, path))
+        else:
+            os.replace(made, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(made)
@@ -353,18 +400,32 @@ def _replace(path, text):
 def _locked(path):
     """Hold the lock of a file, which is made; other processes and threads wait."""
     with open(path, "a+b") as file:
-        if os.name == "nt":
+        if sys.platform == "win32":
             import msvcrt
 
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # tries for ten seconds
+            def hold(mode):
+                os.lseek(file.fileno(), 0, os.SEEK_SET)
+                msvcrt.locking(file.fileno(), mode, 1)  # the first byte, which need not be there
+
+            _when_free(lambda: hold(msvcrt.LK_NBLCK))  # LK_LOCK looks once a second, ten times
             try:
                 yield
             finally:
-                file.seek(0)
-                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+                hold(msvcrt.LK_UNLCK)
         else:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
             yield
+
+
+def _when_free(attempt) -> None:
+    """Call a function again and again while it is refused access, for `PATIENCE` seconds."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except PermissionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)

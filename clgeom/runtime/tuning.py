@@ -12,7 +12,7 @@ import contextlib
 import contextvars
 from dataclasses import replace
 
-from clgeom.runtime.policies import PairsPolicy, Policy
+from clgeom.runtime.policies import PairsPolicy, Policy, require_legal
 from clgeom.runtime.profile import KINDS, RUNTIMES
 from clgeom.runtime.stored_policies import stored_policy
 from clgeom.runtime.tuning_dp import DP
@@ -488,10 +488,15 @@ def remembered(session, key: tuple, make):
 
 @contextlib.contextmanager
 def override(policies: dict[str, Policy]):
-    """Use these policies, by kernel name, in this context: for tests, tuning and benches."""
+    """Use these policies, by kernel name, in this context: for tests, tuning and benches.
+
+    Raises `InvalidInput` for shapes that a kernel does not have.
+    """
     unknown = sorted(set(policies) - set(TABLE))
     if unknown:
         raise KeyError(f"no such kernel: {', '.join(unknown)}; known: {', '.join(sorted(TABLE))}")
+    for kernel, policy in policies.items():
+        require_legal(kernel, policy)
     token = _overrides.set({**_overrides.get(), **policies})
     try:
         yield

@@ -7,6 +7,7 @@ policy. Inputs lie on the device, so that the time of a call is that of its kern
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ class Case:
         Whether the device must compute in float64.
     itemsize : int, optional
         Bytes of an element, for kernels whose policy depends on them.
+    sides : int
+        2 where elements are cells of a square, 3 of a cube: an edge of a tile is then one of a side.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Case:
     gpu: int
     fp64: bool = False
     itemsize: int | None = None
+    sides: int = 1
 
     def __reduce__(self):
         """Pickle a case of CASES by its name, since its functions have none; others as they are."""
@@ -50,6 +54,12 @@ class Case:
         """Elements on a device: fewer than usual where one buffer holds few."""
         n = self.cpu if profile.is_cpu else self.gpu
         return max(min(n, profile.max_alloc_bytes // 64), 1)
+
+    def edges(self, policy) -> list[int]:
+        """Sizes at which a shape may be wrong that is right elsewhere: none, one, and about an edge of its tiles."""
+        tile = policy.tile
+        lengths = {0, 1, policy.wg_size + 1, tile - 1, tile, tile + 1, 2 * tile + 1}
+        return sorted({length**self.sides for length in lengths})
 
 
 #: The cases of a quick search, and how many of their kernels it tunes.
@@ -65,11 +75,11 @@ QUICK_KERNELS = 5
 CASES: dict[str, Case] = {}
 
 
-def case(family, name, *, cpu, gpu, fp64=False, itemsize=None):
+def case(family, name, *, cpu, gpu, **facts):
     """Enter a function into CASES."""
 
     def enter(prepare):
-        CASES[name] = Case(name, family, prepare, int(cpu), int(gpu), fp64, itemsize)
+        CASES[name] = Case(name, family, prepare, int(cpu), int(gpu), **facts)
         return prepare
 
     return enter
@@ -124,6 +134,7 @@ def hull_of(cloud, dtype: Any = np.float32, **options):
 
 
 case("hull", "hull of normal points", cpu=4e6, gpu=1e7)(hull_of(normal))
+case("hull", "hull of fewer normal points", cpu=3e5, gpu=1e6)(hull_of(normal))
 case("hull", "hull of a circle", cpu=3e5, gpu=3e6)(hull_of(circle))
 case("hull", "hull of a circle, float64", cpu=3e5, gpu=3e6, fp64=True)(hull_of(circle, np.float64))
 case("hull", "hull of all points", cpu=3e5, gpu=1e7)(hull_of(normal, filter="none"))
@@ -232,8 +243,7 @@ def segments_of(length):
     def prepare(session, n):
         from clgeom.sorting.radix.sort import sort
 
-        given, offsets = there(session, keys(n, np.float32)), np.arange(0, n + 1, length)
-        offsets[-1] = n
+        given, offsets = there(session, keys(n, np.float32)), np.append(np.arange(0, n, length), n)
         return lambda: sort(given, offsets=offsets, device=session)
 
     return prepare
@@ -325,7 +335,7 @@ case("region", "region of long segments", cpu=1e6, gpu=1e7)(region_by(100_000))
 
 def hills(n, noise=0.5):
     """A square map of about n cells: smooth hills, and noise."""
-    side = max(int(np.sqrt(n)), 8)
+    side = max(math.isqrt(n), 1)
     y, x = np.mgrid[:side, :side].astype(np.float32) * np.float32(2000 / side)
     return np.float32(-80) + 10 * np.sin(x / 90) * np.cos(y / 70) + rng().normal(0, noise, x.shape).astype(np.float32)
 
@@ -345,8 +355,8 @@ def coverage_by(smooth=False, **options):
     return prepare
 
 
-case("region", "outlines of a map", cpu=1e6, gpu=1.6e7)(coverage_by(parts=False))
-case("region", "outlines of parts of a map", cpu=1e6, gpu=1.6e7)(coverage_by(smooth=True))
+case("region", "outlines of a map", cpu=1e6, gpu=1.6e7, sides=2)(coverage_by(parts=False))
+case("region", "outlines of parts of a map", cpu=1e6, gpu=1.6e7, sides=2)(coverage_by(smooth=True))
 
 
 def cells_by(**options):
@@ -364,5 +374,5 @@ def cells_by(**options):
     return prepare
 
 
-case("rings", "polygons along cells", cpu=1e6, gpu=1.6e7)(cells_by())
-case("rings", "polygons along cells, simplified", cpu=5e5, gpu=4e6)(cells_by(tolerance=2.5))
+case("rings", "polygons along cells", cpu=1e6, gpu=1.6e7, sides=2)(cells_by())
+case("rings", "polygons along cells, simplified", cpu=5e5, gpu=4e6, sides=2)(cells_by(tolerance=2.5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 
@@ -50,7 +51,9 @@ def batch(session, count, length, seed):
 
 
 def side_of(n, per=64):
-    return max(int(np.sqrt(n)) // per * per, per)
+    """The side of a square of n elements; of a large one a multiple of `per`."""
+    side = math.isqrt(n)
+    return side // per * per if side >= 16 * per else max(side, 1)
 
 
 def common_by(**options):
@@ -69,10 +72,10 @@ def common_by(**options):
     return prepare
 
 
-case("dp", "table by tiles", cpu=4e6, gpu=2.6e8)(common_by(path="tiles"))
-case("dp", "table by tiles, last row", cpu=1.6e7, gpu=4e9)(common_by(path="tiles", keep="last"))
-case("dp", "table by stages", cpu=1e6, gpu=1.6e7)(common_by(path="stages"))
-case("dp", "table by long stages", cpu=9e6, gpu=1e8)(common_by(path="stages", keep="last"))
+case("dp", "table by tiles", cpu=4e6, gpu=2.6e8, sides=2)(common_by(path="tiles"))
+case("dp", "table by tiles, last row", cpu=1.6e7, gpu=4e9, sides=2)(common_by(path="tiles", keep="last"))
+case("dp", "table by stages", cpu=1e6, gpu=1.6e7, sides=2)(common_by(path="stages"))
+case("dp", "table by long stages", cpu=9e6, gpu=1e8, sides=2)(common_by(path="stages", keep="last"))
 
 
 @case("dp", "table by rows", cpu=8e6, gpu=5e8)
@@ -83,13 +86,13 @@ def _rows(session, n):
     weights, values = rng().integers(1, 1000, (2, items)).astype(np.int32)
 
     def call():
-        shape = items + 1, n // items
+        shape = items + 1, max(n // items, 1)
         return fill(equations()["sack"], shape, path="rows", keep="last", w=weights, v=values, device=session).last
 
     return call
 
 
-@case("dp", "table by splits", cpu=2.5e5, gpu=4e6)
+@case("dp", "table by splits", cpu=2.5e5, gpu=4e6, sides=2)
 def _splits(session, n):
     from clgeom.dp import fill
 
@@ -109,7 +112,7 @@ def _wide(session, n):
     return lambda: fill(equations()["lots"], (1, n), path="stages", device=session).row(0)
 
 
-@case("dp", "table of short wide stages", cpu=9e4, gpu=2.5e5)
+@case("dp", "table of short wide stages", cpu=9e4, gpu=2.5e5, sides=2)
 def _short_wide(session, n):
     from clgeom.dp import fill
 
@@ -118,7 +121,7 @@ def _short_wide(session, n):
     return lambda: fill(equations()["chain"], (side, side), path="stages", p=sizes, device=session).row(0)
 
 
-@case("dp", "edit distance", cpu=2.5e8, gpu=1.6e10)
+@case("dp", "edit distance", cpu=2.5e8, gpu=1.6e10, sides=2)
 def _bits(session, n):
     from clgeom.dp import problems
 
@@ -126,7 +129,7 @@ def _bits(session, n):
     return lambda: np.array([problems.edit_distance(a, b, device=session).distance])
 
 
-@case("dp", "longest common subsequence", cpu=2.5e8, gpu=4e9)
+@case("dp", "longest common subsequence", cpu=2.5e8, gpu=4e9, sides=2)
 def _lcs(session, n):
     from clgeom.dp import problems
 
@@ -158,7 +161,7 @@ def _tables(session, n):
     return call
 
 
-@case("dp", "cube by planes", cpu=1e6, gpu=6.4e7)
+@case("dp", "cube by planes", cpu=1e6, gpu=6.4e7, sides=3)
 def _cube(session, n):
     from clgeom.dp import CubeEquation, fill_cube, where
 
@@ -172,7 +175,7 @@ def _cube(session, n):
     return lambda: fill_cube(equation, (side, side, side), keep="last", device=session).last
 
 
-@case("dp", "minima of a table", cpu=4e6, gpu=2.6e8)
+@case("dp", "minima of a table", cpu=4e6, gpu=2.6e8, sides=2)
 def _reduced(session, n):
     from clgeom.dp import fill
 
@@ -205,7 +208,7 @@ case("align", "scores of pairs by a matrix", cpu=2e3, gpu=1e5)(aligned(path=Fals
 case("align", "alignments of pairs", cpu=1e3, gpu=3e4)(aligned(path=True))
 
 
-@case("align", "score of a long pair", cpu=2.5e7, gpu=1e9)
+@case("align", "score of a long pair", cpu=2.5e7, gpu=1e9, sides=2)
 def _long(session, n):
     from clgeom.alignment.align import align
 
@@ -244,7 +247,7 @@ def _map(session, n):
     return lambda: walfisch_ikegami(distances, frequency=1900, base_height=12.5, orientation=30, device=session)
 
 
-@case("radio", "best server", cpu=2.5e5, gpu=4e6)
+@case("radio", "best server", cpu=2.5e5, gpu=4e6, sides=2)
 def _server(session, n):
     from clgeom.radio import Transmitter, best_server, sector_antenna
 
@@ -268,7 +271,7 @@ def _server(session, n):
     return call
 
 
-@case("radio", "loss over terrain", cpu=1e5, gpu=1e6)
+@case("radio", "loss over terrain", cpu=1e5, gpu=1e6, sides=2)
 def _terrain(session, n):
     from clgeom.radio import Transmitter, terrain_loss
 

@@ -77,9 +77,14 @@ class Child:
         return None
 
     def end(self) -> None:
-        """End the process at once."""
-        self.process.kill()
+        """End the process: at once if it is busy. An idle one ends by itself.
+
+        After a process that was killed the next one would look for broken files in all of PoCL's cache.
+        """
         self.connection.close()
+        if self.is_idle:
+            self.process.join(timeout=1)
+        self.process.kill()
         self.process.join(timeout=2)
 
 

@@ -5,6 +5,7 @@ replies are pickled over a pipe::
 
     Shares(case, ..)                -> Shared(seconds of each kernel, seconds of the call)
     Trial(case, kernel, policy, ..) -> Tried(whether the result is right)
+    Edges(case, kernel, policy, ..) -> Tried(the same at sizes about the edges of tiles)
     Race(case, kernel, ..)          -> Sample for each round and policy, then Done
 
 A reply may also be Failed: the policy is refused with an error.
@@ -84,6 +85,17 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Edges:
+    """The same at several sizes, one after the other; those at which the case fails by default are left out."""
+
+    case: Case
+    sizes: tuple[int, ...]
+    kernel: str
+    policy: Policy
+    base: Policies = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Race:
     """Time a case with several policies of a kernel (None: that of `base`, or the present one), in turn."""
 
@@ -104,10 +116,11 @@ class Shared:
 
 @dataclass(frozen=True)
 class Tried:
-    """Whether the result is that of the default, bit for bit; and whether the process now gives other results."""
+    """Whether the result is that of the default, bit for bit; whether the process now gives other results; the size."""
 
     is_right: bool
     is_broken: bool = False
+    n: int = 0
 
 
 @dataclass(frozen=True)
@@ -153,10 +166,14 @@ class Measurer:
     def replies(self, request):
         """The replies to a request, as they are known."""
         try:
-            yield from {Shares: self._shares, Trial: self._trial, Race: self._race}[type(request)](request)
+            made = {Shares: self._shares, Trial: self._trial, Edges: self._edges, Race: self._race}
+            yield from made[type(request)](request)
         except Exception as error:  # whatever a driver or a kernel's plan says about a policy
-            said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            yield Failed(said, not self._is_sound(request))
+            yield self._failed(error, request)
+
+    def _failed(self, error, request) -> Failed:
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        return Failed(said, not self._is_sound(request))
 
     def _is_sound(self, request) -> bool:
         """Whether the default still gives the result that it gave before."""
@@ -202,7 +219,24 @@ class Measurer:
         wanted, call = self._default(request), self._call(request)
         with self._within(request.base, request.kernel, request.policy):
             is_right = digest_of(call()) == wanted
-        yield Tried(is_right, not is_right and not self._is_sound(request))
+        yield Tried(is_right, not is_right and not self._is_sound(request), request.n)
+
+    def _edges(self, request):
+        for n in request.sizes:
+            one = Trial(request.case, n, request.kernel, request.policy, request.base)
+            try:
+                self._default(one)
+            except Exception:  # the case has no such size, whatever the shape
+                continue
+            try:
+                (reply,) = self._trial(one)
+            except Exception as error:
+                reply = self._failed(error, one)
+            del self.prepared[request.case.name, n]
+            if not isinstance(reply, Tried) or not reply.is_right:
+                yield reply
+                return
+        yield Tried(True)
 
     def _race(self, request):
         call, shuffle = self._call(request), random.Random(0).shuffle

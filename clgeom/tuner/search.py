@@ -23,9 +23,9 @@ from clgeom.runtime.policies import Policy
 from clgeom.runtime.spaces import SPACES, candidates
 from clgeom.runtime.stored_policies import forget, keep, stored
 from clgeom.runtime.tuning import select
-from clgeom.tuner.cases import Case
+from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Died, Limits
-from clgeom.tuner.measure import Done, Failed, Race, Sample, Shared, Shares, Target, Trial, Tried
+from clgeom.tuner.measure import Done, Edges, Failed, Race, Sample, Shared, Shares, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
 
 #: Kernels that take less of every case are left as they are.
@@ -279,10 +279,8 @@ class Tuner:
             bad.add(id(candidate))
             if isinstance(reply, Tried):
                 candidate.state, candidate.reason = "wrong", f"another result of '{request.case.name}'"
-            elif isinstance(reply, Failed):
-                candidate.state, candidate.reason = "refused", reply.error
             else:
-                candidate.state, candidate.reason = "crashed", reply.reason
+                self._mark(candidate, reply)
 
     # Races
 
@@ -342,10 +340,8 @@ class Tuner:
     def _survives(self, finding, candidate, case) -> bool:
         request = Race(case, self.n(case), finding.kernel, (candidate.policy,), 1, False, self._base(case))
         reply, _ = self._answer(request)
-        if isinstance(reply, Died):
-            candidate.state, candidate.reason = "crashed", reply.reason
-        elif isinstance(reply, Failed):
-            candidate.state, candidate.reason = "refused", reply.error
+        if isinstance(reply, (Died, Failed)):
+            self._mark(candidate, reply)
         return isinstance(reply, Done)
 
     def _answer(self, request):
@@ -356,8 +352,37 @@ class Tuner:
     def _ratios(times, at) -> list[Ratio]:
         return [ratio(found[at], found[PRESENT]) for found in times.values()]
 
-    def _holds(self, finding, policy) -> bool:
-        """Whether a winner is not slower where there are few elements, nor gives other results there."""
+    def _is_right_at_edges(self, finding, candidate) -> bool:
+        """Whether a winner gives the default's results also at edges of its tiles, in all cases of its kernel."""
+        known = {**all_cases(), **self.cases}
+        for case in (known[name] for name in SPACES[finding.kernel].cases if name in known):
+            if (case.fp64 and not self.profile.fp64) or finding.itemsize not in (None, case.itemsize):
+                continue
+            sizes = tuple(n for n in case.edges(candidate.policy) if n <= self.n(case))
+            request = Edges(case, sizes, finding.kernel, candidate.policy, self._base(case))
+            reply, _ = self._answer(request)
+            if isinstance(reply, Tried) and reply.is_right:
+                continue
+            if isinstance(reply, Tried):
+                candidate.state, candidate.reason = "wrong", f"another result of '{case.name}' of {reply.n:,} elements"
+            elif reply is not None:  # else the time is over
+                self._mark(candidate, reply)
+            return False
+        return True
+
+    @staticmethod
+    def _mark(candidate, reply):
+        """Note why a candidate cannot be measured."""
+        if isinstance(reply, Failed):
+            candidate.state, candidate.reason = "refused", reply.error
+        else:
+            candidate.state, candidate.reason = "crashed", reply.reason
+
+    def _holds(self, finding, candidate) -> bool:
+        """Whether a winner is not slower where there are few elements, nor gives other results anywhere."""
+        policy = candidate.policy
+        if not self._is_right_at_edges(finding, candidate):
+            return False
         for name in finding.shares:
             case = self.cases[name]
             n, base = max(self.n(case) // FEWER, 1), self._base(case)
@@ -376,8 +401,8 @@ class Tuner:
         """Keep the best of the finalists, if it is faster and stays so with fewer elements."""
         best = winner(ratios, policies, finding.present)
         finding.state = "as it was" if ratios else "not reached"
-        while best is not None and not self._holds(finding, policies[best]):
-            finding.candidates[best].reason = "slower with fewer elements"
+        while best is not None and not self._holds(finding, finding.candidates[best]):
+            finding.candidates[best].reason = finding.candidates[best].reason or "slower with fewer elements"
             ratios = {at: found for at, found in ratios.items() if at != best}
             best = winner(ratios, policies, finding.present)
         if best is None:

@@ -97,6 +97,21 @@ def test_hashes_of_another_format_say_nothing(record):
     assert "cannot be compared" in report.age(former)
 
 
+def test_record_names_policies_that_are_not_shipped(session):
+    """Rows of the table that did not run are named nowhere, and their changes are none of the record's."""
+    if not session.profile.is_cpu:
+        pytest.skip("names the serial kernels")
+    kernel, alone = "hull/sieve/sieve", Session(session.device)
+    own = Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4)
+    with tuning.override({kernel: own}):
+        clgeom.convex_hull(np.random.default_rng(1).normal(size=(100_000, 2)), device=alone)
+        record = {"device": alone.profile.name, **measured.measured(alone)}
+    assert record["tuned"] == {kernel: [str(own)]} and measured.changed(record) == []
+    assert "other policies than those that ship, of hull/sieve/sieve" in report.age(record)
+    del record["tuned"]
+    assert measured.changed(record) == [SIEVE]
+
+
 def test_changed_names_modules(record, monkeypatch, tmp_path):
     for path in record["modules"]:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

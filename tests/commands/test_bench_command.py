@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import re
 import shlex
 import signal
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from browser import BROWSER, said
+from children import environment
 from command_line import done, here, refused, run
 
 from clgeom import optional
@@ -296,8 +296,8 @@ bench.parts_of = lambda families: [
 main.main()
 """
     command = [sys.executable, "-c", code, "bench", "--quick", "--report", "r.html", "--json", "r.json"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env=environment(PYTHONUNBUFFERED="1"), **pipes)
     assert process.stdout
     lines = iter(process.stdout.readline, "")
     assert any("Title of well.py: done" in line for line in lines)

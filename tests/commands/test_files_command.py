@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import environment
 from click.testing import CliRunner
 
 from clgeom.commands import main as cli
@@ -19,7 +20,7 @@ geopandas = pytest.importorskip("geopandas")
 shapely = pytest.importorskip("shapely")
 
 #: For other processes, which need not have clgeom installed.
-ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+ENV = environment()
 
 
 @pytest.fixture

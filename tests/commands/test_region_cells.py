@@ -81,6 +81,24 @@ def test_small_parts_are_left_out(rough):
     facts = json.loads(done("map.npz", "--level", 40, "--outline", "cells", "--least", 100, "--json"))
     cells = coverage_regions(rough, 40, outline="cells").cells
     assert facts["levels"][0]["regions"] == np.count_nonzero(cells >= 4)
+    assert facts["levels"][0]["cells"] == cells[cells >= 4].sum()
+
+
+def test_budgets_are_met_without_small_parts(here):
+    values = np.zeros((40, 80), np.float32)
+    values[::2, :40:2] = 1  # cells that share no sides
+    values[:, 50:52] = values[::4, 50:75] = 1
+    np.save("ones.npy", np.ones_like(values))
+    arguments = ("--level", 1, "--iou", 0.6, "--least", 50, "-o", "comb.geojson", "--crs", "EPSG:32632")
+    np.savez("comb.npz", values=values, transform=(5.0, 0, 691_000, 0, -5, 5_335_500))
+    row = json.loads(done("comb.npz", *arguments, "--weights", "ones.npy", "--metrics", "--json"))
+    (level,), metrics = row["levels"], row["metrics"][1]
+    comb = np.count_nonzero(values[:, 50:])
+    assert level["regions"] == 1 and level["cells"] == level["weights"] == metrics["mask_area"] == comb
+    assert level["cells_km2"] == pytest.approx(25e-6 * comb, rel=2e-3)
+    assert 0.6 <= level["cells_area"] / level["area"] == pytest.approx(metrics["iou"]) and metrics["missed"] == 0
+    (written,) = features("comb.geojson")
+    assert written["properties"]["cells"] == comb and 25 * comb / written["properties"]["area"] >= 0.6
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from children import environment
 from command_line import done, refused, run
 
 from clgeom.runtime import stored_policies
@@ -79,7 +80,8 @@ def test_folder_that_cannot_be_written_is_refused_at_once(store, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_interrupt_ends_it_soon(store):
     command = [sys.executable, "-m", "clgeom", "tune", "primitives", "--minutes", "5"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment(), **pipes) as process:
         assert process.stdout.readline().startswith("device")
         time.sleep(1)  # a child starts
         begin = time.monotonic()

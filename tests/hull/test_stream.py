@@ -1,6 +1,8 @@
 """Points that come in chunks: from host arrays to devices with memory of their own, and from mapped files."""
 
 import functools
+import os
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +11,10 @@ from clouds import CLOUDS, DTYPES, cloud
 from conftest import imposed_session
 
 import clgeom
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull import stream
 from clgeom.hull.convex import convex_hull
+from clgeom.scale import Chunks
 
 #: Bytes of a chunk: of 16, 21 (an odd number that fits no tile) and 1024 points of float32.
 CHUNKS = (128, 168, 8192)
@@ -121,8 +124,117 @@ def test_file_that_is_cut_while_it_is_read(session, chunks, tmp_path, cut):
     mapped = np.load(path, mmap_mode="r")
     with open(path, "r+b") as file:
         file.truncate(path.stat().st_size - cut)
-    with pytest.raises(InvalidInput, match="points.npy' must hold .* points and more. It ended within them"):
+    with pytest.raises(InvalidInput, match="points.npy' must have 40,128 bytes and more.* was cut after it was mapped"):
         convex_hull(mapped, device=session)
+
+
+@pytest.mark.parametrize("kind", ("cpu", "gpu"))
+@pytest.mark.parametrize("part", (slice(None), slice(100, None), slice(None, None, 3), slice(None, None, -2)))
+def test_file_that_is_cut_before_it_is_read_at_once(session, tmp_path, kind, part):
+    """Also a part of it; a part that the file still has is read."""
+    points, path = cloud("disc", 5000, np.float32), tmp_path / "points.npy"
+    np.save(path, points)
+    mapped, device = np.load(path, mmap_mode="r"), imposed_session(session.device, kind=kind)
+    expected = convex_hull(points[part], device=session)
+    np.testing.assert_array_equal(convex_hull(mapped[part], device=device).points, expected.points)
+    os.truncate(path, 128 + 8 * 3000)
+    calls = [lambda: mapped[part], lambda: iter([mapped[:9], mapped[part]])]
+    calls += [lambda: Chunks([mapped[part]], copy=False), lambda: np.asarray(mapped[part])]
+    for points_of in calls:
+        for nonfinite in ("raise", "drop"):
+            with pytest.raises(InvalidInput, match="has 24,128: it was cut after it was mapped"):
+                convex_hull(points_of(), nonfinite=nonfinite, device=device)
+    expected = convex_hull(points[:3000], device=session)
+    np.testing.assert_array_equal(convex_hull(mapped[:3000], device=device).points, expected.points)
+
+
+@pytest.mark.parametrize("of_chunks", (False, True))
+def test_file_whose_last_page_is_cut_while_it_is_read_at_once(session, tmp_path, monkeypatch, of_chunks):
+    """What is missing of that page reads as zeros."""
+    points, path = cloud("disc", 5000, np.float32) + 9, tmp_path / "points.npy"
+    np.save(path, points)
+    hull_of = convex_hull.__globals__["hull_of"]
+
+    def cutting(array, **options):
+        os.truncate(path, 40_128 - 100)
+        return hull_of(array, **options)
+
+    monkeypatch.setattr("clgeom.hull.convex.hull_of", cutting)
+    mapped = np.load(path, mmap_mode="r")
+    with pytest.raises(InvalidInput, match="cut after it was mapped"):
+        convex_hull(Chunks([mapped], copy=False) if of_chunks else mapped, device=session)
+
+
+@pytest.mark.parametrize("kind", ("cpu", "gpu"))
+@pytest.mark.parametrize("size", (8, 24_128, 24_131))
+def test_file_that_is_cut_between_its_pieces(session, chunks, tmp_path, kind, size):
+    points, path = cloud("disc", 5000, np.float32), tmp_path / "points.npy"
+    np.save(path, points)
+    chunks(4000)
+    with pytest.raises(InvalidInput, match="cut after it was mapped"):
+        convex_hull(
+            np.load(path, mmap_mode="r"),
+            device=imposed_session(session.device, kind=kind),
+            progress=lambda *_: os.truncate(path, size),
+        )
+
+
+@pytest.mark.parametrize("share", (0, 1, 2))
+@pytest.mark.parametrize("at_once", (False, True))
+def test_file_that_is_cut_while_a_piece_is_read(session, chunks, tmp_path, monkeypatch, share, at_once):
+    """Devices with memory of their own get the points from the file, not from the map."""
+    points, path = cloud("disc", 5000, np.float32), tmp_path / "points.npy"
+    np.save(path, points)
+    if not at_once:
+        chunks(40_000)
+        monkeypatch.setattr(stream, "LEAST_BYTES", 0)
+    preadv, reads = os.preadv, []
+
+    def cutting(file, memory, at):
+        reads.append(at)
+        os.truncate(path, 128 + share * 20_000)
+        return preadv(file, memory, at)
+
+    monkeypatch.setattr(os, "preadv", cutting)
+    mapped, device = np.load(path, mmap_mode="r"), imposed_session(session.device, kind="gpu")
+    if share == 2:  # it is whole
+        expected = convex_hull(points, device=session)
+        np.testing.assert_array_equal(convex_hull(mapped, device=device).points, expected.points)
+        assert reads
+        return
+    with pytest.raises(InvalidInput, match="cut after it was mapped"):
+        convex_hull(mapped, device=device)
+    assert reads
+
+
+@pytest.mark.parametrize("room", (1, 2, 3))
+def test_device_with_room_for_few_pieces(gpu, session, chunks, monkeypatch, room):
+    """As many as fit are there at a time, and none is halved."""
+    points, held = cloud("disc", 5000, np.float32), weakref.WeakSet()
+    chunks(4000)
+    take = stream.allocate
+
+    class Held:
+        pass
+
+    def limited(session, nbytes):
+        if len(held) == room:
+            raise DeviceLimit("no more")
+        buffer = take(session, nbytes)
+        buffer.held = Held()
+        held.add(buffer.held)
+        most.append(len(held))
+        return buffer
+
+    most, sizes = [], []
+    monkeypatch.setattr(stream, "allocate", limited)
+    for piece, array in stream.pieces_of(gpu, points):
+        np.testing.assert_array_equal(array.to_host(), piece.rows)
+        sizes.append(len(piece.rows))
+    del piece, array
+    assert sizes == [500] * 10 and max(most) == room
+    expected = convex_hull(points, device=session)
+    np.testing.assert_array_equal(convex_hull(points, device=gpu).vertices, expected.vertices)
 
 
 @pytest.mark.parametrize("mapped", (False, True))

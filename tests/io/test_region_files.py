@@ -252,6 +252,12 @@ def test_columns_and_rows_are_no_longitude_and_latitude(ending, outline, tmp_pat
         with pytest.raises(InvalidInput, match="has no coordinate reference system: name it .crs='EPSG:32632', or"):
             regions.to_file(path)
     assert not path.exists()
+    for call in (found.to_file, found[0].to_file):
+        with pytest.raises(
+            InvalidInput, match="to_file cannot place columns and rows in 'EPSG:32632'. Pass 'transform'"
+        ):
+            call(path, crs="EPSG:32632")
+    assert not path.exists()
     found.to_file(path, crs="EPSG:4326")  # the caller says so
     content = path.read_text()
     placed = clgeom.coverage_regions(raster(), -75, outline=outline, transform=(0.1, 0, 10, 0, -0.1, 50))

@@ -25,6 +25,7 @@ POINTS = np.random.default_rng(1).random((60, 2)) * 100 + (5e5, 5.4e6)
 LABELS = ["south", "north", "mid"] * 20
 RASTER = np.array([[5, 0, 7, 7], [5, 0, 0, 7], [5, 5, 7, 7]])
 SYSTEM = "EPSG:32632"
+PLACE = (10, 0, 5e5, 0, -10, 5.4e6)
 MEASURES = ["points", "area", "perimeter"]
 #: What files of coverage have more.
 MORE = ["dbm", "unit", "label", "area_km2"]
@@ -36,8 +37,8 @@ RESULTS = {
     "labelled": (lambda: clgeom.convex_hulls_by_label(POINTS, LABELS), ["label", *MEASURES]),
     "region": (lambda: clgeom.adaptive_region(POINTS, 4), ["points", "segments", "area"]),
     "cross region": (lambda: clgeom.adaptive_region(POINTS, 4, axis="both"), ["points", "segments", "area"]),
-    "coverage region": (lambda: clgeom.coverage_regions(RASTER, 5)[0], COVERAGE),
-    "coverage": (lambda: clgeom.coverage_regions(RASTER, [5, 7], parts=True, holes=True), COVERAGE),
+    "coverage region": (lambda: clgeom.coverage_regions(RASTER, 5, transform=PLACE)[0], COVERAGE),
+    "coverage": (lambda: clgeom.coverage_regions(RASTER, [5, 7], parts=True, holes=0, transform=PLACE), COVERAGE),
 }
 READERS = {".gpkg": geopandas.read_file, ".fgb": geopandas.read_file, ".shp": geopandas.read_file}
 READERS |= {".parquet": geopandas.read_parquet}
@@ -140,7 +141,7 @@ def test_no_hulls(ending, tmp_path):
 @pytest.mark.parametrize("ending", READERS)
 def test_no_regions_and_no_labels(ending, tmp_path):
     path = tmp_path / f"out{ending}"
-    clgeom.coverage_regions(RASTER, 9, parts=True, crs=SYSTEM).to_file(path)
+    clgeom.coverage_regions(RASTER, 9, parts=True, transform=PLACE, crs=SYSTEM).to_file(path)
     found = READERS[ending](path)
     assert len(found) == 0 and found.crs == SYSTEM and list(found.columns) == [*COVERAGE, *MORE, "geometry"]
     clgeom.convex_hulls_by_label(POINTS[:3], pyarrow.nulls(3)).to_file(path)
@@ -282,7 +283,7 @@ def test_names_of_labels():
 
 
 def test_system_of_the_result(tmp_path):
-    regions = clgeom.coverage_regions(RASTER, 5, crs=SYSTEM)
+    regions = clgeom.coverage_regions(RASTER, 5, transform=PLACE, crs=SYSTEM)
     assert regions.crs == regions[0].crs == SYSTEM
     assert regions.to_geopandas().crs == regions[0].to_geopandas(crs=32632).crs == SYSTEM
     for call in (regions.to_geopandas, regions[0].to_arrow):

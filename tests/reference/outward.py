@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-ROUNDS, LARGEST = 3, 0x7FFFFFEF
+ROUNDS, LARGEST = 2, 0x7FFFFFEF
 
 
 def cross(a, b, c):

@@ -78,7 +78,7 @@ def test_areas_in_square_kilometres(session):
     with pytest.raises(InvalidInput, match="area_km2 needs a coordinate reference system, and there is none"):
         coverage_regions(mask, 1, device=session)[0].area_km2
     with pytest.raises(InvalidInput, match="must be a coordinate reference system.* Got 'EPSG:1'"):
-        coverage_regions(mask, 1, crs="EPSG:1", device=session)[0].area_km2
+        coverage_regions(mask, 1, transform=(1, 0, 0, 0, 1, 0), crs="EPSG:1", device=session)[0].area_km2
 
 
 def test_nested_shapes_and_bands(session):

@@ -20,6 +20,9 @@ from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.localize import localize, localize_masks
 from clgeom.region.metrics import compare, measure
 
+#: Cells of a metre.
+METRES = (1, 0, 0, 0, 1, 0)
+
 
 @given(mask=hnp.arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 8))))
 def test_trace_bounds_the_cells(mask):
@@ -130,13 +133,13 @@ def test_localize_nowhere_and_in_several_parts():
 def test_localize_takes_one_system_by_any_name(session):
     pyproj = pytest.importorskip("pyproj", reason="it knows which systems are the same")
     names = ("EPSG:32632", 32632, pyproj.CRS(32632), "epsg:32632")
-    found = [coverage_regions(np.ones((3, 3)), 1, crs=crs, device=session)[0] for crs in names]
+    found = [coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs=crs, device=session)[0] for crs in names]
     assert localize(found).area == 9
 
 
 def test_localize_refuses(session):
-    one = coverage_regions(np.ones((3, 3)), 1, crs="EPSG:32632", device=session)[0]
-    other = coverage_regions(np.ones((3, 3)), 1, crs="EPSG:32633", device=session)[0]
+    one = coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs="EPSG:32632", device=session)[0]
+    other = coverage_regions(np.ones((3, 3)), 1, transform=METRES, crs="EPSG:32633", device=session)[0]
     with pytest.raises(InvalidInput, match="must be two regions or more. Got 1 instead"):
         localize([one])
     plain = coverage_regions(np.ones((3, 3)), 1, device=session)[0]

@@ -9,10 +9,12 @@ import reference.coverage as reference
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clgeom import covered_area
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.runtime.interop.strips import Strips
 
 TYPES = (
     "bool",
@@ -180,3 +182,62 @@ def test_device_rasters_are_read_where_they_are(session):
     for how in ({"parts": False}, {"holes": 0}, {"axis": "both"}):
         a, b = coverage_regions(there, (0, 4), **how), coverage_regions(raster, (0, 4), device=session, **how)
         assert [list(map(np.ndarray.tolist, r.rings)) for r in a] == [list(map(np.ndarray.tolist, r.rings)) for r in b]
+
+
+@pytest.mark.parametrize("dtype, value", (("uint16", 60000), ("int16", -30001), ("uint8", 3)))
+def test_a_mask_does_not_round_levels_of_integers(session, dtype, value):
+    """Masked integers become floats, whose levels would be rounded to the type."""
+    plain = np.full((2, 3), value, dtype)
+    masked = np.ma.masked_array(plain, np.eye(2, 3))
+    tiny = abs(value) * 1e-8  # less than float32 tells apart
+    for level, direction, nodata, covered in (
+        (value + tiny, ">=", None, False),
+        (value + tiny, "<=", None, True),
+        (value - tiny, ">=", value + tiny, True),
+        (value - tiny, "<=", None, False),
+        (value, ">=", value, False),
+    ):
+        how = {"direction": direction, "nodata": nodata}
+        assert covered_mask(masked, level, **how).sum() == 4 * covered == 4 * covered_mask(plain, level, **how).all()
+        for outline in ("cells", "segments"):
+            found = coverage_regions(masked, level, outline=outline, device=session, **how)
+            assert sum(one.cells for one in found) == 4 * covered
+        assert covered_area(masked, level, **how)[0].cells == 4 * covered
+        pieces = coverage_regions(iter([plain, masked, plain]), level, outline="cells", device=session, **how)
+        assert pieces.cells.sum() == 16 * covered
+        whole = np.ma.concatenate([plain, masked])
+
+        def window(row, column, rows, columns, whole=whole):
+            return whole[row : row + rows]
+
+        strips = Strips(window, (4, 3), plain.dtype, plain=False)
+        assert coverage_regions(strips, level, device=session, outline="cells", **how).cells.sum() == 10 * covered
+
+
+@pytest.mark.settings("flushed")
+@pytest.mark.parametrize("dtype, direction", (("float32", ">="), ("float32", "<="), ("float64", ">=")))
+def test_subnormal_cells_count_as_what_they_are(any_session, dtype, direction):
+    """Also where a device takes them for 0."""
+    least = np.finfo(dtype).smallest_subnormal
+    numbers = [0, -0.0, least, -least, 9 * least, 1, -1, np.inf, -np.inf, np.nan, -np.nan]
+    values = np.random.default_rng(1).choice(np.array(numbers, dtype), (13, 70))
+    levels, absent = (5 * float(least), -float(least)), 9 * float(least) if direction == ">=" else -0.0
+    how = {"direction": direction, "nodata": absent}
+    masks = np.stack([covered_mask(values, level, **how) for level in levels])
+    known = values[~np.isnan(values) & (values != absent)]
+    assert masks[0].sum() == np.count_nonzero(known >= levels[0] if direction == ">=" else known <= levels[0])
+    for parts in (True, False):
+        found = coverage_regions(values, levels, parts=parts, device=any_session, **how)
+        wanted = coverage_regions(masks, 1, parts=parts, device=any_session)
+        assert found.areas.tolist() == wanted.areas.tolist()
+    found = coverage_regions(values, levels, outline="cells", device=any_session, **how)
+    assert np.bincount(found.levels, found.cells, 2).tolist() == masks.sum(axis=(1, 2)).tolist()
+
+
+def test_levels_of_results_are_numbers(session):
+    for outline in ("cells", "segments"):
+        found = coverage_regions(np.array([[5, 0, 7]]), (5, 7), outline=outline, device=session)
+        assert len(found.at_level(np.float32(5))) == 2 and len(found.at_level(np.array(7))) == 1
+        for level in (np.array([5, 7]), [5], "5", None, 6, np.nan, np.ma.masked):
+            with pytest.raises(InvalidInput, match="'level' parameter of at_level must be one of .5.0, 7.0.. Got"):
+                found.at_level(level)

@@ -257,10 +257,18 @@ def test_budgets_that_cannot_be_met_say_the_least(session):
         ({"iou": 0.5}, "'iou' parameter .* for outline='cells'"),
         ({"outline": "cells", "iou": 0}, "'iou' parameter .* above 0"),
         ({"outline": "cells", "iou": 1.5}, "'iou' parameter .* at most 1"),
-        ({"outline": "cells", "iou": "much"}, "'iou' parameter"),
-        ({"outline": "cells", "tolerance": -1}, "'tolerance' parameter"),
+        *(
+            ({"outline": "cells", "iou": one}, "'iou' parameter")
+            for one in ("0.9", True, np.ma.masked, 10**400, np.nan)
+        ),
+        *(({"outline": "cells", "tolerance": one}, "'tolerance' parameter") for one in (-1, "1", True, np.ma.masked)),
         ({"outline": "cells", "vertices": 0}, "'vertices' parameter"),
         ({"outline": "cells", "vertices": 2.5}, "'vertices' parameter"),
+        ({"outline": "cells", "vertices": True}, "'vertices' parameter"),
+        ({"holes": "1"}, "'holes' parameter .* must be the least area"),
+        ({"holes": True}, "'holes' parameter .* must be the least area"),
+        ({"crs": "EPSG:32632"}, "'transform' parameter .* must place the raster in 'EPSG:32632'. Got None"),
+        ({"outline": "cells", "crs": "EPSG:4326"}, "'transform' parameter .* must place the raster in 'EPSG:4326'"),
         ({"outline": "cells", "axis": "both"}, "'axis' parameter .* for outline='segments'"),
         ({"outline": "cells", "parts": False}, "'parts' parameter .* for outline='segments'"),
         ({"outline": "cells", "holes": 3.0}, "'holes' parameter .* must be 0 or None"),
@@ -271,6 +279,15 @@ def test_budgets_that_cannot_be_met_say_the_least(session):
 def test_bad_input(session, options, message):
     with pytest.raises(InvalidInput, match=message):
         coverage_regions(np.ones((3, 3)), 1, device=session, **options)
+
+
+def test_numbers_of_numpy_and_fractions_are_numbers(session):
+    wanted = coverage_regions(np.eye(9), 1, outline="cells", iou=0.75, tolerance=2, device=session)
+    for kind in (np.float32, np.float64, Fraction):
+        for none in (0, np.int64(0), np.float32(0)):
+            budget = {"iou": kind(0.75), "tolerance": kind(2), "holes": none}
+            found = coverage_regions(np.eye(9), 1, outline="cells", device=session, **budget)
+            np.testing.assert_array_equal(found.corners, wanted.corners)
 
 
 def test_nothing_covered(session):

@@ -76,6 +76,8 @@ def test_dataset_without_a_place(tiff, session):
             assert found.crs is None and found.grid.transform == (1, 0, 0, 0, 1, 0)
             with pytest.raises(InvalidInput, match="must place the raster in 'EPSG:32632'. Got None"):
                 clgeom.covered_area(dataset, -80, crs="EPSG:32632")
+            with pytest.raises(InvalidInput, match="must place the raster in 'EPSG:32632'. Got None"):
+                clgeom.coverage_regions(dataset, -80, crs="EPSG:32632", device=session)
     with pytest.raises(InvalidInput, match="'raster' parameter of coverage_regions cannot be read"):
         clgeom.coverage_regions(dataset, -80, device=session)  # it is closed
 
@@ -332,3 +334,23 @@ def test_weights_must_lie_on_the_cells():
         clgeom.covered_area(values(), -300, weights={"w": np.full((24, 31), np.inf)})
     with pytest.raises(InvalidInput, match="'weights' parameter of covered_area must hold numbers"):
         clgeom.covered_area(values(), -300, weights=np.full((24, 31), "a"))
+    for weights, said in (
+        (np.full((24, 31), 2**60), "hold integers within 2..53"),
+        ([[1, 2], [3]], "be an array of numbers"),
+        (np.ones(31), "have shape .rows, columns."),
+        (None, "have shape .rows, columns."),
+    ):
+        with pytest.raises(InvalidInput, match=f"'weights' parameter of covered_area must {said}"):
+            clgeom.covered_area(values(), -300, weights={"people": weights})
+
+
+def test_covered_area_refuses_what_coverage_regions_does():
+    for levels, said in (
+        ([], "be one or more numbers"),
+        ([5, 5], "name each level once. Got 5.0 more than once"),
+        (math.nan, "be finite"),
+    ):
+        with pytest.raises(InvalidInput, match=f"'levels' parameter of covered_area must {said}"):
+            clgeom.covered_area(values(), levels)
+    with pytest.raises(InvalidInput, match="'raster' parameter of covered_area must be a whole raster, no strips of"):
+        clgeom.covered_area(iter([values()]), 5)

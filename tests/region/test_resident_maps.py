@@ -1,5 +1,6 @@
 """Regions of maps that are on a device with memory of its own: calls do not wait for it, results do."""
 
+import collections
 import gc
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,9 @@ from conftest import imposed_session
 from clgeom.region.arc import chains
 from clgeom.region.arc.chains import Unread
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.runtime import kept
 from clgeom.runtime.device import as_session
+from clgeom.runtime.launch import allocate
 
 LEVELS = (-85.0, -95.0, -105.0)
 
@@ -105,6 +108,8 @@ def test_results_that_several_threads_ask_for_or_another_process(gpu):
 
 def test_memory_of_results_that_nobody_asks_for_is_limited(gpu, monkeypatch):
     there = cl_array.to_device(gpu.queue, maps_of(6))
+    for _ in range(3):  # the first runs of a plan take other memory than those that keep it
+        coverage_regions(there, LEVELS, parts=False)
     gpu._made.pop("unread", None)
     sizes = [made.nbytes for made in _made(gpu, there)]
     monkeypatch.setattr(chains, "UNREAD_PART", gpu.profile.global_mem_bytes // (3 * sizes[0]))
@@ -120,6 +125,109 @@ def test_memory_of_results_that_nobody_asks_for_is_limited(gpu, monkeypatch):
 def _made(gpu, there):
     found = coverage_regions(there, LEVELS, parts=False)
     return [group.chains._outline._made for group in found._groups]
+
+
+# Memory of plans that run often --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rounds(gpu):
+    """rounds(count): the last result of so many calls with the same maps, after some that make plans."""
+    there = cl_array.to_device(gpu.queue, maps_of(5))
+
+    def run(count):
+        for _ in range(count):
+            found = coverage_regions(there, LEVELS, parts=False)
+        return found
+
+    gpu.threads.__dict__.pop("kernels", None)  # with what other tests left
+    run(4)
+    return run
+
+
+def test_a_round_allocates_nothing(gpu, rounds, monkeypatch):
+    counts = collections.Counter()
+
+    def count(owner, name):
+        call = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args, **options: counts.update([name]) or call(*args, **options))
+
+    count(gpu.pool, "allocate")
+    names = [name for name in dir(cl) if name.startswith("enqueue_")]
+    for name in names:
+        count(cl, name)
+    found = rounds(10)
+    launches = counts.pop("enqueue_nd_range_kernel")
+    assert launches == 10 * len(found.phases) == 110
+    assert not counts, "nothing but launches"
+    check_same(found, coverage_regions(maps_of(5), LEVELS, parts=False))
+
+
+def test_results_have_memory_of_their_own_until_they_are_read(gpu):
+    stacks = [maps_of(5, seed=seed) for seed in range(4)]
+    there = [cl_array.to_device(gpu.queue, stack) for stack in stacks]
+    for _ in range(3):
+        found = [coverage_regions(one, LEVELS, parts=False) for one in there]
+        assert not any(map(is_read, found))
+        for regions, stack in zip(found[::-1], stacks[::-1]):
+            check_same(regions, coverage_regions(stack, LEVELS, parts=False))
+
+
+def test_both_axes_of_square_maps_have_memory_of_their_own(gpu):
+    """One plan runs twice before the first result is used."""
+    maps = maps_of(4, 33, 33)
+    there = cl_array.to_device(gpu.queue, maps)
+    for _ in range(4):
+        found = coverage_regions(there, LEVELS, parts=False, axis="both")
+        check_same(found, coverage_regions(maps, LEVELS, parts=False, axis="both"))
+
+
+def test_waiting_memory_is_let_go_of(gpu, rounds, monkeypatch):
+    found = rounds(1)
+    held, active = gpu.pool.held_blocks, gpu.pool.active_blocks
+    assert held > 0 and active > 0
+    gpu.pool.free_held()
+    assert gpu.pool.held_blocks == 0 and gpu.pool.active_blocks == active, "the result has its memory"
+    check_same(found, coverage_regions(maps_of(5), LEVELS, parts=False))
+    assert gpu.pool.active_blocks == 0, "what was read has none"
+    nbytes = gpu.pool.nbytes
+    many = [rounds(1) for _ in range(5)]
+    del many
+    assert gpu.pool.active_blocks == 0
+    gpu.pool.free_held()
+    assert gpu.pool.nbytes == 0 < nbytes
+    monkeypatch.setattr(kept, "MOST_WITH_MEMORY", 2)  # a round has two plans
+    for columns in range(30, 34):
+        for _ in range(3):
+            coverage_regions(cl_array.to_device(gpu.queue, maps_of(2, 20, columns)), LEVELS, parts=False)
+    plans = gpu.threads.kernels["plans"].values()
+    assert sum(one.waiting is not None for one in plans) == 2 and gpu.pool.active_blocks == 0
+
+
+def test_large_memory_is_not_kept(gpu, rounds, monkeypatch):
+    gpu.threads.__dict__.pop("kernels")
+    monkeypatch.setattr(kept, "SET_PART", gpu.profile.global_mem_bytes // 1000)
+    check_same(rounds(4), coverage_regions(maps_of(5), LEVELS, parts=False))
+    assert all(one.waiting is None for one in gpu.threads.kernels["plans"].values())
+
+
+def test_memory_that_another_queue_uses_does_not_wait_for_a_round(gpu, rounds):
+    found, other = rounds(1), cl.CommandQueue(gpu.context)
+    made = found._groups[0].chains._outline._made
+    buffer, gate = made.found[made.out.memory], cl.UserEvent(gpu.context)
+    memory, size = buffer.int_ptr, buffer.size
+    cl.enqueue_barrier(other, wait_for=[gate])
+    gpu.pool.hold(buffer, other)
+    del found, made, buffer
+    assert memory not in {one.int_ptr for one in [allocate(gpu, size) for _ in range(4)]}
+    made = rounds(1)._groups[0].chains._outline._made
+    assert made.found[made.out.memory].int_ptr != memory
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    other.finish()
+    assert memory in {one.int_ptr for one in [allocate(gpu, size) for _ in range(8)]}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_gone_is_not_read():

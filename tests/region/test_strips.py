@@ -12,7 +12,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from covered import SHAPES, picture
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from region_commands import done, here, refused
@@ -112,7 +112,6 @@ def test_strips_of_pictures(session, name):
     check(1 - mask, 1, 3, session, CALLS[1:2])
 
 
-@settings(max_examples=8)
 @given(
     values=hnp.arrays(np.int16, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.integers(0, 3)),
     height=st.integers(1, 9),

@@ -156,6 +156,7 @@ def test_refused_strips(session):
         {"levels": [1, 1]},
         {"direction": ">"},
         {"transform": (0, 0, 0, 0, 0, 0)},
+        {"crs": "EPSG:32632"},
         {"holes": -1},
         {"outline": "cells", "iou": 2},
         {"outline": "cells", "tolerance": -1},

@@ -140,6 +140,9 @@ def test_explained_as_json(session, two_calls):
     told = json.loads(done("tune", "--explain", "--json", "--device", session.profile.name))
     assert told["device"]["name"] == session.profile.name and set(told["families"]) == {"some"}
     kernels = [one["kernel"] for one in told["families"]["some"]]
-    assert len(kernels) == len(set(kernels)) and "sorting/radix/radix_scatter" in kernels
+    called = {choice.kernel for case in two_calls for choice in choices_of(session, case)}
+    shapes = {(one["kernel"], *one["policy"].values()) for one in told["families"]["some"]}
+    assert len(kernels) == len(shapes) and set(kernels) == called
+    assert any(kernel.startswith("sorting/radix/radix_") for kernel in kernels)
     for one in told["families"]["some"]:
         assert 0 < one["share"] <= 1 and one["case"] in ("sorted", "ranked") and one["step"] in STEPS

@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 from profiles import imaginary as profile
 
+from clgeom.dp import LAYOUTS
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, KernelBuildError, NoDevice
-from clgeom.runtime import sources, tuning
+from clgeom.runtime import policies, sources, tuning
 from clgeom.runtime.build import build, compiles, kernel_of
 from clgeom.runtime.call import current, recording, unrecorded
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import allocate, fill, read, run, write
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
-from clgeom.runtime.policies import Policy, ceil_div
+from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy, ceil_div, require_legal
 from clgeom.runtime.render import render, render_text
+from clgeom.runtime.spaces import SPACES, Space, candidates
+from clgeom.runtime.tuning import TABLE
 
 SET = "primitives/set_value"
 
@@ -52,6 +55,43 @@ def test_policy_refuses_variants():
 def test_policy_refuses_numbers_that_cannot_be(field, value):
     with pytest.raises(ValueError, match=field):
         Policy(**{field: value})
+
+
+@pytest.mark.parametrize("field, value", [("block_rows", 0), ("steps", -64), ("strips", 0), ("steps", 1 << 40)])
+def test_tile_policy_refuses_numbers_that_cannot_be(field, value):
+    with pytest.raises(ValueError, match="block_rows, block_columns, steps, strips must be in 1 .. "):
+        TilePolicy(**{field: value})
+
+
+def test_stage_policy_knows_the_layouts_of_tables():
+    assert ("stages", *LAYOUTS) == policies.LAYOUTS
+    with pytest.raises(ValueError, match="layout must be one of stages, ROWS, .* not 'DIAGONALS'"):
+        StagePolicy(layout="DIAGONALS")
+
+
+@pytest.mark.parametrize("kernel, variant", policies.FOURS)
+def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
+    """By the context and by the tuner's candidates alike."""
+    present = replace(TABLE[kernel]["any"], variant=variant, wg_size=1, items_per_thread=8)
+    require_legal(kernel, present)
+    tried = ({"items_per_thread": (1, 2, 4, 6, 12)},)
+    space = Space((), tried, tried)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SPACES, kernel, space)
+        found = [one.items_per_thread for one in candidates(profile(), kernel, present)]
+    assert found == [4, 12]
+    for items in (1, 2, 6):
+        with pytest.raises(InvalidInput, match=f"items_per_thread of {kernel} must be a multiple of 4 .* Got {items} "):
+            with tuning.override({kernel: replace(present, items_per_thread=items)}):
+                pass
+        assert not tuning.overridden()
+
+
+def test_rows_are_shapes_that_their_kernels_have():
+    for kernel, rows in TABLE.items():
+        for policy in rows.values():
+            if not callable(policy):
+                require_legal(kernel, policy)
 
 
 def test_policy_is_a_frozen_value():

@@ -1,5 +1,6 @@
 """The store of measured policies: what is kept, found again, refused, and written by several at once."""
 
+import itertools
 import json
 import os
 import re
@@ -139,10 +140,11 @@ def test_the_store_is_switched_off(monkeypatch):
     assert chosen() == (tuning.shipped(GPU, SCAN), [])
     monkeypatch.setenv("CLGEOM_POLICIES", "mine")
     read_again()
-    with pytest.raises(InvalidInput, match="CLGEOM_POLICIES must be 'shipped' .* or unset. Got 'mine'"):
+    with pytest.raises(InvalidInput, match="CLGEOM_POLICIES must be 'shipped' .*, 'tuned' or unset. Got 'mine'"):
         tuning.select(GPU, SCAN)
-    monkeypatch.setenv("CLGEOM_POLICIES", "")
-    assert chosen() == (FOUND, [])
+    for value in ("", "tuned"):
+        monkeypatch.setenv("CLGEOM_POLICIES", value)
+        assert chosen() == (FOUND, [])
 
 
 def test_an_imposed_smaller_device_is_no_reason_to_exceed_it():
@@ -177,6 +179,12 @@ def test_trials_are_run_again_with_other_policies():
         ('{"version": 1}', "is damaged"),
         ('{"version": 1, "policies": {}}', "is damaged"),
         ("[" * 100_000, "is damaged"),
+        ('{"version": 1, "policies": ' + '{"a":' * 50_000, "is damaged"),
+        ('{"version": 1, "policies": [], "policies": []}', "is damaged"),
+        ('{"version": 1, "policies": [{"measured": NaN}]}', "is damaged"),
+        ('{"version": -Infinity, "policies": []}', "is damaged"),
+        ('{"version": 1, "policies": [' + "9" * 5_000 + "]}", "is damaged"),
+        (" " * (stored_policies.MOST_BYTES + 1), "cannot be read .it has more than 16 MiB"),
         (b"\xff\xfe\x00", "cannot be read .it is no text"),
         ('{"version": 7}', "has the version 7, not 1"),
         ('{"version": 2, "policies": []}', "has the version 2, not 1"),
@@ -195,6 +203,38 @@ def test_files_that_are_none(store, text, reason):
     assert chosen() == (FOUND, [])
 
 
+def no_file(path, kind):
+    """Make something that is no regular file."""
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "hole":  # of 2 GB
+        with open(path, "wb") as file:
+            file.truncate(1 << 31)
+    elif kind == "secret":
+        path.write_text("{}")
+        path.chmod(0)
+    else:
+        path.symlink_to({"loop": path, "endless": "/dev/zero", "terminal": "/dev/ptmx", "nowhere": "/dev/zero/x"}[kind])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX has such files")
+@pytest.mark.parametrize("kind", ["pipe", "folder", "hole", "secret", "loop", "endless", "terminal", "nowhere"])
+def test_what_is_no_file(store, kind):
+    """It neither blocks nor fills the memory, and the next policy that is kept replaces it."""
+    store.parent.mkdir()
+    no_file(store, kind)
+    if kind == "secret" and os.access(store, os.R_OK):
+        pytest.skip("this user may read everything")
+    assert re.search(
+        "cannot be read .(it is no regular file|it has more than|Permission|Too many|Not a dir)", is_shipped()
+    )
+    keep(GPU, SCAN, FOUND, measured={})
+    assert chosen() == (FOUND, []) and not store.is_symlink()
+    assert kind != "loop" or store.with_suffix(".old.json").is_symlink()
+
+
 def rewritten(store, **changed):
     """Change the only entry of a store, and make its digest right."""
     content = json.loads(store.read_text())
@@ -211,6 +251,12 @@ FIELDS = {"variant": "group", "wg_size": 512, "items_per_thread": 7, "groups_per
     "changed, reason",
     [
         ({"fields": {**FIELDS, "wg_size": 3}}, "wg_size must be a power of two, not 3"),
+        ({"fields": {**FIELDS, "wg_size": -512}}, "wg_size must be a power of two, not -512"),
+        ({"fields": {**FIELDS, "wg_size": 1 << 40}}, "groups of 1099511627776 do not fit"),
+        ({"fields": {**FIELDS, "items_per_thread": 0}}, "items_per_thread must be in 1 .. "),
+        ({"fields": {**FIELDS, "items_per_thread": 1 << 40}}, "items_per_thread must be in 1 .. "),
+        ({"fields": {**FIELDS, "groups_per_unit": -1}}, "groups_per_unit in 0 .. "),
+        ({"fields": {**FIELDS, "groups_per_unit": 1 << 40}}, "groups_per_unit in 0 .. "),
         ({"fields": {**FIELDS, "variant": "warp"}}, "variant must be"),
         ({"fields": {**FIELDS, "wg_size": 2048}}, "groups of 2048 do not fit the device, which allows 1024"),
         ({"fields": {**FIELDS, "wg_size": "512"}}, "it is damaged"),
@@ -332,6 +378,23 @@ def test_an_interrupted_write_leaves_the_old_file(store, monkeypatch):
         "policies.json",
         "policies.lock",
     ]
+
+
+def test_writers_wait_for_each_other(monkeypatch):
+    """As on Windows, where a lock that another holds is an error."""
+    held = iter([PermissionError, PermissionError, None])
+
+    def attempt():
+        error = next(held)
+        if error:
+            raise error
+
+    stored_policies._when_free(attempt)
+    assert next(held, "all tried") == "all tried"
+    monkeypatch.setattr(stored_policies, "PATIENCE", 0.0)
+    held = itertools.repeat(PermissionError)
+    with pytest.raises(PermissionError):
+        stored_policies._when_free(attempt)
 
 
 #: Keeps ten policies, each under a name of its own device.

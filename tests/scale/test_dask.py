@@ -17,7 +17,8 @@ from clgeom import errors
 dask = pytest.importorskip("dask")
 da, db = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
 import clgeom.dask as lazily  # noqa: E402
-from clgeom.dask import workers  # noqa: E402
+from clgeom.dask import coverage, workers  # noqa: E402
+from clgeom.region.rings.emission import ARRAYS  # noqa: E402
 from clgeom.runtime.device import Session  # noqa: E402
 
 CLOUDS = ("square", "circle", "grid", "line", "vertical", "duplicates", "one_point", "signed_zeros", "lattice_star")
@@ -309,6 +310,10 @@ def test_regions_of_strips_of_floats_with_gaps():
     same_regions(lazily.coverage_regions(cut, 9.5).compute(), clgeom.coverage_regions(raster[:80], 9.5))
 
 
+#: North is up.
+FLIPPED = (2.0, 0.0, 5.0, 0.0, -2.0, 9.0)
+
+
 @pytest.mark.parametrize("options", ({}, {"parts": False}, {"holes": 0, "axis": "both"}, {"outline": "cells"}))
 def test_regions_of_maps(options):
     stack = np.stack([rough(20, 30, seed) for seed in range(7)])
@@ -316,6 +321,50 @@ def test_regions_of_maps(options):
     for chunks in ((1, 20, 30), (3, 7, 8), (7, 20, 30)):
         found = lazily.coverage_regions(da.from_array(stack, chunks=chunks), [10, 13], split_every=2, **options)
         same_regions(found.compute(), expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    ({}, {"iou": 0.8, "direction": "<="}, {"vertices": 800, "nodata": 9}, {"tolerance": 1.5, "transform": FLIPPED}),
+)
+def test_polygons_of_one_raster(options):
+    """Strips of all heights; parts, holes and saddles between them; levels that some strips do not reach."""
+    options = {"outline": "cells", **options}
+    raster = rough(50, 41).astype(np.float32)
+    raster[:9], raster[30:33, 5:30] = 0, 99
+    expected = clgeom.coverage_regions(raster, [10, 13, 98], **options)
+    for chunks in ((50, 41), (7, 20), (1, 41)):
+        found = lazily.coverage_regions(da.from_array(raster, chunks=chunks), [10, 13, 98], split_every=3, **options)
+        found = found.compute()
+        same_regions(found, expected)
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        assert found.exact_vertices == expected.exact_vertices and found.grid == expected.grid
+
+
+def test_polygons_of_strips_of_unknown_heights_and_of_none():
+    raster = rough(40, 30)
+    array = da.from_array(raster, chunks=(13, 30))
+    for rows in (40, 28, 11):  # the last strips have no rows
+        cut = array[da.from_array(np.arange(40) < rows, chunks=13)]
+        found = lazily.coverage_regions(cut, 10, outline="cells").compute()
+        same_regions(found, clgeom.coverage_regions(raster[:rows], 10, outline="cells"))
+    assert len(lazily.coverage_regions(array, 1e6, outline="cells").compute()) == 0
+    with pytest.raises(errors.InvalidInput, match="must have a row"):
+        lazily.coverage_regions(array[da.zeros(40, chunks=13) > 0], 10, outline="cells").compute()
+
+
+def test_no_worker_has_all_cells_for_polygons():
+    rows, strip = [], coverage._rows
+
+    def noted(options, number, chunk):
+        rows.append(len(chunk))
+        return strip(options, number, chunk)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(coverage, "_rows", noted)
+        lazily.coverage_regions(da.from_array(rough(40, 30), chunks=(10, 15)), 10, outline="cells").compute()
+    assert rows == [10] * 4
 
 
 def test_simplified_polygons():

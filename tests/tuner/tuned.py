@@ -9,7 +9,7 @@ from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import TABLE, select
 from clgeom.tuner.cases import Case, there
 
-#: The kernel that they run, and a shape of it that is slow everywhere: a group for each row.
+#: The kernel that they run, and a shape of it that is slow everywhere: a group of one work-item for each row.
 KERNEL = "sorting/take_rows"
 BAD = Policy("group", wg_size=1, items_per_thread=1)
 #: Values of items_per_thread for which a case does not what it should.
@@ -46,6 +46,12 @@ def hurt(session, n):
         return [plain(), np.array(items == LIES)]
 
     return call
+
+
+def wrong_at_an_edge(session, n):
+    """The same, but a shape has another result where the elements are one more than its tile."""
+    plain = rows(session, n)
+    return lambda: [plain(), np.array(select(session.profile, KERNEL).tile == n - 1)]
 
 
 def case(prepare, n=20_000):

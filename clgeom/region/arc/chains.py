@@ -19,7 +19,6 @@ import numpy as np
 from clgeom.region.arc.outline_plans import Output, emit_plan, outline_plan
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import Result, flush, run
-from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import overridden
 
 KERNELS = ("auto", "naive", "local")
@@ -173,13 +172,11 @@ class _Made:
     found: Result
 
     def __post_init__(self):
-        args = (arg for step in self.out.emission for arg in step.args if not isinstance(arg, np.generic))
-        names = {arg.name if isinstance(arg, Scratch) else arg for arg in args}
-        self.found.buffers = {name: self.found[name] for name in names}
+        self.found.drop_others(self.out.names)
 
     @property
     def nbytes(self) -> int:
-        return sum(buffer.size for buffer in self.found.buffers.values())
+        return self.found.nbytes
 
     def head(self):
         """The facts; and the vertices if they could be read in the same copy, else None."""
@@ -196,10 +193,9 @@ class _Made:
             return facts, raw[out.head * point :].view(out.dtype)[: 2 * facts.total].reshape(-1, 2)
         if facts.total > out.room:
             self.out = emit_plan(self.session.profile, out, facts.total)
-            kept = {name: buffer for name, buffer in self.found.buffers.items() if name != out.memory.name}
+            kept = {name: self.found[name] for name in out.names if name != out.memory.name}
             self.found = run(self.session, self.out.emission, **kept)
-        memory = self.out.memory.name
-        self.found.buffers = {memory: self.found[memory]}  # the rest returns to the pool
+        self.found.drop_others([self.out.memory.name])
         return facts, None
 
     def rows(self, total):

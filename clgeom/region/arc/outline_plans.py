@@ -6,6 +6,7 @@ short segments a single kernel does the first two and stages the vertices (`_fus
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,6 +56,12 @@ class Output:
     dtype: np.dtype
     kernel: str = "region/arc/arc_emit"
     items: int = 0
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the memory that the last launch uses."""
+        args = (arg for step in self.emission for arg in step.args if not isinstance(arg, np.generic))
+        return frozenset(arg.name if isinstance(arg, Scratch) else arg for arg in args)
 
 
 @dataclass(frozen=True)

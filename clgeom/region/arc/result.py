@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import heapq
 import math
-import numbers
 import sys
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
 from clgeom.exchange import Exchange
 from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import THETA, orient2d, orientation
@@ -379,9 +378,9 @@ def _turned_round(ring):
 
 
 def checked_tolerance(tolerance, *, caller):
-    if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
+    if not (is_number(tolerance) and tolerance >= 0):
         raise InvalidInput(
-            f"The 'tolerance' parameter of {caller} must be a number of at least 0. Got {tolerance!r} instead."
+            f"The 'tolerance' parameter of {caller} must be a number of at least 0. Got {short(tolerance)} instead."
         )
     return tolerance
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -38,7 +39,7 @@ def stacks_of(raster, device):
 def jobs_of(stacks, levels, both, segments, cuts):
     """A job for each stack."""
     apart = stacks[0].array is None  # else they are one stack, for several devices
-    before = np.append(0, np.cumsum([stack.maps for stack in stacks])).tolist() if apart else [0] * len(stacks)
+    before = [*itertools.accumulate((stack.maps for stack in stacks), initial=0)] if apart else [0] * len(stacks)
     turned = [stack.turned() for stack in (stacks if apart else stacks[:1])] if both else [None] * len(stacks)
     if both and not apart:
         turned = [replace(turned[0], session=stack.session) for stack in stacks]

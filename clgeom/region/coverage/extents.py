@@ -45,7 +45,7 @@ def whole_regions(masks: Masks, resolutions) -> list[Group]:
 def _lines(masks):
     """The spans, ranks and starts of the grid lines of all masks, on the device: buffers by Scratch."""
     job, stack = masks.job, masks.stack
-    pieces, nodata = list(masks.pieces(halo=0)), job.levels.nodata_or_zero
+    pieces, nodata = list(masks.pieces(halo=0)), job.compared.nodata_or_zero
     levels = list(masks.levels())
     launches = tuple((first, *params.items()) for first, _, params in levels)
     placed = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
@@ -85,7 +85,7 @@ def _lines_plan(masks, pieces, levels, *, kept):
         prefix="coverage",
     )
     plan = read + Plan(columns) + scan
-    return plan.kept() if kept else plan, (spans, ranks, starts)
+    return plan.kept(memory=True) if kept else plan, (spans, ranks, starts)
 
 
 def _chains(masks, found, segments):
@@ -108,7 +108,7 @@ def _chains(masks, found, segments):
             bytes_moved=28 * regions * lines,
         )
         outlines, out = outline_plan(session, options)
-        return (Plan(candidates) + outlines).kept(), out
+        return (Plan(candidates) + outlines).kept(memory=True), out
 
     return chains_of(
         session,
@@ -121,7 +121,7 @@ def _chains(masks, found, segments):
 
 def _extents_plan(masks, pieces, launches):
     """A launch for every piece of the raster and few levels; what they write, and in how many bands of rows."""
-    stack, levels, profile = masks.stack, masks.job.levels, masks.job.session.profile
+    stack, levels, profile = masks.stack, masks.job.compared, masks.job.session.profile
     kernel = "region/coverage/coverage_extents"
     policy = select(profile, kernel, stack.dtype, stack.rows * stack.columns)
     strips = 1 if policy.variant == "serial" else ceil_div(stack.columns, policy.wg_size)

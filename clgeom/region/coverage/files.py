@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
+from clgeom.geodesy import as_crs, shown
+from clgeom.region.coverage.grid import IDENTITY, Grid
 from clgeom.runtime.typing import FloatLike
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 class Filed(Exchange):
     """Results in coordinates of a map, which are written with the attributes of their levels."""
+
+    grid: Grid
 
     def to_file(  # type: ignore[override]  # it also returns what was written
         self,
@@ -58,7 +63,8 @@ class Filed(Exchange):
         ------
         InvalidInput
             The file cannot be written, the format cannot hold the geometries, a package is missing, or the coordinates
-            are not longitude and latitude and there is no reference system.
+            are not longitude and latitude and there is no reference system. For columns and rows with a system in
+            metres.
 
         Examples
         --------
@@ -72,3 +78,14 @@ class Filed(Exchange):
 
         regions: Any = self if hasattr(self, "__getitem__") else [self]
         return write_regions(regions, path, crs=self._system(crs, "to_file"), layer=layer, unit=unit, densify=densify)
+
+    def _system(self, crs: Any, caller: str) -> Any:
+        """`Exchange._system`; refuses columns and rows as metres of a projection."""
+        found = super()._system(crs, caller)
+        if self.crs is None and found is not None and self.grid.transform == IDENTITY:
+            if not as_crs(found, caller=caller).is_geographic:
+                raise InvalidInput(
+                    f"{caller} cannot place columns and rows in {shown(found)}. Pass 'transform' and 'crs' to the "
+                    "function that made the result."
+                )
+        return found

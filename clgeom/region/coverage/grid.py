@@ -63,8 +63,15 @@ class Grid:
 
 
 def as_grid(transform, crs, shape, *, caller) -> Grid:
-    """The `transform` and `crs` parameters of a public function."""
+    """The `transform` and `crs` parameters of a public function.
+
+    A system without a transform is refused: columns and rows are nowhere on the earth.
+    """
     if transform is None:
+        if crs is not None:
+            raise InvalidInput(
+                f"The 'transform' parameter of {caller} must place the raster in {shown(crs)}. Got None instead."
+            )
         return Grid(IDENTITY, crs, shape)
     try:
         numbers = tuple(float(number) for number in tuple(transform))

@@ -57,6 +57,11 @@ class Job:
         """Whether what asks for results waits for them: the maps are on a device with memory of its own."""
         return self.stack.buffer is not None and not self.session.profile.is_cpu
 
+    @functools.cached_property
+    def compared(self) -> Levels:
+        """The levels as kernels compare them."""
+        return self.levels.on(self.session.profile)
+
     def run(self, plan, **buffers):
         """Run a plan."""
         return run(self.session, plan, **buffers)
@@ -127,11 +132,11 @@ class Masks:
 
     def levels(self, most=LEVELS_AT_ONCE[-1]):
         """(first, thresholds on the device, template parameters) for the levels of each launch, at most `most`."""
-        thresholds, first = self.job.levels.thresholds, 0
+        thresholds, first = self.job.compared.thresholds, 0
         while first < len(thresholds):
             room = max(min(len(thresholds) - first, most), 1)
             width = max(w for w in LEVELS_AT_ONCE if w <= room)
-            params = {**self.job.levels.params(self.stack.value), "levels": width}
+            params = {**self.job.compared.params(self.stack.value), "levels": width}
             yield first, constant(self.job.session, thresholds[first : first + width]), params
             first += width
 

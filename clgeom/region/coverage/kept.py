@@ -19,7 +19,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.region.coverage.job import CALLER
-from clgeom.region.coverage.rasters import LARGEST_SIDE, Levels, as_levels, canonical_raster
+from clgeom.region.coverage.rasters import LARGEST_SIDE, Levels, as_levels, canonical_cells
 from clgeom.runtime.chunks import Chunks, Meter, Peak, read_ahead
 from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.interop.objects import values_of
@@ -52,14 +52,16 @@ def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, s
     pieces = read_ahead(
         _rasters(chunks),
         max_bytes=max(chunks.max_bytes // 2, 1),
-        size=lambda raster: raster.nbytes,
+        size=lambda found: found[0].nbytes,
         meter=meter,
         thread=chunks.read_ahead,
     )
     with contextlib.closing(pieces):
-        for raster in pieces:
-            if raster.dtype not in known:
-                known[raster.dtype] = as_levels(levels, direction, nodata, raster.dtype, caller=CALLER)
+        for raster, integers in pieces:
+            if raster.dtype not in known:  # one type that was given may be two, where some strips have masked cells
+                known[raster.dtype] = as_levels(
+                    levels, direction, nodata, raster.dtype, caller=CALLER, integers=integers
+                )
             own = known[raster.dtype]
             made = made or _Blocks(raster.shape[1], own, meter)
             for first in range(0, len(raster), made.height):
@@ -72,8 +74,11 @@ def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, s
     return Kept(strips, made.levels, meter)
 
 
-def _rasters(chunks) -> Iterator[np.ndarray]:
-    """The strips that have rows, as canonical rasters, in memory of their own unless the source allows otherwise."""
+def _rasters(chunks) -> Iterator[tuple[np.ndarray, bool]]:
+    """The strips that have rows, as canonical rasters, in memory of their own unless the source allows otherwise.
+
+    With each, whether its cells are integers.
+    """
     first: tuple[np.dtype, int] | None = None
     for number, chunk in enumerate(chunks):
         where = f"The strips of {CALLER}"
@@ -103,10 +108,11 @@ def _rasters(chunks) -> Iterator[np.ndarray]:
             )
         if len(values):
             try:
-                made = canonical_raster(values, caller=CALLER)[0]
+                (made,), integers = canonical_cells(values, caller=CALLER)
             except InvalidInput as error:
                 raise InvalidInput(f"{error} That is strip {number}.") from error
-            yield made.copy() if chunks.copy and np.may_share_memory(made, np.ma.getdata(values)) else made
+            shared = chunks.copy and np.may_share_memory(made, np.ma.getdata(values))
+            yield made.copy() if shared else made, integers
 
 
 @dataclass(eq=False)

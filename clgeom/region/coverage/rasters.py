@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.arguments import one_of, unmasked
+from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.runtime.arguments import one_of, unmasked, wrong
 from clgeom.runtime.arrays import c_name, is_device_array, session_of, to_device
 from clgeom.runtime.device_arrays import buffer_of, fetched, native_array
 from clgeom.runtime.interop.objects import values_of
@@ -27,6 +28,8 @@ THRESHOLDS = {
     "int32": "int64",
     "uint32": "int64",
 }
+#: Types in which kernels read the bits of floats.
+BITS = {"float": "uint", "double": "ulong"}
 #: Most columns or rows: float32 counts them exactly.
 LARGEST_SIDE = 1 << 23
 
@@ -45,7 +48,10 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Maps of equal size: on the host (`array`, three-dimensional), on the device (`buffer`), or one in a file."""
+    """Maps of equal size: on the host (`array`, three-dimensional), on the device (`buffer`), or one in a file.
+
+    `integers` tells that cells are integers as floats, since some are masked.
+    """
 
     session: object
     dtype: np.dtype
@@ -55,6 +61,7 @@ class Stack:
     array: np.ndarray | None
     buffer: object = None
     strips: Strips | None = None
+    integers: bool = False
 
     @property
     def value(self) -> str:
@@ -138,37 +145,48 @@ def as_stack(raster, device, *, caller) -> Stack:
         return _as_strips(raster, session, caller)
     if is_device_array(raster):
         return _adopted(session, raster, caller)
-    array = canonical_raster(raster, caller=caller)
+    array, integers = canonical_cells(raster, caller=caller)
     if array.dtype == np.float64:
         session.profile.require_fp64(caller)
-    return Stack(session, array.dtype, *array.shape, array)
+    return Stack(session, array.dtype, *array.shape, array, integers=integers)
 
 
 def _as_strips(strips, session, caller):
     """A stack that is read by strips, of the type that the whole raster would have."""
     _check_shape(strips.shape, caller)
+    integers = False
     if strips.plain:
         dtype = canonical_raster(np.zeros((1, 1), strips.dtype), caller=caller).dtype
     else:
-        found = {canonical_raster(values, caller=caller).dtype for _, values in strips}
+        kinds = set()
+        for _, values in strips:
+            array, whole = canonical_cells(values, caller=caller)
+            kinds.add((array.dtype, whole))
+        found, integers = {dtype for dtype, _ in kinds}, all(whole for _, whole in kinds)
         if found == {np.dtype(np.float32), np.dtype(np.float64)}:  # some values, scaled, are beyond float32
             return as_stack(strips.whole(), session, caller=caller)
         dtype = np.result_type(*found)
     if dtype == np.float64:
         session.profile.require_fp64(caller)
-    return Stack(session, dtype, 1, *strips.shape, None, strips=strips)
+    return Stack(session, dtype, 1, *strips.shape, None, strips=strips, integers=integers)
 
 
-def canonical_raster(raster, *, caller) -> np.ndarray:
+def canonical_raster(raster, *, caller, name="raster") -> np.ndarray:
     """A native contiguous array (maps, rows, columns) of a type that kernels read; masked cells are NaN."""
+    return canonical_cells(raster, caller=caller, name=name)[0]
+
+
+def canonical_cells(raster, *, caller, name="raster") -> tuple[np.ndarray, bool]:
+    """`canonical_raster`, and whether the cells are integers, of which some may be masked."""
     try:
-        given = values_of(raster, caller=caller, name="raster")
+        given = values_of(raster, caller=caller, name=name)
         array = np.asarray(np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given)
     except (ValueError, TypeError) as error:  # ragged lists and the like
-        raise InvalidInput(f"The 'raster' parameter of {caller} must be an array of numbers. {error}") from error
-    _check_shape(array.shape, caller)
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be an array of numbers. {error}") from error
+    _check_shape(array.shape, caller, name)
     if array.dtype.kind not in "biuf":
-        raise InvalidInput(f"The 'raster' parameter of {caller} must hold numbers. Got {array.dtype} instead.")
+        raise InvalidInput(f"The '{name}' parameter of {caller} must hold numbers. Got {array.dtype} instead.")
+    integers = array.dtype.kind != "f"
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype == bool:
         array = array.view(np.uint8)
@@ -177,12 +195,12 @@ def canonical_raster(raster, *, caller) -> np.ndarray:
     elif array.dtype.name not in THRESHOLDS:
         wide = array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > 1 << 53
         if wide:
-            raise InvalidInput(f"The 'raster' parameter of {caller} must hold integers within 2**53.")
+            raise InvalidInput(f"The '{name}' parameter of {caller} must hold integers within 2**53.")
         array = _converted(array, np.float64)
     if np.ma.is_masked(raster):
         unknown = np.ma.getmaskarray(raster)
         array = _converted(np.where(unknown, np.nan, array), np.result_type(array.dtype, np.float32))
-    return np.require(array.reshape((-1, *array.shape[-2:])), requirements=["C", "A"])
+    return np.require(array.reshape((-1, *array.shape[-2:])), requirements=["C", "A"]), integers
 
 
 def _converted(array, dtype):
@@ -202,15 +220,15 @@ def _adopted(session, raster, caller):
     return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, buffer_of(raster))
 
 
-def _check_shape(shape, caller):
+def _check_shape(shape, caller, name="raster"):
     if len(shape) not in (2, 3) or 0 in shape:
         raise InvalidInput(
-            f"The 'raster' parameter of {caller} must have shape (rows, columns) or (maps, rows, columns), none of "
+            f"The '{name}' parameter of {caller} must have shape (rows, columns) or (maps, rows, columns), none of "
             f"them 0. Got {shape} instead."
         )
     if max(shape[-2:]) > LARGEST_SIDE:
         raise InvalidInput(
-            f"The 'raster' parameter of {caller} must have at most {LARGEST_SIDE:,} rows and columns. "
+            f"The '{name}' parameter of {caller} must have at most {LARGEST_SIDE:,} rows and columns. "
             f"Got {shape} instead."
         )
 
@@ -229,15 +247,15 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_
     -------
     ndarray of bool, of the raster's shape
     """
-    array = canonical_raster(raster, caller=caller)
-    levels = as_levels(level, direction, nodata, array.dtype, caller=caller)
+    array, integers = canonical_cells(raster, caller=caller)
+    levels = as_levels(level, direction, nodata, array.dtype, caller=caller, integers=integers)
     return levels.mask(array, 0).reshape(np.shape(raster))
 
 
-def known_values(raster, nodata=None) -> np.ndarray:
+def known_values(raster, nodata=None, *, caller="known_values", name="raster") -> np.ndarray:
     """The values of a raster as float64, NaN where they are unknown."""
-    array = canonical_raster(raster, caller="known_values")
-    absent = as_levels(0, ">=", nodata, array.dtype, caller="known_values").nodata
+    array, integers = canonical_cells(raster, caller=caller, name=name)
+    absent = as_levels(0, ">=", nodata, array.dtype, caller=caller, integers=integers).nodata
     values = _converted(array, np.float64)
     return (values if absent is None else np.where(array == absent, np.nan, values)).reshape(np.shape(raster))
 
@@ -248,21 +266,35 @@ class Levels:
 
     `thresholds` have the type `dtype`. For a raster of floats they are rounded to its type (float32 for float16), as
     NumPy does to compare with a Python float. For integers they are the nearest integers with the same cells covered.
-    `nodata` is None where no value can equal it.
+    `nodata` is None where no value can equal it. With `by_bits` thresholds and `nodata` are `ordered_bits` of floats.
     """
 
     given: tuple[float, ...]
     below: bool
     thresholds: np.ndarray
     nodata: object
+    by_bits: bool = False
 
     @property
     def dtype(self):
         return self.thresholds.dtype
 
+    def on(self, profile) -> Levels:
+        """The levels for kernels: by bits of floats if the device takes subnormal numbers for 0."""
+        if profile.denormals or self.dtype.kind != "f":
+            return self
+        absent = None if self.nodata is None else ordered_bits(np.array(self.nodata, self.dtype))[()]
+        return replace(self, thresholds=ordered_bits(self.thresholds), nodata=absent, by_bits=True)
+
     def params(self, value) -> dict:
         """Template parameters of the kernels that compare."""
-        return {"value": value, "threshold": c_name(self.dtype), "below": self.below, "nodata": self.nodata is not None}
+        return {
+            "value": BITS[value] if self.by_bits else value,
+            "threshold": c_name(self.dtype),
+            "below": self.below,
+            "nodata": self.nodata is not None,
+            "by_bits": self.by_bits,
+        }
 
     def mask(self, array, number) -> np.ndarray:
         """The values of an array that reach a level, by its number."""
@@ -294,8 +326,26 @@ class Levels:
         return self.dtype.type(0 if self.nodata is None else self.nodata)
 
 
-def as_levels(levels, direction, nodata, raster_type, *, caller) -> Levels:
-    """The `levels`, `direction` and `nodata` parameters of a public function."""
+def ordered_bits(values) -> np.ndarray:
+    """Integers in the order of floats that are no NaN, from their bits, as kernels compute them; 0 and -0 are equal."""
+    bits = values.view(np.int32 if values.dtype == np.float32 else np.int64)
+    sizes = bits & np.iinfo(bits.dtype).max
+    return np.where(bits < 0, -sizes, sizes)
+
+
+def level_index(level, given, *, caller) -> int:
+    """The index of a level among those given."""
+    number = level[()] if isinstance(level, np.ndarray) and level.ndim == 0 else level
+    if not (isinstance(number, numbers.Real) and number in given):
+        raise wrong("level", caller, f"one of {given}", short(level))
+    return given.index(number)
+
+
+def as_levels(levels, direction, nodata, raster_type, *, caller, integers=False) -> Levels:
+    """The `levels`, `direction` and `nodata` parameters of a public function.
+
+    `integers` tells that cells of a type of floats are integers: see `canonical_cells`.
+    """
     one_of(direction, (">=", "<="), "direction", caller=caller)
     unmasked(levels, "levels", caller=caller)
     try:
@@ -307,17 +357,17 @@ def as_levels(levels, direction, nodata, raster_type, *, caller) -> Levels:
     if given.ndim != 1 or len(given) == 0:
         raise InvalidInput(f"The 'levels' parameter of {caller} must be one or more numbers. Got {levels!r} instead.")
     if nodata is None or type(nodata) in (int, float):
-        return _levels_again(tuple(given.tolist()), direction, nodata, raster_type, caller)
-    return _levels(given, direction, nodata, raster_type, caller)
+        return _levels_again(tuple(given.tolist()), direction, nodata, raster_type, caller, integers)
+    return _levels(given, direction, nodata, raster_type, caller, integers)
 
 
 @functools.lru_cache(maxsize=64)
-def _levels_again(given, direction, nodata, raster_type, caller) -> Levels:
+def _levels_again(given, direction, nodata, raster_type, caller, integers) -> Levels:
     """`_levels`, remembered: calls with the same levels often follow each other."""
-    return _levels(np.array(given), direction, nodata, raster_type, caller)
+    return _levels(np.array(given), direction, nodata, raster_type, caller, integers)
 
 
-def _levels(given, direction, nodata, raster_type, caller) -> Levels:
+def _levels(given, direction, nodata, raster_type, caller, integers) -> Levels:
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
         raise InvalidInput(f"The 'levels' parameter of {caller} must be finite. Got {bad} instead.")
@@ -326,21 +376,23 @@ def _levels(given, direction, nodata, raster_type, caller) -> Levels:
         raise InvalidInput(
             f"The 'levels' parameter of {caller} must name each level once. Got {once[counts > 1][0]} more than once."
         )
-    threshold = np.dtype(THRESHOLDS[raster_type.name])
+    threshold, thresholds = np.dtype(THRESHOLDS[raster_type.name]), given
+    if integers or threshold.kind != "f":
+        thresholds = np.floor(given) if direction == "<=" else np.ceil(given)
     if threshold.kind == "f":
         with np.errstate(over="ignore"):
-            thresholds = given.astype(threshold)
+            thresholds = thresholds.astype(threshold)
         most = np.finfo(threshold).max  # an infinity reaches no level, and no level but such that all values miss it
         thresholds = np.minimum(thresholds, most) if direction == "<=" else np.maximum(thresholds, -most)
     else:
         info = np.iinfo(np.int32 if threshold == np.int32 else np.int64)
-        whole = np.floor(given) if direction == "<=" else np.ceil(given)
         low, high = float(info.min) / 2, float(info.max) / 2  # far beyond any value, and whole numbers, both
-        thresholds = np.clip(whole, low, high).astype(threshold)
-    return Levels(tuple(given.tolist()), direction == "<=", thresholds, _nodata(nodata, raster_type, caller))
+        thresholds = np.clip(thresholds, low, high).astype(threshold)
+    absent = _nodata(nodata, raster_type, caller, integers)
+    return Levels(tuple(given.tolist()), direction == "<=", thresholds, absent)
 
 
-def _nodata(nodata, raster_type, caller):
+def _nodata(nodata, raster_type, caller, integers):
     if nodata is None:
         return None
     try:
@@ -349,6 +401,8 @@ def _nodata(nodata, raster_type, caller):
         raise InvalidInput(f"The 'nodata' parameter of {caller} must be a number. Got {nodata!r} instead.") from None
     if math.isnan(number):
         return None  # NaN is never covered
+    if integers and not number.is_integer():
+        return None
     if raster_type.kind == "f":
         with np.errstate(over="ignore"):
             return raster_type.type(number)

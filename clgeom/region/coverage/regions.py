@@ -11,7 +11,6 @@ All decisions are made in columns and rows, which are integers; the transform is
 from __future__ import annotations
 
 import functools
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.arc.result import checked_tolerance
 from clgeom.region.coverage.batches import batches_of, jobs_of, made_of, maps_at_once, stacks_of
@@ -152,7 +151,7 @@ def coverage_regions(
         Rasterio has it; it may turn and shear. Without it x is the column and y the row.
     crs : optional
         Coordinate reference system of the transformed coordinates, as anything that pyproj takes; for areas in km2 and
-        for export.
+        for export. It needs a transform.
     nodata : float, optional
         Value of cells without data.
     segments : int or sequence of int
@@ -205,9 +204,9 @@ def coverage_regions(
     Raises
     ------
     InvalidInput
-        For another shape, type, level, direction or number of segments, or a transform without an inverse. For fewer
-        vertices than polygons need that cover their cells: the message says how many that is. For maps that share
-        cells with ``apart=True``. For strips of different types or widths.
+        For another shape, type, level, direction or number of segments, a transform without an inverse, or a reference
+        system without a transform. For fewer vertices than polygons need that cover their cells: the message says how
+        many that is. For maps that share cells with ``apart=True``. For strips of different types or widths.
     DeviceLimit
         For a raster of float64 on a device without float64, or too little memory.
 
@@ -246,16 +245,19 @@ def coverage_regions(
         placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata, strips=not whole)
     else:
         device = as_session(device)
-        grid = as_grid(transform, crs, (1, 1), caller=CALLER)  # what can be refused is, before the strips are read
+        system = chunks.crs if crs is None else crs
+        grid = as_grid(transform, system, (1, 1), caller=CALLER)  # what can be refused is, before the strips are read
         _goal(vertices, part_vertices, tolerance, iou, grid)
         _least_cells(holes, grid.cell_area)
         as_levels(levels, direction, nodata, np.dtype(np.float64), caller=CALLER)
         kept = kept_strips(chunks, levels, direction, nodata, device)
-        placed = Raster(kept.strips, transform, chunks.crs if crs is None else crs)
+        placed = Raster(kept.strips, transform, system)
     stacks = stacks_of(placed.values, device)
     stack = stacks[0]
     if kept is None:
-        chosen = as_levels(levels, direction, placed.nodata, stack.dtype, caller=CALLER)
+        chosen = as_levels(
+            levels, direction, placed.nodata, stack.dtype, caller=CALLER, integers=all(one.integers for one in stacks)
+        )
     else:
         chosen = kept.levels
     grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
@@ -294,7 +296,7 @@ def coverage_regions(
 
 def _resolutions(segments):
     """Whether one number of segments is given, and the numbers."""
-    if isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1:
+    if type(segments) is not int and (isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1):
         numbers = tuple(integer(number, "segments", caller=CALLER) for number in segments)
         if not numbers or len(set(numbers)) < len(numbers):
             raise InvalidInput(
@@ -317,8 +319,10 @@ def _check_outline(outline, own, holes, budgets):
     for name, (value, usual) in own.items():
         if value != usual:
             raise InvalidInput(f"The '{name}' parameter of {CALLER} is for outline='segments'. Got 'cells' instead.")
-    if holes is not None and holes is not False and not (isinstance(holes, (int, float)) and holes == 0):
-        raise InvalidInput(f"The 'holes' parameter of {CALLER} must be 0 or None for outline='cells'. Got {holes!r}.")
+    if holes is not None and holes is not False and not (is_number(holes) and holes == 0):
+        raise InvalidInput(
+            f"The 'holes' parameter of {CALLER} must be 0 or None for outline='cells'. Got {short(holes)}."
+        )
 
 
 def _goal(vertices, part_vertices, tolerance, iou, grid):
@@ -328,17 +332,15 @@ def _goal(vertices, part_vertices, tolerance, iou, grid):
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
     ]
     if tolerance is not None:
-        tolerance = checked_tolerance(tolerance, caller=CALLER)
+        tolerance = _finite(checked_tolerance(tolerance, caller=CALLER))
         a, b, _, d, e, _ = grid.transform
-        tolerance = min(tolerance, sys.float_info.max) / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
+        tolerance /= float(np.linalg.norm(np.array([[a, b], [d, e]]), 2))
     if iou is not None:
-        try:
-            share = float(iou)
-        except (TypeError, ValueError, OverflowError):
-            share = math.nan
-        if not 0 < share <= 1:
-            raise InvalidInput(f"The 'iou' parameter of {CALLER} must be above 0 and at most 1. Got {iou!r} instead.")
-        iou = share
+        if not (is_number(iou) and 0 < iou <= 1 and float(iou) > 0):
+            raise InvalidInput(
+                f"The 'iou' parameter of {CALLER} must be above 0 and at most 1. Got {short(iou)} instead."
+            )
+        iou = float(iou)
     return Goal(*counts, tolerance, iou)
 
 
@@ -382,19 +384,22 @@ def _polygons(jobs, grid, goal, profile, given):
     return polygons
 
 
-def _on_host(masks, goal):
-    """The arrays of the polygons of some masks, and the number of corners before they were simplified."""
-    made = _emitted(masks, goal, [])
+def _on_host(masks, goal, runs=None):
+    """The arrays of the polygons of some masks, and the number of corners before they were simplified.
+
+    `runs` are those in the rows of a raster that is not there itself.
+    """
+    made = _emitted(masks, goal, [], runs)
     return arrays_of(masks.job.session, made, on_device=False), sum(one.exact_corners for one in made)
 
 
-def _emitted(masks, goal, before):
+def _emitted(masks, goal, before, runs=None):
     """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
     made, pending = [], [masks]
     while pending:
         some = pending.pop()
         try:
-            rings = rings_of(some)
+            rings = rings_of(some, runs)
             if rings is None:  # nothing is covered
                 continue
             taken = simplified(rings, goal, below=some.job.levels.below, caller=CALLER) if goal.is_set else None
@@ -410,12 +415,17 @@ def _least_cells(holes, cell_area):
     """The `holes` parameter in cells; None where holes stay covered."""
     if holes is None or holes is False:
         return None
-    try:
-        area = float(holes)
-    except (TypeError, ValueError):
-        area = math.nan
-    if not area >= 0:
+    if not (is_number(holes) and holes >= 0):
         raise InvalidInput(
-            f"The 'holes' parameter of {CALLER} must be the least area of a hole, 0 or more. Got {holes!r} instead."
+            f"The 'holes' parameter of {CALLER} must be the least area of a hole, 0 or more. "
+            f"Got {short(holes)} instead."
         )
-    return area / cell_area
+    return _finite(holes) / cell_area
+
+
+def _finite(number):
+    """A number of any real type, 0 or more, as a finite float."""
+    try:
+        return min(float(number), sys.float_info.max)
+    except OverflowError:
+        return sys.float_info.max

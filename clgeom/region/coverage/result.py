@@ -18,6 +18,7 @@ from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
+from clgeom.region.coverage.rasters import level_index
 from clgeom.region.coverage.runs import Runs
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.chunks import Peak
@@ -431,9 +432,8 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
 
     def at_level(self, level: FloatLike) -> list[CoverageRegion]:
         """The regions of one level."""
-        if level not in self.given:
-            raise InvalidInput(f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead.")
-        return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
+        number = level_index(level, self.given, caller="at_level")
+        return [self[i] for i in np.flatnonzero(self.levels == number)]
 
     @property
     def crs(self) -> Any:

@@ -87,7 +87,7 @@ def covered_runs(masks: Masks) -> Runs:
                     np.uint32(rows),
                     np.uint32(columns),
                     "thresholds",
-                    job.levels.nodata_or_zero,
+                    job.compared.nodata_or_zero,
                     labels,
                 ),
                 groups=policy.groups(piece.maps * piece.rows, profile.compute_units),

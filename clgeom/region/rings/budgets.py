@@ -25,7 +25,7 @@ GONE, LIST, KEYS, AMOUNTS, BOUNDS, LEAST, TAKE, SETTLE = (
     f"region/rings/outward_{name}" for name in "gone list keys amounts bounds least take settle".split()
 )
 #: The word of a state with the result of outward_least, and the words before those of maps, as in cl_src/rings/state.h.
-LEAST_WORD, WORDS = 13, 16
+LEAST_WORD, WORDS = 11, 15
 #: The first bit of owners that are sorted by apart, as in outward_keys.
 OWNERS = 64
 #: Flags of removals, as in cl_src/rings/cut.h.

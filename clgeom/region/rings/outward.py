@@ -41,8 +41,8 @@ BEGIN, MARK, OTHERS, MEASURE, CHOOSE, REMOVE, ADVANCE = (
 )
 #: Rounds with one limit; what remains goes with the next one. These, and the words of the state, are as in
 #: cl_src/rings/state.h.
-ROUNDS = 3
-ACTIVE, ROUND, REMOVED, MOST, LEVEL, ALL, CUT, MAPS, MAP_WORDS = 2, 3, 4, 12, 14, 15, 16, 17, 10
+ROUNDS = 2
+ACTIVE, ROUND, REMOVED, MOST, LEVEL, ALL, CUT, MAPS, MAP_WORDS = 2, 3, 4, 10, 12, 13, 14, 15, 10
 NEVER, NEVER_WANTED = 0xFFFFFFFF, (1 << 31) - 1
 #: Limits between two reads by the host: a launch without work costs less than a read, but not on CPUs.
 LIMITS_AT_ONCE, LIMITS_AT_ONCE_ON_CPUS = 4, 1
@@ -143,7 +143,8 @@ class _Work:
         longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
         self.bound = {
             **rings.memory,
-            **{name: allocate(session, 4 * n) for name in ("previous", "next", "keys", "rounds", "added")},
+            **{name: allocate(session, 4 * n) for name in ("keys", "rounds", "added")},
+            "links": allocate(session, 8 * n),
             **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
             "candidates": allocate(session, ROUNDS * longest),  # each round of a limit lists a vertex at most once
             "taken": allocate(session, n),
@@ -192,7 +193,7 @@ class _Work:
         copy(session, self.bound["states"], self.bound["state"], state_bytes, start=level * state_bytes)
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
         args = ("corners", "saddles", "ring_of", "begins", *self.of_level(level), *self.of_bitmaps)
-        args += ("previous", "next", "keys", "rounds", "taken", "bitmaps", "alive_0", "state")
+        args += ("links", "keys", "rounds", "taken", "bitmaps", "alive_0", "state")
         params = {"wide": self.params["wide"]}
         plan = Plan(Step.over(profile, BEGIN, args, n, params=params, bytes_moved=36 * n))
         if self.goal.apart:
@@ -230,16 +231,16 @@ class _Work:
 
     def limit(self, count, k, nested):
         profile, levels = self.session.profile, np.uint32(self.levels)
-        measure = ("corners", "saddles", "ring_of", "begins", "mask_of", levels, "previous", "next", "bitmaps")
+        measure = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels, "links", "bitmaps")
         measure += ("outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
             lists = (f"alive_{k}" if number == 0 else "dirty", f"alive_{1 - k}")
             args = (*measure, np.uint32(max(number - 1, 0)), *lists, "keys", "candidates", "state")
             own, round_ = {**params, "first": number == 0}, np.uint32(number)
-            choose = ("candidates", "mask_of", "facts", "previous", "next", "keys", round_)
+            choose = ("candidates", "mask_of", "facts", "links", "keys", round_)
             choose += ("rounds", "added", "chosen", "state")
-            remove = ("chosen", "mask_of", levels, round_, "added", "previous", "next", "keys", "dirty")
+            remove = ("chosen", "mask_of", "facts", levels, round_, "added", "links", "keys", "dirty")
             remove += (f"alive_{1 - k}", "state")
             steps += [
                 Step.over(profile, MEASURE, args, count, params=own, bytes_moved=40 * count),

@@ -15,6 +15,7 @@ from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.files import Filed
 from clgeom.region.coverage.grid import Grid
+from clgeom.region.coverage.rasters import level_index
 from clgeom.region.rings.trace import twice_areas
 from clgeom.runtime.chunks import Peak
 from clgeom.runtime.messages import counted
@@ -268,6 +269,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         """The areas on the ellipsoid of a coordinate reference system, in which the vertices are."""
         from clgeom.geodesy import ragged_areas
 
+        crs = self._system(crs, "areas_km2")
         rings = ragged_areas(self.vertices, self.ring_offsets, crs, caller="areas_km2")
         rings[np.setdiff1d(np.arange(len(rings)), self.polygon_offsets[:-1])] *= -1
         return np.add.reduceat(rings, self.polygon_offsets[:-1]) / 1e6 if len(self) else np.zeros(0)
@@ -279,9 +281,8 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
 
     def at_level(self, level: FloatLike) -> list[CoveragePolygon]:
         """The polygons of one level."""
-        if level not in self.given:
-            raise InvalidInput(f"The 'level' parameter of at_level must be one of {self.given}. Got {level!r} instead.")
-        return [self[i] for i in np.flatnonzero(self.levels == self.given.index(level))]
+        number = level_index(level, self.given, caller="at_level")
+        return [self[i] for i in np.flatnonzero(self.levels == number)]
 
     def select(self, chosen: Any) -> CoveragePolygons:
         """Some of the polygons, by their indices in ascending order, or by a mask of bools.

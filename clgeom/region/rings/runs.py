@@ -74,26 +74,43 @@ def _checked(count, masks):
 
 def _runs_of_strips(masks):
     """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
-    job, rows, found, count = masks.job, masks.stack.rows, [], 0
+    found, count = [], 0
     for piece in masks.pieces(halo=0):
-        strip = Stack(job.session, masks.stack.dtype, 1, piece.rows, masks.stack.columns, None, piece.buffer)
-        own, (plan, memory), buffers = _runs(replace(masks, stack=strip, first_map=0))
-        if own == 0:
-            continue
-        made = run(job.session, plan, **buffers)
-        lefts, rights, row_of = (made.read(one) for one in memory[:3])
-        level, row = np.divmod(row_of.astype(np.int64), piece.rows)
-        count = _checked(count + own, masks)
-        found.append((level * rows + piece.first_row + row, lefts, rights))
-    if not found:
+        strip = Stack(masks.job.session, masks.stack.dtype, 1, piece.rows, masks.stack.columns, None, piece.buffer)
+        own = packed_runs(replace(masks, stack=strip, first_map=0))
+        own[1] += np.int32(piece.first_row)
+        count = _checked(count + own.shape[1], masks)
+        found.append(own)
+    return given_runs(masks, runs_below(found))
+
+
+def packed_runs(masks) -> np.ndarray:
+    """The runs of a map on the host, shape (4, number of runs), int32: level, row, first and last column, in order."""
+    count, (plan, memory), buffers = _runs(masks)
+    if count == 0:
+        return np.empty((4, 0), np.int32)
+    made = run(masks.job.session, plan, **buffers)
+    lefts, rights, row_of = (made.read(one) for one in memory[:3])
+    return np.stack([*np.divmod(row_of, np.uint32(masks.stack.rows)), lefts, rights]).astype(np.int32)
+
+
+def runs_below(strips) -> np.ndarray:
+    """The packed runs of strips, whose rows are those of the raster, as those of the raster."""
+    runs = np.concatenate(strips, axis=1)
+    return runs[:, np.argsort(runs[0], kind="stable")]  # strips follow each other in every level
+
+
+def given_runs(masks, runs):
+    """`runs_of` for the packed runs of a raster."""
+    job, rows, count = masks.job, masks.stack.rows, _checked(runs.shape[1], masks)
+    if count == 0:
         return 0, None, None
-    row_of, lefts, rights = (np.concatenate(values) for values in zip(*found))
-    order = np.argsort(row_of, kind="stable")  # strips follow each other in every level
+    level, row, lefts, rights = runs
+    row_of = level.astype(np.int64) * rows + row
     starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
-    numbers = np.arange(count, dtype=UINT)
-    columns = (lefts[order], rights[order], row_of[order].astype(UINT), numbers)
-    memory = _memory(count)
-    buffers = {scratch.name: job.written(values) for scratch, values in zip(memory, columns)}
+    memory, numbers = _memory(count), np.arange(count, dtype=UINT)
+    columns = zip(memory, (lefts, rights, row_of.astype(UINT), numbers))
+    buffers = {scratch.name: job.written(np.ascontiguousarray(values)) for scratch, values in columns}
     return count, (Plan(), memory), {"coverage_starts": job.written(starts.astype(UINT)), **buffers}
 
 
@@ -105,7 +122,7 @@ def _memory(count):
 
 def _launches(masks):
     """((arguments, rows of cells) of the launch for each piece of the raster, template parameters, buffers)."""
-    stack, levels, launches, buffers = masks.stack, masks.job.levels, [], {}
+    stack, levels, launches, buffers = masks.stack, masks.job.compared, [], {}
     for i, piece in enumerate(masks.pieces(halo=0)):
         buffers[f"raster_{i}"] = piece.buffer
         args = (

@@ -18,7 +18,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.job import Masks
-from clgeom.region.rings.runs import exclusive_sums, runs_of
+from clgeom.region.rings.runs import exclusive_sums, given_runs, runs_of
 from clgeom.runtime.launch import read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -120,13 +120,14 @@ def twice_areas(corners, rings) -> np.ndarray:
     return np.add.reduceat(x * y[after] - x[after] * y, rings[:-1])
 
 
-def rings_of(masks: Masks) -> DeviceRings | None:
+def rings_of(masks: Masks, given=None) -> DeviceRings | None:
     """The rings around the covered cells of all masks, sorted by mask and by the first row and column of a polygon.
 
-    None if there are none. After `DeviceLimit` fewer maps at a time may do.
+    None if there are none. After `DeviceLimit` fewer maps at a time may do. `given` are the packed runs of a raster, of
+    which then only the size is used.
     """
     session, rows = masks.job.session, masks.stack.rows
-    count, runs, buffers = runs_of(masks)
+    count, runs, buffers = runs_of(masks) if given is None else given_runs(masks, given)
     if count == 0:
         return None
     found, columns = runs

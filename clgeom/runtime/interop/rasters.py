@@ -68,8 +68,9 @@ def placed_raster(
         found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata, strips=strips)
     elif _is_placed(raster):
         found = Raster(raster.values, raster.transform, raster.crs, getattr(raster, "nodata", None))
-    given = {"transform": transform, "crs": crs, "nodata": nodata}
-    return replace(found, **{key: value for key, value in given.items() if value is not None})
+    parameters = {"transform": transform, "crs": crs, "nodata": nodata}
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return replace(found, **given) if given else found
 
 
 def _is_of(package, value, *names) -> bool:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.atomic import check_outputs, take_name
+from clgeom.io.atomic import check_outputs, is_one_disk, take_name
 from clgeom.runtime.arguments import boolean, size_in_bytes
 from clgeom.runtime.chunks import Meter, Peak
 from clgeom.runtime.device import as_session
@@ -147,7 +147,8 @@ def sort_file(
     Notes
     -----
     Keys are sorted in a hidden folder beside `out`, which needs about a tenth more room than the results: twice as much
-    for an iterable, or where keys are unlike a sample of them. For the path of a file that folder is kept after an
+    for an iterable, or where keys are unlike a sample of them. `indices` may be on another disk, which needs room for
+    this file besides: it is copied there in the end. For the path of a file that folder is kept after an
     interruption or an error, as of a full disk. The same call then goes on from there; to begin anew, remove the
     folder. It is removed in the end, and always for arrays and iterables.
 
@@ -172,9 +173,8 @@ def sort_file(
     except OSError as error:
         if error is source.error:
             raise
-        raise InvalidInput(
-            f"The output '{printable(os.fspath(out))}' cannot be written: {error.strerror or error}.{job.kept()}"
-        ) from error
+        named = printable(os.fspath((out, indices or out)[job.writing]))
+        raise InvalidInput(f"The output '{named}' cannot be written: {error.strerror or error}.{job.kept()}") from error
 
 
 class _Job:
@@ -191,6 +191,7 @@ class _Job:
         if source.n is not None:
             self.most = max(min(self.most, source.n), 1)
         self.read_keys, self.state, self.keep, self.meter = 0, None, False, Meter()
+        self.writing = 0  # the output that an error is about
         self.in_threads = _host_is_quicker(session, self.types, self.most, self.order.bits)
 
     def run(self) -> SortedFile:
@@ -212,7 +213,7 @@ class _Job:
             self.meter.add(SETS * self.most * sum(dtype.itemsize for dtype in self.types))
             self.session.pool.free_held()  # it is to be measured
             if self.source.n is not None and self.source.n <= self.most:
-                self._check_room(self.source.n)
+                self._check_room(self.source.n, self.source.n)
                 pieces, counts = [Whole(self.source)] if self.source.n else [], ()
             elif self.source.n is not None:
                 pieces, counts = self._pieces_of_buckets()
@@ -220,7 +221,10 @@ class _Job:
                 low = self._lowest_bit(self._sample())
                 runs = self._runs("run", self._chunks(), low)
                 pieces, counts = self._pieces_of_runs("run", runs, low), [len(run) for run in runs]
-            n = self.source.n if self.source.n is not None else sum(counts)
+            n = self.source.n
+            if n is None:
+                n = sum(counts)
+                self._check_room(2 * n, n)  # the runs are there already
             self._merge(pieces, n)
             self._check_source()
             self._publish(n)
@@ -245,16 +249,25 @@ class _Job:
         folder = printable(str(self.state.folder))
         return f" What is sorted is kept in '{folder}': the same call goes on from there. Remove it to begin anew."
 
-    def _check_room(self, rows):
-        """Refuse a disk that has too little room, before the work starts."""
+    def _check_room(self, rows, n):
+        """Refuse a disk that has too little room, before the work starts: for rows of all outputs, and for copies.
+
+        Outputs of `n` rows are copied to the disks that they are on, where these are others.
+        """
         wanted = rows * sum(dtype.itemsize for dtype in self.types)
         wanted -= sum(path.stat().st_size for path in self.state.folder.iterdir())
-        free = shutil.disk_usage(self.folder).free
-        if free < wanted:
-            raise InvalidInput(
-                f"The folder '{printable(str(self.folder))}' must have {wanted:,} bytes of free space for this sort. "
-                f"It has {free:,}."
-            )
+        disks = {os.stat(self.folder).st_dev: [self.folder, wanted]}
+        for out, dtype in zip(self.outs[1:], self.types[1:]):
+            if not is_one_disk(self.state.folder, out.parent):
+                disk = disks.setdefault(os.stat(out.parent).st_dev, [out.parent, 0])
+                disk[1] = max(disk[1], 0) + len(_header(dtype, n)) + n * dtype.itemsize
+        for folder, wanted in disks.values():
+            free = shutil.disk_usage(folder).free
+            if free < wanted:
+                raise InvalidInput(
+                    f"The folder '{printable(str(folder))}' must have {wanted:,} bytes of free space for this sort. "
+                    f"It has {free:,}."
+                )
 
     def _check_source(self):
         """Refuse an input that was changed, of which nothing is kept."""
@@ -300,7 +313,7 @@ class _Job:
         low = self._lowest_bit(digits)
         prefixes = self._prefixes(low)
         buckets = Buckets(digits >> self.order.storage.type(low), self.source.n, self.most // self.shares, self.most)
-        self._check_room(buckets.end)
+        self._check_room(buckets.end, self.source.n)
         done = self.state.runs.get("buckets")
         if done:
             buckets.restore(done)
@@ -462,7 +475,8 @@ class _Job:
 
     def _publish(self, n):
         """Give the outputs their names."""
-        for part, out, dtype in reversed(list(zip(self.parts, self.outs, self.types))):
+        for k, (part, out, dtype) in reversed(list(enumerate(zip(self.parts, self.outs, self.types)))):
+            self.writing = k
             os.truncate(part, len(_header(dtype, n)) + n * dtype.itemsize)
             take_name(part, out)
 

@@ -28,8 +28,8 @@ class FileKeys:
         self._facts = self._stat()
 
     def _stat(self):
-        found = os.stat(self.path)
-        return found.st_size, found.st_mtime_ns
+        found = os.stat(self.path)  # a copy may have the size and time of the file that it replaces, not these both
+        return found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns
 
     @property
     def identity(self):

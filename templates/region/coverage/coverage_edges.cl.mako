@@ -1,4 +1,4 @@
-<%page args="value='float', threshold='float', levels=1, below=False, nodata=False, variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="value='float', threshold='float', levels=1, below=False, nodata=False, by_bits=False, variant='group', wg_size=256, items_per_thread=1"/>\
 // coverage_edges: marks the cells where the covered runs of every column begin (1), end (2) or both (3); 0 elsewhere.
 //
 //   column   . # # # . # .          labels of one map and level after the other, in the raster's order, so that
@@ -10,6 +10,7 @@
 #define THRESHOLD ${threshold}
 #define BELOW ${int(below)}
 #define NODATA ${int(nodata)}
+#define BY_BITS ${int(by_bits)}
 #include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 
@@ -37,7 +38,7 @@ void coverage_edges(global const VALUE *restrict raster, const ulong start, cons
             const THRESHOLD level = thresholds[${k}];
             global uchar *const out = labels + (((ulong)map * ${levels} + ${k}) * rows + row) * columns;
             for (uint c = ${"0" if variant == "serial" else "get_local_id(0)"}; c < columns; c += ${"1" if variant == "serial" else "WG_SIZE"}) {
-                const THRESHOLD v = here[c], u = above[c], w = below[c];
+                const VALUE v = here[c], u = above[c], w = below[c];
                 const uchar begins = !(COVERED(u, level) && has_above), ends = !(COVERED(w, level) && has_below);
                 out[c] = COVERED(v, level) ? (uchar)(begins | ends << 1) : (uchar)0;
             }

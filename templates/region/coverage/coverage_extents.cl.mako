@@ -1,4 +1,4 @@
-<%page args="value='float', threshold='float', levels=1, below=False, nodata=False, variant='group', wg_size=256, items_per_thread=8"/>\
+<%page args="value='float', threshold='float', levels=1, below=False, nodata=False, by_bits=False, variant='group', wg_size=256, items_per_thread=8"/>\
 <% compare = "<=" if below else ">=" %>\
 // coverage_extents: in each column the first and the last row that is covered, for several levels in one read.
 //
@@ -14,6 +14,7 @@
 #define THRESHOLD ${threshold}
 #define BELOW ${int(below)}
 #define NODATA ${int(nodata)}
+#define BY_BITS ${int(by_bits)}
 #include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 #define ROWS ${items_per_thread}
@@ -46,7 +47,7 @@ void coverage_extents(global const VALUE *restrict raster, const ulong start, co
     for (; r + ROWS <= end; r += ROWS, at += ROWS * (ulong)columns) {
         const int here = first_row + r;
 % for i in range(items_per_thread):
-        const THRESHOLD v${i} = at[${i} * (ulong)columns];
+        const VALUE v${i} = at[${i} * (ulong)columns];
 % endfor
 % for i in range(items_per_thread):
 % for k in range(levels):

@@ -1,4 +1,4 @@
-<%page args="value='float', threshold='float', levels=1, below=False, nodata=False, variant='serial', wg_size=1, items_per_thread=8"/>\
+<%page args="value='float', threshold='float', levels=1, below=False, nodata=False, by_bits=False, variant='serial', wg_size=1, items_per_thread=8"/>\
 <% compare = "<=" if below else ">=" %>\
 // coverage_extents: in each column the first and the last row that is covered, for several levels in one read.
 //
@@ -14,6 +14,7 @@
 #define THRESHOLD ${threshold}
 #define BELOW ${int(below)}
 #define NODATA ${int(nodata)}
+#define BY_BITS ${int(by_bits)}
 #include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 #define ROWS ${items_per_thread}

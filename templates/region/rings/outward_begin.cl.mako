@@ -16,9 +16,9 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_begin(global const int *corners, global const uchar *saddles, global const uint *ring_of,
                    global const uint *begins, global const uint *before, global const ulong *facts, const uint maps,
-                   const uint levels, const uint level, const uint words, const ulong stride, global uint *previous,
-                   global uint *next, global uint *keys, global uint *rounds, global uchar *taken,
-                   volatile global uint *bitmaps, global uint *alive, volatile global uint *state)
+                   const uint levels, const uint level, const uint words, const ulong stride, global uint2 *links,
+                   global uint *keys, global uint *rounds, global uchar *taken, volatile global uint *bitmaps,
+                   global uint *alive, volatile global uint *state)
 {
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own), lid = get_local_id(0);
@@ -31,8 +31,7 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
             const uint p = (vertex == begin ? end : vertex) - 1, q = vertex + 1 == end ? begin : vertex + 1;
             const int2 at = vload2(vertex, corners);
             const uint key = searchable(saddles, vertex, p, q, cross_of(vload2(p, corners), vload2(q, corners), at));
-            previous[vertex] = p;
-            next[vertex] = q;
+            links[vertex] = (uint2)(p, q);
             keys[vertex] = key;
             rounds[vertex] = 0;
             taken[vertex] = 0;

@@ -15,7 +15,7 @@
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_choose(global const uint *candidates, global const uint *mask_of, global const ulong *facts,
-                    global const uint *previous, global const uint *next, global const uint *keys, const uint round,
+                    global const uint2 *links, global const uint *keys, const uint round,
                     volatile global uint *rounds, global uint *areas, global uint *chosen, volatile global uint *state)
 {
     const uint n = state[CANDIDATES], number = state[ROUND] + round + 1, lid = get_local_id(0);
@@ -24,7 +24,7 @@ void outward_choose(global const uint *candidates, global const uint *mask_of, g
         OF_ROUND(i, base) {
             const uint vertex = candidates[i], key = keys[vertex];
             uint area = 0;
-            if (key >= UNCHECKED || !is_chosen(previous, next, keys, vertex, key, mask_of, facts, &area))
+            if (key >= UNCHECKED || !is_chosen(links, keys, vertex, key, mask_of, facts, &area))
                 continue;
             areas[vertex] = area;
             // listed twice, it goes once

@@ -11,32 +11,32 @@
 #include "rings/sums.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void outward_remove(global const uint *chosen, global const uint *mask_of, const uint levels, const uint round,
-                    global const uint *areas, global uint *previous, global uint *next, volatile global uint *keys,
+void outward_remove(global const uint *chosen, global const uint *mask_of, global const ulong *facts, const uint levels,
+                    const uint round, global const uint *areas, global uint *links, volatile global uint *keys,
                     global uint *dirty, global uint *left, volatile global uint *state)
 {
     const uint n = state[CHOSEN + round], lid = get_local_id(0);
-    SUMS(sums);
+    SUMS(sums, state, mask_of, facts, levels);
     LIST(changed, dirty, &state[DIRTY + round]);
     LIST(staying, left, &state[LEFT]);
     EACH_ROUND(base, n) {
-        sums_begin(sums, state, mask_of[chosen[base]] / levels, lid);
+        sums_begin(&sums, chosen[base], lid);
         GROUP_BARRIER();
         OF_ROUND(i, base) {
-            const uint vertex = chosen[i], p = previous[vertex], q = next[vertex];
-            sums_gone(sums, state, mask_of[vertex] / levels, areas[vertex]);
-            next[p] = q;
-            previous[q] = p;
+            const uint vertex = chosen[i];
+            const uint2 beside = vload2(vertex, links);
+            links[2 * beside.x + 1] = beside.y;
+            links[2 * beside.y] = beside.x;
             keys[vertex] = NEVER;   // it may be listed for a few rounds
-            for (uint side = 0; side < 2; ++side) {
-                const uint beside = side ? q : p, old = atomic_xchg(&keys[beside], NEW);
-                list_put(&changed, old != NEW, beside);
-                list_put(&staying, old == NEVER, beside);
-            }
+            const uint before = atomic_xchg(&keys[beside.x], NEW), behind = atomic_xchg(&keys[beside.y], NEW);
+            sums_gone(&sums, sums_map(&sums, vertex), areas[vertex]);
+            list_put(&changed, before != NEW, beside.x);
+            list_put(&changed, behind != NEW, beside.y);
+            list_put(&staying, before == NEVER, beside.x);
+            list_put(&staying, behind == NEVER, beside.y);
         }
-        list_next(&changed, lid);
-        list_next(&staying, lid);
-        sums_end(sums, state, lid);
+        lists_next(&changed, &staying, lid);
+        sums_end(&sums, lid);
     }
     list_end(&changed, lid);
     list_end(&staying, lid);

@@ -1,4 +1,4 @@
-<%page args="value='float', threshold='float', below=False, nodata=False, variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="value='float', threshold='float', below=False, nodata=False, by_bits=False, variant='group', wg_size=256, items_per_thread=1"/>\
 // rings_bits: for every map, level and row a bit for each cell, whether it is covered, and the runs that begin in each word.
 //
 //   raster    | 32 cells of word 0 | of word 1 | ..      a group takes WG_SIZE words, neighbours read neighbouring cells;
@@ -12,6 +12,7 @@
 #define THRESHOLD ${threshold}
 #define BELOW ${int(below)}
 #define NODATA ${int(nodata)}
+#define BY_BITS ${int(by_bits)}
 #include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 #define LEVELS 8          // levels of a byte

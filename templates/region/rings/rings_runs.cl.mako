@@ -1,4 +1,4 @@
-<%page args="value='float', threshold='float', below=False, nodata=False, emit=False, variant='serial', wg_size=1, items_per_thread=1"/>\
+<%page args="value='float', threshold='float', below=False, nodata=False, by_bits=False, emit=False, variant='serial', wg_size=1, items_per_thread=1"/>\
 // rings_runs: the runs of covered cells in the rows of every map and level: their number (first launch), then the runs.
 //
 //   row     . # # # . # .          a work-item takes a share of the rows
@@ -12,6 +12,7 @@
 #define THRESHOLD ${threshold}
 #define BELOW ${int(below)}
 #define NODATA ${int(nodata)}
+#define BY_BITS ${int(by_bits)}
 #include "coverage/covered.h"
 #define WG_SIZE ${wg_size}
 
