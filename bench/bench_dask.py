@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import pickle
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -154,8 +153,7 @@ def main():
         rows.append(facts | found)
         common.print_table(rows[-1:])
     if options.json:
-        command = f"bench/bench_dask.py {' '.join(sys.argv[1:])}"
-        common.write_json(options.json, command, as_session(None), rows, ("dask", "distributed", "pyarrow"))
+        common.write_json(options.json, as_session(None), rows, ("dask", "distributed", "pyarrow"))
 
 
 # Cases ----------------------------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def main():
     common.print_table(rows)
     print(f"{time.perf_counter() - begin:.0f} s in all")
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), sessions[0], rows)
+        common.write_json(options.json, sessions[0], rows)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
-import sys
 import time
 
 import common
@@ -236,19 +235,46 @@ def verify(session, case, candidates, shape, given):
         assert got == value, f"{name}: {got}, not {value}"
     for name in ("device", "host"):
         if name in candidates:
-            check_solution(case, candidates[name](), value, given, name)
+            check_solution(case, candidates[name](), value, given, shape, name)
     return table.path
 
 
-def check_solution(case, found, value, given, name):
+def check_solution(case, found, value, given, shape, name):
+    """Check that a solution is possible and has the value: steps between letters, items that fit, or splits."""
     if case == "lcs":
-        assert (np.asarray(found) == 0).sum() == value, name
+        check_steps(np.asarray(found), given["a"], given["b"], value, name)
     elif case == "knapsack":
+        found = np.asarray(found)
+        assert len(np.unique(found)) == len(found) and given["w"][found].sum() < shape[1], f"{name}: they do not fit"
         assert given["v"][found].sum() == value, name
     else:
-        d = given["d"].astype(np.int64)
-        splits = np.asarray(found).reshape(-1, 3)
-        assert (d[splits[:, 0]] * d[splits[:, 1] + 1] * d[splits[:, 2] + 1]).sum() == value, name
+        check_splits(np.asarray(found).reshape(-1, 3), given["d"].astype(np.int64), value, name)
+
+
+def check_steps(steps, a, b, value, name):
+    """Check steps from the last cell to a border: 0 takes a common letter, 2 leaves out one of a, and 3 one of b."""
+    assert np.isin(steps, (0, 2, 3)).all(), f"{name}: an unknown step"
+    i, j = (len(text) - np.cumsum(steps != other) + (steps != other) for text, other in ((a, 3), (b, 2)))  # before it
+    matches = steps == 0
+    possible = (i >= (steps != 3)).all() and (j >= (steps != 2)).all()
+    assert possible and min(len(a) - (steps != 3).sum(), len(b) - (steps != 2).sum()) == 0, f"{name}: it ends elsewhere"
+    assert (a[i[matches] - 1] == b[j[matches] - 1]).all(), f"{name}: letters that differ"
+    assert matches.sum() == value, name
+
+
+def check_splits(splits, d, value, name):
+    """Check that splits (i, k, j) are those of one tree over all matrices, which costs the value."""
+    at = {(i, j): k for i, k, j in splits.tolist()}
+    stack, seen = [(0, len(d) - 2)], 0
+    while stack:
+        i, j = stack.pop()
+        if i < j:
+            k = at.get((i, j), -1)
+            assert i <= k < j, f"{name}: no split of {i} to {j}"
+            seen += 1
+            stack += [(i, k), (k + 1, j)]
+    assert seen == len(splits), f"{name}: splits of no product"
+    assert (d[splits[:, 0]] * d[splits[:, 1] + 1] * d[splits[:, 2] + 1]).sum() == value, name
 
 
 def traceback_lcs(table, a, b):
@@ -317,18 +343,23 @@ def pairs(session, n, options):
 
     candidates = {
         "lcs": lambda: lcs(*texts, subsequence=False, device=session).length,
-        "lcs, way": lambda: lcs(*texts, device=session).length,
+        "lcs, way": lambda: len(lcs(*texts, subsequence=True, device=session).subsequence),
         "edit": lambda: edit_distance(*texts, operations=False, device=session).distance,
     }
     if n <= 1 << 16:
         candidates["lcs, equation"] = lambda: lcs(*texts, subsequence=False, method="equation", device=session).length
     if n <= MOST_LETTERS:
         candidates |= others(texts)
-    answers = {name: call() for name, call in candidates.items()}
-    for kind in ("lcs", "edit"):
-        found = {answer for name, answer in answers.items() if kind in name}
-        assert len(found) == 1, answers
-    times = common.interleaved(candidates, options.repeat, options.budget)
+    letters = iter(texts[0]), iter(texts[1])
+    way = lcs(*texts, subsequence=True, device=session).subsequence
+    assert all(all(letter in rest for letter in way) for rest in letters), "lcs, way: not in both"
+    wanted = {"lcs": len(way), "edit": edit_distance(*texts, operations=False, device=session).distance}
+
+    def check(name, found):
+        kind = "lcs" if "lcs" in name else "edit"
+        assert found == wanted[kind], f"{name}: {found}, not {wanted[kind]}"
+
+    times = common.interleaved(candidates, options.repeat, options.budget, check)
     return {"n": n, **{name: n * n / t / 1e9 for name, t in times.items()}}
 
 
@@ -356,8 +387,13 @@ def ortools_knapsack(session, options):
 
         candidates = {"clgeom": lambda w=w, v=v, c=capacity: knapsack(v, w, c, device=session).value}
         candidates |= {name: lambda kind=kind: solve(kind) for name, kind in kinds.items()}
-        assert len({call() for call in candidates.values()}) == 1
-        times = common.interleaved(candidates, options.repeat, options.budget)
+        best = knapsack(v, w, capacity, device=session)
+        assert best.value == v[best.items].sum() and w[best.items].sum() <= capacity, "the items"
+
+        def check(name, found, value=best.value):
+            assert found == value, f"{name}: {found}, not {value}"
+
+        times = common.interleaved(candidates, options.repeat, options.budget, check)
         times = {name: 1e3 * t for name, t in times.items()}
         rows.append({"case": "knapsack, items", "n": 1000, "capacity": capacity, **times})
     return rows
@@ -396,7 +432,7 @@ def main():
     def write():  # after each row, because runs may be stopped
         if options.json:
             packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
-            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, packages)
+            common.write_json(options.json, session, rows, packages)
 
     with contextlib.suppress(KeyboardInterrupt):
         if options.pairs:

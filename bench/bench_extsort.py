@@ -182,7 +182,7 @@ def main():
     if options.json:
         from clgeom.runtime.device import as_session
 
-        common.write_json(options.json, " ".join(["python", *sys.argv]), as_session(None), rows)
+        common.write_json(options.json, as_session(None), rows)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ unique is the faster of ``numpy.unique`` and ``numpy.sort`` with a comparison of
 from __future__ import annotations
 
 import argparse
-import sys
 
 import common
 import numpy as np
@@ -139,7 +138,7 @@ def main():
     ]
     common.print_table([{name: value for name, value in row.items() if name != "others"} for row in rows])
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
+        common.write_json(options.json, session, rows)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ All return the same numbers, bit for bit, which is verified before the timing. F
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
@@ -116,7 +115,7 @@ def main():
                 )
             common.print_table(rows[-len(times) :])
     if arguments.json:
-        common.write_json(arguments.json, " ".join(sys.argv), as_session(None), rows, PACKAGES)
+        common.write_json(arguments.json, as_session(None), rows, PACKAGES)
 
 
 if __name__ == "__main__":

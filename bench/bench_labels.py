@@ -11,7 +11,6 @@ to_file. Hulls of sampled groups, read back from the file, are compared with Sha
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 
@@ -89,8 +88,7 @@ def main():
         rows = [row_of(session, int(options.points), count, options, folder) for count in distinct]
     common.print_table(rows)
     if options.json:
-        command = " ".join(["python", *sys.argv])
-        common.write_json(options.json, command, session, rows, ("pyarrow", "pyogrio", "shapely", "geopandas"))
+        common.write_json(options.json, session, rows, ("pyarrow", "pyogrio", "shapely", "geopandas"))
 
 
 if __name__ == "__main__":

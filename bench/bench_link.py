@@ -48,7 +48,7 @@ def main():
         for row in (*copies(session, values, options), *calls(session, values, options)):
             rows.append(row)
             if options.json:  # after each row, because runs may be stopped
-                common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
+                common.write_json(options.json, session, rows)
     common.print_table(rows)
     for name, link in stage_of(session).links.items():
         speeds = ", ".join(f"{speed} {getattr(link, speed) / 1e9:.1f}" for speed in ("plain", "locked", "fill"))

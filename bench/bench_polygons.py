@@ -346,7 +346,7 @@ def main():
     rows = makers[options.what](session, options)
     common.print_table(rows)
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, PACKAGES)
+        common.write_json(options.json, session, rows, PACKAGES)
 
 
 if __name__ == "__main__":

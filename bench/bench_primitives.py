@@ -9,7 +9,6 @@ simple kernel reaches. On a GPU many work-items stride through the values instea
 from __future__ import annotations
 
 import argparse
-import sys
 
 import common
 import numpy as np
@@ -57,7 +56,7 @@ def main():
         rows.append(row | {"scan/loop": taken["loop"] / taken["scan"]})
     common.print_table(rows)
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
+        common.write_json(options.json, session, rows)
 
 
 if __name__ == "__main__":

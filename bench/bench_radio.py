@@ -166,7 +166,7 @@ def main():
     rows += terrain_rows(given.size, session, given.repeat)
     common.print_table(rows)
     if given.json:
-        common.write_json(given.json, " ".join(["python", *sys.argv]), session, rows)
+        common.write_json(given.json, session, rows)
 
 
 if __name__ == "__main__":

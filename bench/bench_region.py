@@ -15,19 +15,21 @@ published: the setting of the ARC study's figures 27 to 30, sorted float32 point
 compiled chain; the naive and the local kernel, on the device only ("kernels") and as whole calls from NumPy ("call");
 for comparison 4096 segments.
 bench/report.py draws the figures of its record.
-Every outline of ours is verified to cover every cell, or point, before it is timed.
+Every outline is verified before anything is timed: ours cover every cell, or point, and no more than the definition
+says; those of others are compared with the exact outline of the cells, or with our convex hull.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
-import sys
 import time
 
 import common
 import numpy as np
+from agreement import check_hull
 
+import clgeom
 from clgeom import adaptive_region, coverage_regions
 from clgeom.radio import coverage_map, shadowing
 from clgeom.region.arc.study import region_by_kernel
@@ -111,8 +113,7 @@ def rivals(values, slow):
         pass
 
     def corners():
-        rows, columns = np.nonzero(values >= LEVEL)
-        return np.unique(np.concatenate([np.stack([columns + i, rows + j], 1) for i in (0, 1) for j in (0, 1)]), axis=0)
+        return corners_of(values >= LEVEL)
 
     found["convex hull, chain in Python"] = lambda: chain(corners().tolist()), shapely.Polygon
     if slow:
@@ -129,41 +130,91 @@ def rivals(values, slow):
     return found
 
 
+def half(points):
+    """The lower hull, from left to right, of points in lexicographic order, or the upper one of the reverse order."""
+    out = []
+    for x, y in points:
+        while len(out) > 1:
+            (ax, ay), (bx, by) = out[-2], out[-1]
+            if (bx - ax) * (y - ay) > (by - ay) * (x - ax):
+                break
+            out.pop()
+        out.append((x, y))
+    return out
+
+
 def chain(points):
     """Andrew's monotone chain over points in lexicographic order."""
-
-    def half(points):
-        out = []
-        for x, y in points:
-            while len(out) > 1:
-                (ax, ay), (bx, by) = out[-2], out[-1]
-                if (bx - ax) * (y - ay) > (by - ay) * (x - ax):
-                    break
-                out.pop()
-            out.append((x, y))
-        return out
-
     return half(points)[:-1] + half(points[::-1])[:-1]
+
+
+class Outlines:
+    """The check of outlines of a mask, by the name of the candidate; `of` keeps the measures of each."""
+
+    def __init__(self, mask, shapes):
+        self.mask, self.shapes, self.exact, self.of = mask, shapes, mask_polygons(mask), {}
+
+    def __call__(self, name, found):
+        import shapely
+
+        shape = self.shapes[name](found)
+        self.of[name] = measure(shape, self.mask, hausdorff=False, polygons=self.exact)
+        cells = shapely.union_all(self.exact)
+        if name.startswith("clgeom"):
+            assert self.of[name].missed < 1e-6 * self.of[name].mask_area, (name, self.of[name])
+            assert hull_of(self.mask).buffer(0.1 + 2 * TOLERANCE * ("simplify" in name)).covers(shape), name
+        elif name.startswith("convex hull"):
+            assert shape.equals(hull_of(self.mask)), name
+        elif "+" in name:  # of its own exact outlines
+            raw = self.raw[name.partition(" +")[0]]
+            assert len(found) == len(raw), f"{name}: {len(found)} outlines of {len(raw)}"
+            lines = [[_lines(one) for one in some] for some in (found, raw)]
+            assert (shapely.hausdorff_distance(*lines) <= 2 * TOLERANCE).all(), f"{name} is too far from the outline"
+        elif name.startswith("rasterio"):
+            assert shape.symmetric_difference(cells).area < 1e-9 * cells.area, f"{name} is not the outline of the cells"
+        elif name.startswith("cv2"):  # from centre to centre, also of cells that share a corner, without holes
+            joined = shapely.get_parts(cells.buffer(1e-6, join_style="mitre"))
+            filled = shapely.union_all([shapely.Polygon(one.exterior) for one in joined])
+            assert filled.covers(shape), f"{name} outlines more than the cells"
+            assert shape.buffer(1e-6).covers(filled.buffer(-1)), f"{name} outlines less than the cells"
+        else:  # concave hulls of the corners
+            shapely.prepare(shape)
+            corners = shapely.points(corners_of(self.mask))
+            assert shapely.dwithin(shape, corners, 1e-6).all(), f"{name} misses a corner"
+            assert hull_of(self.mask).buffer(1e-6).covers(shape), f"{name} outlines more than the hull"
+        if name in ("cv2.findContours", "rasterio.shapes"):
+            self.raw = {**getattr(self, "raw", {}), name: found}
+
+
+def _lines(outline):
+    """The closed lines of an outline of cv2 or rasterio, or of a geometry."""
+    import shapely
+
+    if isinstance(outline, np.ndarray):
+        return shapely.LineString(np.concatenate([outline, outline[:1]])[:, 0])
+    return (shapely.geometry.shape(outline) if isinstance(outline, dict) else outline).boundary
+
+
+def corners_of(mask):
+    """The corners of the cells of a mask, in lexicographic order."""
+    rows, columns = np.nonzero(mask)
+    return np.unique(np.concatenate([np.stack([columns + i, rows + j], 1) for i in (0, 1) for j in (0, 1)]), axis=0)
 
 
 def raster_rows(session, size, options):
     values = coverage_map(
         (size, size), pixel=4096 / size, sigma=5, correlation=120, power=47.0, seed=3, device=session
     ).values
-    mask = values >= LEVEL
-    exact, rows = mask_polygons(mask), []
+    rows = []
     calls = {name: (call, as_cells) for name, call in ours(values, session, options.segments).items()}
     calls.update(rivals(values, size <= options.slow_limit))
     if options.plain:
         further = f"{4 * options.segments} segments", "both axes", f"({TOLERANCE:g})"
         calls = {name: call for name, call in calls.items() if not name.endswith(further)}
-    timed = common.interleaved({name: call for name, (call, _) in calls.items()}, options.repeat, options.budget)
-    shapes = {name: shape(call()) for name, (call, shape) in calls.items()}
-    assert shapes["convex hull, chain in Python"].equals(hull_of(mask))
-    for name, shape in shapes.items():
-        found = measure(shape, mask, hausdorff=False, polygons=exact)
-        if name.startswith("clgeom"):
-            assert found.missed < 1e-6 * found.mask_area, (name, found)
+    check = Outlines(values >= LEVEL, {name: shape for name, (_, shape) in calls.items()})
+    calls = {name: call for name, (call, _) in calls.items()}
+    timed = common.interleaved(calls, options.repeat, options.budget, check)
+    for name, found in check.of.items():
         rows.append(
             {
                 "map": f"{size}^2",
@@ -194,11 +245,13 @@ def stack_rows(session, size, options):
             session.queue.finish()
             return found
 
+        def check(_, made):
+            for i in range(0, len(made), max(len(made) // 7, 1)):
+                corners = corners_of(maps[made[i].map] >= made[i].level).astype(np.float64)
+                assert made[i].outline.contains(corners).all()
+
         made = call()
-        for i in range(0, len(made), max(len(made) // 7, 1)):
-            cells = np.argwhere(maps[made[i].map] >= made[i].level)[:, ::-1].astype(np.float64)
-            assert made[i].outline.contains(cells).all() and made[i].outline.contains(cells + 1).all()
-        seconds = common.interleaved({"clgeom": call}, options.repeat)["clgeom"]
+        seconds = common.interleaved({"clgeom": call}, options.repeat, check=check)["clgeom"]
         rows.append(
             {
                 "maps": options.maps,
@@ -243,10 +296,74 @@ def numba_chain():
     return compiled
 
 
+def check_region(region, points, segments, sample=16):
+    """Check that a region holds all its points and, in a sample of segments, ends where the hulls of neighbours do.
+
+    The region is the union of the hulls of neighbouring segments: over the columns of a segment these are its hull with
+    the one before and with the one after. The points are sorted; a cut within a column moves to its beginning.
+    """
+    assert region.contains(points).all(), "the region misses a point"
+    x = points[:, 0]
+    cuts = np.unique(np.searchsorted(x, x[np.arange(segments) * len(points) // segments]))
+    cuts = np.append(cuts, len(points))
+    eps, probes = np.finfo(points.dtype).eps, 0
+    extent = np.abs(points).max(axis=0).astype(np.float64)
+    for k in np.linspace(0, len(cuts) - 2, sample).astype(int):
+        own = x[cuts[k] : cuts[k + 1]]
+        at = own[(own > own[0]) & (own < own[-1])]
+        pairs = [points[cuts[i] : cuts[min(i + 2, len(cuts) - 1)]].tolist() for i in (k - 1, k) if i >= 0]
+        for side, sign in ((region.lower, -1), (region.upper, 1)):
+            hulls = [half(pair[::-1])[::-1] if sign > 0 else half(pair) for pair in pairs]
+            ends = np.max([sign * np.interp(at, *np.transpose(hull)) for hull in hulls], axis=0)
+            beyond = np.abs(sign * np.interp(at, *side.T.astype(np.float64)) - ends)
+            tolerance = 4 * eps * (extent[1] + extent[0] * _steepest(side, at))  # crossings are rounded outward
+            assert (beyond <= tolerance).all(), f"the region of {segments} segments ends elsewhere"
+        probes += len(at)
+    assert probes or len(cuts) - 1 > len(points) // 3, "no column to look at"
+
+
+def _steepest(chain, at):
+    """The steepest slope of the edges of a chain at, before and after some x."""
+    slopes = np.abs(np.diff(chain[:, 1]) / np.diff(chain[:, 0].astype(np.float64)))
+    edge = np.searchsorted(chain[:, 0], at) - 1
+    return np.max([slopes[np.clip(edge + k, 0, len(slopes) - 1)] for k in (-1, 0, 1)], axis=0)
+
+
+def check_points_of(points, regions):
+    """A function of a candidate's name and result: one of `regions` by the words of its name, or the chains of points.
+
+    Chains are pairs of index arrays, or a ring of points, in float32; hulls are compared with ours.
+    """
+    hull = clgeom.convex_hull(points, device=next(iter(regions.values()))._session)
+
+    def check(name, found):
+        words = set(name.split())
+        for word, region in regions.items():
+            if word in words:
+                for side in ("lower", "upper"):
+                    same = np.array_equal(getattr(found, side), getattr(region, side))
+                    assert same, f"{name} is another region"
+                return
+        (lower, upper), (low, high) = found
+        ring = points[np.concatenate([lower[:low], upper[1 : high - 1][::-1]])]
+        check_hull(ring, hull.points, points, name, eps=np.finfo(points.dtype).eps)
+
+    return check
+
+
+def numba_calls(points):
+    """The compiled chain of both sides: a call that returns its index arrays and their sizes; none without Numba."""
+    compiled = numba_chain()
+    if not compiled:
+        return None
+    outs = [np.empty(len(points), np.uint32) for _ in "lu"]
+    return lambda: (outs, [compiled(points, sign, out) for sign, out in zip((1.0, -1.0), outs)])
+
+
 def points_rows(session, n, options):
     points = common.in_order(common.drawn(lambda rng, count: rng.normal(size=(count, 2)), n, np.float32, seed=5))
     made = adaptive_region(points, 4096, assume_sorted=True, device=session)
-    assert made.contains(points[:: max(n // 100_000, 1)]).all()
+    check_region(made, points, 4096)
     calls = {"clgeom, 4096 segments": lambda: adaptive_region(points, 4096, assume_sorted=True, device=session)}
     if not session.profile.is_cpu:
         import pyopencl.array as cl_array
@@ -259,12 +376,12 @@ def points_rows(session, n, options):
             return found
 
         calls["clgeom, 4096 segments, resident"] = resident
-    compiled = numba_chain()
-    if compiled:
-        out = np.empty(n, np.uint32)
-        calls["one chain, Numba"] = lambda: [compiled(points, sign, out) for sign in (1.0, -1.0)]
-    timed = common.interleaved(calls, options.repeat, options.budget)
-    sample = points[: min(n, 50_000)].tolist()
+    if numba := numba_calls(points):
+        calls["one chain, Numba"] = numba
+    timed = common.interleaved(calls, options.repeat, options.budget, check_points_of(points, {"clgeom,": made}))
+    few = points[: min(n, 50_000)]
+    sample, hull = few.tolist(), clgeom.convex_hull(few, device=session)
+    check_hull(chain(sample), hull.points, few, "one chain, Python", eps=np.finfo(np.float64).eps)
     begin = time.perf_counter()
     chain(sample)
     timed["one chain, Python (sampled)"] = (time.perf_counter() - begin) * n / len(sample)
@@ -289,20 +406,22 @@ def published_rows(session, n, options):
         segments, kernel = ways[way]
         return region_by_kernel(points, segments, assume_sorted=True, kernel=kernel, device=session, profile=profile)
 
-    made, naive = call(points, ""), call(points, "naive ")
-    assert made.contains(points[:: max(n // 100_000, 1)]).all()
-    assert np.array_equal(made.lower, naive.lower) and np.array_equal(made.upper, naive.upper)
+    def kernels(way):
+        """What the device's clock says of the kernels of a call, which takes its turn like all others."""
+        region = call(there, way, profile=True)
+        return common.Seconds.of(sum(phase.seconds for phase in region.phases), region)
+
+    made, few = call(points, ""), call(points, "4096 ")
+    check_region(made, points, n // 4)
+    check_region(few, points, 4096)
     calls = {f"{way}call": lambda way=way: call(points, way) for way in ways}
-    compiled = numba_chain()
-    if compiled:
-        out = np.empty(n, np.uint32)
-        calls["chain"] = lambda: [compiled(points, sign, out) for sign in (1.0, -1.0)]
-    timed = common.interleaved(calls, options.repeat, options.budget)
-    row = {"n": n, "chain": timed["chain"] * 1e3 if compiled else None}
-    for way in ways:
-        taken = [sum(p.seconds for p in call(there, way, True).phases) for _ in range(options.repeat)]
-        row[f"{way}kernels"] = float(np.median(taken)) * 1e3
-    return [row | {f"{way}call": timed[f"{way}call"] * 1e3 for way in ways}]
+    calls |= {f"{way}kernels": lambda way=way: kernels(way) for way in ways}
+    if numba := numba_calls(points):
+        calls["chain"] = numba
+    check = check_points_of(points, {"4096": few, "call": made, "kernels": made})
+    timed = common.interleaved(calls, options.repeat, options.budget, check)
+    row = {"n": n, "chain": timed["chain"] * 1e3 if numba else None}
+    return [row | {f"{way}{what}": timed[f"{way}{what}"] * 1e3 for what in ("kernels", "call") for way in ways}]
 
 
 def main():
@@ -329,7 +448,7 @@ def main():
     for size in sizes:
         rows += rows_of[options.what](session, size, options)
         if options.json:  # after each size, because runs may be stopped
-            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, PACKAGES)
+            common.write_json(options.json, session, rows, PACKAGES)
     common.print_table(rows)
 
 

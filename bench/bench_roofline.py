@@ -8,20 +8,23 @@ two operations each; "launch", an empty kernel that the host waits for. "of read
 of these; caches can make them larger than 100.
 "MB" is what a launch must read and write of global memory. "Mop" are the operations that its algorithm needs
 at least, as `OPERATIONS` says, whatever the compiler makes of them; "-" where they depend on the data. Results are
-compared with another way to the same answer before anything is timed; times are medians of the device's clock.
+compared with another way to the same answer before they are timed; times are medians of the device's clock.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import common
 import numpy as np
+from bench_batch import host
+from bench_hull import extremes_of
+from bench_region import check_region
+from certify import certify_all
 
 import clgeom
 from clgeom import dp
@@ -72,11 +75,12 @@ kernel void nothing(global float *out) { }
 
 @dataclass
 class Work:
-    """A call to look at: units for `OPERATIONS` by launch, and the bytes of launches that do not say them."""
+    """A call to look at, the check of its result, units for `OPERATIONS` by launch, and bytes of what should move."""
 
     family: str
     name: str
     call: Any
+    check: Any
     units: dict[str, float] = field(default_factory=dict)  # "one + other": of the launches of both together
     moved: dict[str, float] = field(default_factory=dict)
 
@@ -142,6 +146,7 @@ def ceilings(session, nbytes, repeat):
 
 
 def same(found, wanted, what):
+    found = found.get() if hasattr(found, "get") else found
     assert np.array_equal(np.asarray(found), np.asarray(wanted)), f"{what} is wrong"
 
 
@@ -155,33 +160,46 @@ def on_device(session, array):
 def hulls(session, n):
     points = np.random.default_rng(7).normal(size=(n, 2)).astype(np.float32)
     given = on_device(session, points)
-    hull = clgeom.convex_hull(given, device=session)
-    same(hull.vertices, clgeom.convex_hull(points, filter="octagon", device=session).vertices, "the hull")
+    vertices = clgeom.convex_hull(points, filter="octagon", device=session).vertices
+
+    def check(found):
+        same(found.vertices, vertices, "the hull")
+
+    def check_filter(found):
+        labels = found.labels.get() if hasattr(found.labels, "get") else np.asarray(found.labels)
+        assert len(labels) == n and not (labels[vertices] == 0).any(), "the filter discards a vertex"
+        octagon = clgeom.convex_hull(points[extremes_of(points)], device=session).points
+        inside = np.ones(n, bool)
+        for begin, end in zip(octagon, np.roll(octagon, -1, axis=0)):
+            inside &= clgeom.orient2d(begin, end, points, device=session) > 0
+        same(labels == 0, inside, "the filter")
+
     units = {"sieve": n}
-    yield Work("hull", f"hull of {n:,} points", lambda: clgeom.convex_hull(given, device=session), units)
-    units = {"extremes_partial": n}
-    octagon = clgeom.heaphull_filter(points, device=session)
-    inside = np.asarray(octagon.labels) == 0
-    assert not inside[hull.vertices].any(), "the filter discards a vertex"
-    yield Work("hull", f"octagon filter of {n:,} points", lambda: clgeom.heaphull_filter(given, device=session), units)
+    yield Work("hull", f"hull of {n:,} points", lambda: clgeom.convex_hull(given, device=session), check, units)
+    units, name = {"extremes_partial": n}, f"octagon filter of {n:,} points"
+    yield Work("hull", name, lambda: clgeom.heaphull_filter(given, device=session), check_filter, units)
 
 
 def batches(session, n):
     points = np.random.default_rng(7).normal(size=(n // 64 * 64, 2)).astype(np.float32)
     offsets = np.arange(0, len(points) + 1, 64)
-    batch = clgeom.convex_hulls(points, offsets, device=session)
-    for i in (0, len(batch) - 1):
-        alone = clgeom.convex_hull(points[offsets[i] : offsets[i + 1]], device=session).vertices
-        same(batch.vertices[batch.offsets[i] : batch.offsets[i + 1]] - offsets[i], alone, "a hull")
     given: Any = [on_device(session, array) for array in (points, offsets)]
-    yield Work("batch", f"{len(batch):,} hulls of 64 points", lambda: clgeom.convex_hulls(*given, device=session))
+    name = f"{len(offsets) - 1:,} hulls of 64 points"
+
+    def check(found):
+        certify_all(points.reshape(-1, 64, 2), *(host(part) for part in (found.vertices, found.offsets)))
+
+    yield Work("batch", name, lambda: clgeom.convex_hulls(*given, device=session), check)
 
 
 def sorts(session, n):
     keys = np.random.default_rng(7).integers(0, 1 << 32, n, dtype=np.uint32)
-    same(clgeom.sort(keys, device=session), np.sort(keys), "the sort")
     given = on_device(session, keys)
-    yield Work("sort", f"sort of {n:,} keys", lambda: clgeom.sort(given, device=session), radix_units(n, 4))
+
+    def check(found):
+        same(found, np.sort(keys), "the sort")
+
+    yield Work("sort", f"sort of {n:,} keys", lambda: clgeom.sort(given, device=session), check, radix_units(n, 4))
 
 
 def radix_units(n, passes) -> dict[str, float]:
@@ -190,9 +208,12 @@ def radix_units(n, passes) -> dict[str, float]:
 
 def shellsorts(session, n):
     keys = np.random.default_rng(7).normal(size=n).astype(np.float32)
-    same(clgeom.shellsort(keys, device=session).keys, np.sort(keys), "Shellsort")
     given = on_device(session, keys)
-    yield Work("shellsort", f"Shellsort of {n:,} keys", lambda: clgeom.shellsort(given, device=session))
+
+    def check(found):
+        same(found.keys, np.sort(keys), "Shellsort")
+
+    yield Work("shellsort", f"Shellsort of {n:,} keys", lambda: clgeom.shellsort(given, device=session), check)
 
 
 def regions(session, n):
@@ -204,8 +225,10 @@ def regions(session, n):
     def call():
         return clgeom.adaptive_region(given, segments, assume_sorted=True, device=session)
 
-    assert call().contains(points[:: max(n // 100_000, 1)]).all(), "the region misses a point"
-    yield Work("region", f"region of {n:,} points, {segments:,} segments", call)
+    def check(found):
+        check_region(found, points, segments)
+
+    yield Work("region", f"region of {n:,} points, {segments:,} segments", call, check)
 
 
 def tables(session, n):
@@ -219,10 +242,13 @@ def tables(session, n):
         return dp.fill(LCS, (side, side), a=a, b=b, device=session, **how)
 
     length = dp.problems.lcs(a.astype(np.uint8), b.astype(np.uint8), subsequence=False, device=session).length
-    assert subsequence()[side - 1, side - 1] == length, "the subsequence is wrong"
-    cells = side * side
+    cells, last = side * side, side - 1
     name = f"common subsequence, {side:,} x {side:,} cells"
-    yield Work("dp", name, subsequence, {"tile_sweep": cells}, {"tile_sweep": 4 * cells})
+
+    def check(found):
+        assert found[last, last] == length, "the subsequence is wrong"
+
+    yield Work("dp", name, subsequence, check, {"tile_sweep": cells}, {"tile_sweep": 4 * cells})
     side = max(round(side / 4), 8)
     d = rng.integers(1, 100, side + 1).astype(np.int32)
     least = dp.problems.matrix_chain(d, device=session).multiplications
@@ -230,26 +256,33 @@ def tables(session, n):
     def chain():
         return dp.fill(CHAIN, (side, side), d=d, device=session)
 
-    assert chain()[0, side - 1] == least, "the matrix chain is wrong"
+    def check_chain(found):
+        assert found[0, side - 1] == least, "the matrix chain is wrong"
+
     updates = side * (side * side - 1) / 6
-    yield Work("dp", f"matrix chain of {side:,}", chain, {"split_product + split_finish": updates})
+    yield Work("dp", f"matrix chain of {side:,}", chain, check_chain, {"split_product + split_finish": updates})
 
 
 def alignments(session, n):
-    from bench_align import related, texts
+    from bench_align import plain_scores, related, texts
 
     pairs = max(n // 1000, 10)
-    sequences = [texts(rows) for rows in related(pairs, 150, b"ACGT", 0.1)]
-    edits = {"match": 0, "mismatch": -1, "gap_open": 0, "gap_extend": 1}
-    wanted = dp.problems.edit_distance(*sequences, device=session)
-    same(clgeom.align(*sequences, path=False, device=session, **edits).scores, -np.asarray(wanted), "the alignment")
+    letters = related(pairs, 150, b"ACGT", 0.1)
+    sequences = [texts(rows) for rows in letters]
+
+    def check(found):
+        scores = np.asarray(found.scores)
+        assert len(scores) == pairs, "the alignment is wrong"
+        for some in (slice(0, 1000), slice(max(pairs - 1000, 0), None)):
+            same(scores[some], plain_scores(*(rows[some] for rows in letters)), "the alignment")
+
     cells = pairs * 150 * 147
     yield Work(
         "align",
         f"scores of {pairs:,} pairs of 150 letters",
         lambda: clgeom.align(*sequences, path=False, device=session),
+        check,
         {"align_pairs": cells, "align_tiles": cells},
-        {"align_pairs": 301 * pairs, "align_tiles": 301 * pairs},
     )
 
 
@@ -257,8 +290,8 @@ WORKS = dict(zip(FAMILIES, (hulls, batches, sorts, shellsorts, regions, tables, 
 
 
 def rows_of(work, roof, repeat):
-    """A row for each kind of launch of a call, longest first."""
-    work.call()
+    """A row for each kind of launch of a call, longest first, once its result is right."""
+    work.check(work.call())
     runs = []
     for _ in range(repeat):
         with recording(True) as phases:
@@ -272,7 +305,8 @@ def rows_of(work, roof, repeat):
     for name, launches in groups.items():
         parts = name.split(" + ")
         seconds = statistics.median(sum(phase.seconds for phase in run if phase.name in parts) for run in runs)
-        moved = sum(phase.bytes_moved for phase in launches) or work.moved.get(name)
+        said = [phase.bytes_moved for phase in launches]
+        moved = work.moved.get(name) or (sum(said) if all(said) else None)  # some do not know it before
         operations = OPERATIONS[name][0] * work.units[name] if name in work.units else None
         row = {"family": work.family, "call": work.name, "launch": name}
         row |= {"launches": sum(phase.launches for phase in launches), "ms": seconds * 1e3}
@@ -306,7 +340,7 @@ def main():
         for work in WORKS[family](session, n):
             rows += rows_of(work, roof, options.repeat)
             if options.json:  # after each call, because runs may be stopped
-                common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
+                common.write_json(options.json, session, rows)
     common.print_table(rows[1:])
 
 

@@ -12,7 +12,6 @@ out ("-").
 from __future__ import annotations
 
 import argparse
-import sys
 
 import common
 import numpy as np
@@ -119,7 +118,7 @@ def main():
     for size in options.sizes.split(","):
         rows.append(row_of(int(float(size)), session, options))
         if options.json:  # after each size, because runs may be stopped
-            common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows)
+            common.write_json(options.json, session, rows)
     common.print_table(rows)
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 
 import common
 import numpy as np
@@ -173,7 +172,7 @@ def main():
         common.print_table(rows)
         made.append({"table": title, "rows": rows})
         if options.json:  # after each table, because runs may be stopped
-            common.write_json(options.json, " ".join(["python", *sys.argv]), session, made)
+            common.write_json(options.json, session, made)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 from dataclasses import replace
 
 import common
@@ -82,16 +81,41 @@ def verify_indices(keys, indices, what, stable=True):
     assert (rising | tied).all(), f"{what} does not sort"
 
 
+def check_of(keys):
+    """A function of a candidate's name and result, which fails unless that sorts the keys. A copy has no result.
+
+    Results are arrays, for indices those of the keys in order; of sorts of pairs, both.
+    """
+
+    def check(name, found):
+        if name == "one copy":
+            return
+        parts = [on_host(part) for part in (found if isinstance(found, tuple) else (found,))]
+        assert all(part.shape == keys.shape for part in parts), f"{name} has no result for each key"
+        if "argsort" not in name:
+            verify_sorted(keys, parts[0], name)
+        if "argsort" in name or len(parts) > 1:
+            indices = parts[-1]
+            stable = name == "argsort" or "stable" in name or "pairs" in name or "torch" in name
+            verify_indices(keys, indices, name, stable=stable)
+            if len(parts) > 1:
+                assert np.array_equal(keys[indices], parts[0]), f"{name}: the indices are not of its keys"
+
+    return check
+
+
+def on_host(array):
+    """The array in the host's memory, of pyopencl, CuPy, PyTorch or NumPy."""
+    array = array.cpu() if hasattr(array, "cpu") else array
+    return array.get() if hasattr(array, "get") else np.asarray(array)
+
+
 def host_candidates(session, keys):
     """Sorts from NumPy arrays to NumPy arrays."""
-    ours = {
+    spare = np.empty_like(keys)
+    return {
         "sort": lambda: radix.sort(keys, device=session),
         "argsort": lambda: radix.argsort(keys, device=session),
-    }
-    verify_sorted(keys, ours["sort"](), "sort")
-    verify_indices(keys, ours["argsort"](), "argsort")
-    spare = np.empty_like(keys)
-    return ours | {
         "np.sort": lambda: np.sort(keys),
         "np.sort stable": lambda: np.sort(keys, kind="stable"),
         "np.argsort": lambda: np.argsort(keys),
@@ -120,8 +144,6 @@ def device_candidates(session, keys, others=True):
         "argsort": finished(lambda: radix.argsort(there)),
         "one copy": finished(lambda: pyopencl.enqueue_copy(session.queue, spare.base_data, there.base_data)),
     }
-    verify_sorted(keys, ours["sort"]().get(), "sort")
-    verify_indices(keys, ours["argsort"]().get(), "argsort")
     if others:
         ours |= pyopencl_candidates(session, keys, there, finished)
         ours |= cupy_candidates(keys)
@@ -140,9 +162,8 @@ def pyopencl_candidates(session, keys, there, finished):
         alone = RadixSort(session.context, "unsigned int *keys", "keys[i]", ["keys"])
         pairs = RadixSort(session.context, "unsigned int *keys, unsigned int *numbers", "keys[i]", ["keys", "numbers"])
         numbers = pyopencl.array.arange(session.queue, 0, n, 1, dtype=np.uint32)
-        found["pyopencl radix"] = finished(lambda: alone(there, queue=session.queue))
-        found["pyopencl radix pairs"] = finished(lambda: pairs(there, numbers, queue=session.queue))
-        verify_sorted(keys, found["pyopencl radix"]()[0][0].get(), "pyopencl RadixSort")
+        found["pyopencl radix"] = finished(lambda: alone(there, queue=session.queue)[0][0])
+        found["pyopencl radix pairs"] = finished(lambda: tuple(pairs(there, numbers, queue=session.queue)[0]))
     if n & (n - 1) == 0 and keys.dtype.itemsize == 4:
         bitonic = BitonicSort(session.context)
 
@@ -164,12 +185,12 @@ def cupy_candidates(keys):
 
     def finished(call):
         def run():
-            call(there)
+            found = call(there)
             cupy.cuda.Device().synchronize()
+            return found
 
         return run
 
-    verify_sorted(keys, cupy.sort(there).get(), "cupy.sort")
     return {"cupy.sort": finished(cupy.sort), "cupy.argsort": finished(cupy.argsort)}
 
 
@@ -183,8 +204,9 @@ def torch_candidates(keys):
     there = torch.as_tensor(keys, device="cuda")
 
     def run():
-        torch.sort(there, stable=True)
+        found = torch.sort(there, stable=True)
         torch.cuda.synchronize()
+        return tuple(found)
 
     return {"torch.sort+indices": run}
 
@@ -195,9 +217,7 @@ def shellsort_candidates(session, keys):
 
     found = {"radix": lambda: radix.sort(keys, device=session)}
     for variant in ("auto", "0", "A", "D", "E", "F"):
-        result = shellsort(keys, variant=variant, device=session)
-        verify_sorted(keys, result.keys, f"Shellsort {variant}")
-        found[f"shell {variant}"] = lambda v=variant: shellsort(keys, variant=v, device=session)
+        found[f"shell {variant}"] = lambda v=variant: shellsort(keys, variant=v, device=session).keys
     return found | {"np.sort stable": lambda: np.sort(keys, kind="stable")}
 
 
@@ -217,7 +237,7 @@ RATIOS = (
 def measure(session, where, n, dtype, distribution, options):
     """One row: milliseconds of all candidates, and the ratio of each rival's time to ours."""
     keys = make_keys(n, dtype, distribution)
-    taken = common.interleaved(CANDIDATES[where](session, keys), options.repeat, options.budget)
+    taken = common.interleaved(CANDIDATES[where](session, keys), options.repeat, options.budget, check_of(keys))
     row = {"where": where, "n": n, "type": keys.dtype.name, "keys": distribution}
     row |= {name: seconds * 1e3 for name, seconds in taken.items()}
     for ours, rival in RATIOS:
@@ -291,7 +311,8 @@ def sweep(session, n, dtype, options):
         way.means_of = lambda session, match=match: replace(means_of(session), digit_match=match)
         try:
             with override({**dict.fromkeys(MOVING, policy), **group_rows(session)}):
-                taken = common.interleaved(device_candidates(session, keys, others=False), options.repeat)
+                candidates = device_candidates(session, keys, others=False)
+                taken = common.interleaved(candidates, options.repeat, check=check_of(keys))
             row = {"wg": wg, "items": items, "groups/unit": per_unit, "match": match}
             rows.append(row | {name: seconds * 1e3 for name, seconds in taken.items()})
         except Exception as error:  # a shape that the device refuses is a result, too
@@ -362,8 +383,7 @@ def main():
 
 def write(options, session, rows):
     if options.json:
-        command = " ".join(["python", *sys.argv])
-        common.write_json(options.json, command, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch"))
+        common.write_json(options.json, session, rows, ("cupy-cuda12x", "cupy-cuda13x", "torch"))
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ def main():
         rows.append(row)
     print_table(rows)
     if options.json:
-        write_json(options.json, " ".join(sys.argv), as_session(options.device), rows)
+        write_json(options.json, as_session(options.device), rows)
 
 
 if __name__ == "__main__":

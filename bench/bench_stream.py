@@ -241,8 +241,7 @@ def main():
     if options.json:
         from clgeom.runtime.device import as_session
 
-        command = f"python bench/bench_stream.py {' '.join(sys.argv[1:])}"
-        common.write_json(options.json, command, as_session(options.device), rows, ("scipy",))
+        common.write_json(options.json, as_session(options.device), rows, ("scipy",))
 
 
 if __name__ == "__main__":

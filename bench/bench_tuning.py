@@ -177,8 +177,7 @@ def main():
     print(f"whole calls at least 1.1 times faster: {len(calls)} ({', '.join(calls)})")
     print(f"more than 5 % slower: {', '.join(slower) or 'none'}")
     if options.json:
-        command = f"python bench/bench_tuning.py --device {options.device} --repeat {options.repeat}"
-        common.write_json(options.json, command, session, rows)
+        common.write_json(options.json, session, rows)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,12 @@ and GB/s (by the device's clock) are those of the merges by runs.
 from __future__ import annotations
 
 import argparse
-import sys
 
 import common
 import numpy as np
+from agreement import check_hull
 
+import clgeom
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.wagener.hoods import LOWER, UPPER, hood_of, matching_plan
 from clgeom.hull.wagener.merge import hoods_plan
@@ -111,7 +112,15 @@ def row_of(session, n, dtype, options):
         signed = points.astype(np.int64) if dtype.kind == "i" else points
         outs = np.empty(n, np.uint32), np.empty(n, np.uint32)
         candidates["numba"] = lambda: [chain(signed, sign, out) for sign, out in zip((1, -1), outs)]
-    taken = common.interleaved(candidates, options.repeat)
+
+    def check(name, found):
+        if name == "numba":
+            (lower, upper), (low, high) = outs, found
+            ring = points[np.concatenate([lower[:low], upper[1 : high - 1][::-1]])]
+            hull = points[clgeom.convex_hull(points, device=session).vertices]
+            check_hull(ring, hull, points, name, eps=np.finfo(dtype).eps if dtype.kind == "f" else 0.0)
+
+    taken = common.interleaved(candidates, options.repeat, check=check)
     row |= {name: taken[name] * 1e3 if name in taken else None for name in ("runs", "published", "numba")}
     row["numba/runs"] = taken["numba"] / taken["runs"] if chain else None
     phases = by_runs(array, profile=True)
@@ -154,7 +163,7 @@ def main():
     ]
     common.print_table(rows)
     if options.json:
-        common.write_json(options.json, " ".join(["python", *sys.argv]), session, rows, ("numba",))
+        common.write_json(options.json, session, rows, ("numba",))
 
 
 if __name__ == "__main__":

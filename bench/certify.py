@@ -36,3 +36,29 @@ def certify(points, vertices) -> None:
         edge = np.clip(np.searchsorted(at, rank, side="right") - 1, 0, len(chain) - 2)
         sides = clgeom.orient2d(points[chain[edge]], points[chain[edge + 1]], points)
         assert (inner * sides >= 0).all(), "a point is outside"
+
+
+def certify_all(groups, vertices, offsets, block=2000) -> None:
+    """Assert that indices are the vertices of the hulls of groups of equal size without twins, by exact signs.
+
+    `groups` has shape (hulls, points, 2), and indices are those of the points of all groups. No point is right of an
+    edge, every turn is to the left and no vertex is there twice, so each ring goes once around all points of its group.
+    """
+    count, size, _ = groups.shape
+    points = groups.reshape(-1, 2)
+    lengths = np.diff(offsets)
+    assert len(offsets) == count + 1 and (lengths > 2).all() and offsets[-1] == len(vertices), "not a hull for each"
+    owner = np.repeat(np.arange(count), lengths)
+    assert (vertices // size == owner).all() and len(np.unique(vertices)) == len(vertices), "vertices of other groups"
+    following = np.arange(1, len(vertices) + 1)
+    following[offsets[1:] - 1] = offsets[:-1]
+    begin, end = vertices, vertices[following]
+    assert (clgeom.orient2d(points[begin], points[end], points[end[following]]) > 0).all(), "not convex"
+    for first in range(0, len(vertices), block):
+        part = slice(first, first + block)
+        ends = (np.repeat(points[one[part]], size, axis=0) for one in (begin, end))
+        inside = clgeom.orient2d(*ends, groups[owner[part]].reshape(-1, 2)) >= 0
+        assert inside.all(), "a point is outside"
+    firsts = vertices[offsets[:-1]] - size * np.arange(count)
+    least = [np.lexsort((group[:, 1], group[:, 0]))[0] for group in groups]
+    assert (firsts == least).all(), "a ring begins elsewhere"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import datetime
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import random
+import shlex
 import statistics
 import sys
 import time
@@ -29,18 +33,30 @@ if Path(getattr(sys.modules["__main__"], "__file__", None) or "none").resolve().
 
 
 class Seconds(float):
-    """The time of a call that the call took itself."""
+    """The time of a call that the call took itself, with its result."""
+
+    result = None
+
+    @classmethod
+    def of(cls, seconds: float, result) -> Seconds:
+        """Seconds and the result of a call."""
+        taken = cls(seconds)
+        taken.result = result
+        return taken
 
 
-def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0) -> dict:
+def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0, check=None) -> dict:
     """Median seconds of each callable. They are called in turn, so that other load slows all of them equally.
 
     Each round has another order, so that none always finds the caches as the same other one left them. A call that
-    returns `Seconds` took its time itself. One call of each precedes the timing, for builds and caches. A candidate
-    whose calls have taken `budget` seconds is called no more.
+    returns `Seconds` took its time itself. One call of each precedes the timing, for builds and caches; ``check(name,
+    result)`` gets its result, before anything is timed. A candidate whose calls have taken `budget` seconds is called
+    no more.
     """
-    for call in candidates.values():
-        call()
+    for name, call in candidates.items():
+        found = call()
+        if check is not None:
+            check(name, found.result if isinstance(found, Seconds) else found)
     times = {name: [] for name in candidates}
     order, shuffle = list(candidates.items()), random.Random(0).shuffle
     for _ in range(repeat):
@@ -153,12 +169,21 @@ def environment(session, packages=()) -> dict:
 BEGAN = time.perf_counter()
 
 
-def write_json(path, command: str, session, rows: list, packages=()) -> None:
-    """Write rows with their environment, and hashes of what was measured, under a temporary name first."""
+def command_line() -> str:
+    """The command of this process as a shell takes it, without folders of this machine: they become bench/results."""
+    words = ["python", f"bench/{Path(sys.argv[0]).name}", *sys.argv[1:]]
+    at = words.index("--json") + 1 if "--json" in words else len(words)
+    if at < len(words):
+        words[at] = f"bench/results/{Path(words[at]).name}"
+    return shlex.join(words)
+
+
+def write_json(path, session, rows: list, packages=()) -> None:
+    """Write rows with their command and environment, and hashes of what was measured, under a temporary name first."""
     from measured import measured
 
     seconds = round(time.perf_counter() - BEGAN, 1)
-    facts = {"command": command, **environment(session, packages), "seconds": seconds}
+    facts = {"command": command_line(), **environment(session, packages), "seconds": seconds}
     write_record(Path(path), {**facts, **measured(session), "rows": rows})
 
 
@@ -169,17 +194,35 @@ def write_record(path: Path, record: dict) -> None:
     temporary.replace(path)
 
 
+def show(value) -> str:
+    """A value of a table: floats with three significant digits, from 1,000 on without an exponent."""
+    if value is None:
+        return "-"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.3g}" if abs(value) < 999.5 or not math.isfinite(value) else f"{value:.0f}"
+
+
+def number(least: float = 0.0, *, above: bool = False, infinite: bool = False):
+    """A type of `argparse`: a number of at least, or above, `least`; finite unless `infinite`."""
+
+    def checked(text):
+        with contextlib.suppress(ValueError):
+            value = float(text)
+            if (value > least if above else value >= least) and (infinite or math.isfinite(value)):
+                return value
+        most = "" if infinite else "finite and "
+        raise argparse.ArgumentTypeError(f"must be {most}{'above' if above else 'at least'} {least:g}, not {text!r}")
+
+    return checked
+
+
 def print_table(rows: list[dict]) -> None:
     """Print rows as aligned columns, with three significant digits."""
     if not rows:
         return
     simple = [key for row in rows for key, value in row.items() if not isinstance(value, (list, dict))]
     columns = list(dict.fromkeys(simple))
-
-    def show(value):
-        if value is None:
-            return "-"
-        return f"{value:.3g}" if isinstance(value, float) else str(value)
 
     cells = [columns, *([show(row.get(column)) for column in columns] for row in rows)]
     widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]

@@ -177,9 +177,15 @@ def main(arguments=None) -> int:
     parser.add_argument("new", metavar="NEW", help="a commit, or the folder of a checkout")
     parser.add_argument("--what", help="beginnings of cases, with commas between them: hull,sort,region,rings ...")
     parser.add_argument("--device", help="part of the device's name")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for all cases, besides what they take to begin")
-    parser.add_argument("--threshold", type=float, default=0.05, help="share of more time that counts as slower")
-    parser.add_argument("--scale", type=float, default=0.0, help="factor of sizes; by default 1 on a CPU, 8 on a GPU")
+    parser.add_argument(
+        "--seconds", type=common.number(), default=60.0, help="for all cases, besides what they take to begin"
+    )
+    parser.add_argument(
+        "--threshold", type=common.number(), default=0.05, help="share of more time that counts as slower"
+    )
+    parser.add_argument(
+        "--scale", type=common.number(), default=0.0, help="factor of sizes; by default 1 on a CPU, 8 on a GPU"
+    )
     options = parser.parse_args(arguments)
     try:
         with checkouts([options.old, options.new]) as folders:

@@ -1,9 +1,10 @@
 """Hashes of what a record measured: the kernels that were built, and the modules of clgeom that planned them.
 
-A record carries ``{"kernels": {name: hash}, "modules": {path: hash}}``, and `changed` names those that are others now.
+A record carries ``{"hashes": FORMAT, "kernels": {name: hash}, "modules": {path: hash}}``, and `changed` names those
+that are others now. Hashes of an older format cannot be compared: whether such a record's kernels changed is unknown.
 
-- A kernel's hash is of its template with all headers, without comments and spaces, and of its policy on the device.
-  A kernel "family/kernel_serial" is the serial variant that has its own file.
+- A kernel's hash is of its template with all headers, without comments and without spaces that no compiler sees, and of
+  all values of its policy on the device. A kernel "family/kernel_serial" is the serial variant that has its own file.
 - Policies that ran instead of shipped rows, by ``clgeom tune`` or by an option of the bench, are in
   ``{"tuned": {kernel: [policy, ..]}}``.
 - Modules are those that were loaded, of the families of the kernels (``clgeom/hull`` for "hull/sieve/sieve"), and
@@ -32,13 +33,22 @@ from clgeom.runtime.tuning import GENERAL, TABLE, overridden, select
 
 ROOT = Path(clgeom.__file__).resolve().parents[1]
 #: Modules that all families use and that decide what is launched and copied.
-SHARED = ("clgeom/runtime/plan.py", "clgeom/runtime/staging.py")
+SHARED = ("clgeom/runtime/plan.py", "clgeom/runtime/policies.py", "clgeom/runtime/staging.py")
+#: The format of hashes. The first one, of records without a number, left out defaults of policies, spaces in texts and
+#: between operators, those after the name of a macro, and the module of policies.
+FORMAT = 2
 #: A kernel of the check that precedes the first use of a device.
 CHECK = "primitives/long_loops"
 #: What is kept (expressions, lines and blocks of Mako, texts), or else a comment.
 WORDS = re.compile(
     r"(?P<kept>\$\{[^}\n]*\}|^[ \t]*%[^\n]*$|<%.*?%>|\"(?:\\.|[^\"\\\n])*\")|//[^\n]*|/\*.*?\*/|^[ \t]*##[^\n]*$",
     re.MULTILINE | re.DOTALL,
+)
+
+
+#: Spaces beside brackets and separators, and those between a word and an operator. "\0" stands for a text, a word.
+SPACES = re.compile(
+    r"(?<=[][(){},;]) | (?=[][(){},;])|(?<=[\w.\0]) (?=[-+*/%&|^<>=!~?:])|(?<=[-+*/%&|^<>=!~?:]) (?=[\w.\0])"
 )
 
 
@@ -49,6 +59,7 @@ def measured(session) -> dict:
     tuned = {kernel: own for kernel in map(_kernel_of, kernels) if (own := _tuned(profile, kernel))}
     rows = rows_of(profile.name, profile.architecture, profile.runtime, profile.kind, tuned)
     return {
+        "hashes": FORMAT,
         **({"tuned": tuned} if tuned else {}),
         "architecture": profile.architecture,
         "kind": profile.kind,
@@ -59,8 +70,11 @@ def measured(session) -> dict:
 
 
 def changed(record) -> list[str] | None:
-    """Names of the kernels and modules of a record that are others now; None if it does not say what it measured."""
-    if not record.get("kernels"):
+    """Names of the kernels and modules of a record that are others now; None if it does not say what it measured.
+
+    Nor does a record with hashes of another format.
+    """
+    if not record.get("kernels") or record.get("hashes") != FORMAT:
         return None
     facts = record["device"], record.get("architecture"), record["runtime"], record["kind"]
     rows = rows_of(*facts, record.get("tuned"))
@@ -116,9 +130,26 @@ def module_hash(path) -> str | None:
 
 @functools.cache
 def plain_source(text: str) -> str:
-    """A template without comments, with one space or none between words."""
-    text = WORDS.sub(lambda match: match["kept"] or " ", text)
-    return re.sub(r" ?([^\w\s]) ?", r"\1", " ".join(text.split()))
+    """A template without comments and without spaces that no compiler sees.
+
+    Texts and Mako stay as they are. A directive is a line with single spaces, for ``#define S (x)`` is not ``#define
+    S(x)``. Elsewhere a space stays between words, and between operators: ``a - -b`` is not ``a--b``.
+    """
+    kept: list[str] = []
+
+    def hold(match):
+        if match["kept"] is None:
+            return " "
+        kept.append(match["kept"] + "\n" * match["kept"].lstrip().startswith("%"))  # a line of Mako ends there
+        return "\0"
+
+    lines = [" ".join(line.split()) for line in WORDS.sub(hold, text).replace("\\\n", " ").splitlines()]
+    parts = []
+    for is_directive, group in itertools.groupby(filter(None, lines), lambda line: line.startswith("#")):
+        some = list(group)
+        parts.append("\n".join(["", *some, ""]) if is_directive else SPACES.sub("", " ".join(some)))
+    texts = iter(kept)
+    return re.sub("\0", lambda _: next(texts), "".join(parts))
 
 
 @functools.cache
@@ -149,10 +180,9 @@ def _is_docstring(node):
 
 
 def _policy_text(row) -> str:
-    """What decides about a policy: its values that are no defaults, or the text of its function."""
+    """What decides about a policy: all its values, or the text of its function."""
     if isinstance(row, Policy):
-        values = {f.name: getattr(row, f.name) for f in fields(row) if getattr(row, f.name) != f.default}
-        return f"{type(row).__name__}{values}"
+        return f"{type(row).__name__}{ ({f.name: getattr(row, f.name) for f in fields(row)}) }"
     return textwrap.dedent(inspect.getsource(row)) if inspect.isfunction(row) else repr(row)
 
 

@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import common
@@ -58,7 +59,8 @@ TIMES = {
 RATES = {"dp-pairs": ("lcs", "lcs, way", "edit"), "primitives": ("scan", "compact")}
 #: Numbers that say what a row is about; all other numbers are results.
 SETTING = ("n", "m", "GB", "MB", "gap", "maps", "segments", "size", "pairs", "hulls", "capacity", "level", "exact")
-#: Rows of other packages have such a text.
+#: Columns that name a candidate. Those of other packages have such a text.
+CANDIDATES = ("call", "outline", "reader", "way")
 RIVAL = re.compile(r"NumPy|\bown\b|one chain|convex hull|cv2|rasterio|shapely|GEOS|concave|scipy", re.IGNORECASE)
 #: No command begins with fewer seconds left than this.
 FEWEST_SECONDS = 5.0
@@ -93,7 +95,7 @@ def is_older(record) -> bool:
 
 def command_of(name, record, options) -> list[str]:
     """The words of a record's command without ``python``, with fewer repeats and seconds where asked for."""
-    words = shlex.split(record["command"].replace("  ", " '' "))  # an empty word of old records
+    words = shlex.split(record["command"])
     words = words[1:] if Path(words[0]).name.startswith("python") else words
     words = without(words, "--json")
     known = (ROOT / words[0]).read_text(encoding="utf-8")
@@ -158,13 +160,16 @@ def run(command, output, limit) -> int | None:
 def figures(name, record) -> dict:
     """Our own times of a record by row and column; of a rate its inverse."""
     times, rates = of_name(TIMES, name) or (), of_name(RATES, name)
-    found = {}
+    found, seen = {}, Counter()
     for row in flat(record["rows"]):
         texts = {key: value for key, value in row.items() if isinstance(value, str) or key in SETTING}
         texts.pop("best", None)  # a name that is measured
-        if any(RIVAL.search(value) for value in texts.values() if isinstance(value, str) and value != row.get("table")):
+        is_rival = any(RIVAL.search(str(row.get(column, ""))) for column in CANDIDATES)
+        if is_rival or "%" in str(row.get("table")).partition(":")[0]:  # shares are no times
             continue
         about = tuple(sorted(texts.items(), key=str))
+        seen[about] += 1
+        about += (("row", seen[about]),)  # of rows that differ by results only, the first with the first
         for column in rates or times:
             value = row.get(column)
             if isinstance(value, (int, float)) and value > 0:
@@ -207,10 +212,14 @@ def main(arguments=None) -> int:
     parser.add_argument("--only", default="", help="beginnings of names, with commas between them")
     parser.add_argument("--older", action="store_true", help="only records whose kernels or modules changed")
     parser.add_argument("--list", action="store_true", help="show the records, and measure nothing")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="time of all")
-    parser.add_argument("--limit", type=float, default=600.0, help="most seconds of one command")
-    parser.add_argument("--repeat", type=int, help="most calls of a candidate, where a bench has this option")
-    parser.add_argument("--budget", type=float, help="most seconds of a candidate, where a bench has this option")
+    parser.add_argument("--minutes", type=common.number(infinite=True), default=math.inf, help="time of all")
+    parser.add_argument("--limit", type=common.number(), default=600.0, help="most seconds of one command")
+    parser.add_argument(
+        "--repeat", type=common.number(1), help="most calls of a candidate, where a bench has this option"
+    )
+    parser.add_argument(
+        "--budget", type=common.number(), help="most seconds of a candidate, where a bench has this option"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of new records; by default the old ones'")
     options = parser.parse_args(arguments)
     found = records_of(options.device, tuple(filter(None, options.only.split(","))))
@@ -232,7 +241,10 @@ def main(arguments=None) -> int:
         ]
         common.print_table(shown)
         return 0
-    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out must be a folder, or one that can be made, not {options.out}: {error.strerror}")
     rows, begin = [], time.perf_counter()
     try:
         for name in names:

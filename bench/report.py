@@ -44,7 +44,9 @@ turn with ours, beyond that nothing but our call from NumPy."""
 ORDERS = "Milliseconds of whole calls with the sieve (auto) and with the octagon of the extreme points; float32."
 FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
 PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, measured on a GTX 1050 Ti and its host, and
-of clgeom for float32 points on the device. The extreme points are those of the octagon; IV holds ratios of III."""
+of clgeom for float32 points on the device. The extreme points are those of the octagon; IV holds ratios of III. Rounded
+to float32, few points of a circle are vertices (of 1e6, 58,351): the ratios of V do not compare the same work. The
+command now measures V in float64, too, a circle with 2 % of distortion, and the share of points discarded."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."
@@ -54,13 +56,17 @@ decisions: kernels for the problem alone that do the same by the same algorithm;
 there, or on the host after copying the table; numba: loops on one core."""
 PAIRS = """Billions of cells a second for two sequences of n letters, of four. lcs, edit: ``problems.lcs`` and
 ``edit_distance``; way: with the way through the table."""
-MANY_PAIRS = """Milliseconds, ours from the input: lists of ``str``, or letters and offsets of NumPy, in page-locked
+#: Of records whose kernels were timed after the calls.
+LATER = """In records
+whose hashes are missing or of an older format, kernels were timed after the calls, not in turn: compare them with care,
+for some took longer than the call."""
+MANY_PAIRS = f"""Milliseconds, ours from the input: lists of ``str``, or letters and offsets of NumPy, in page-locked
 memory, or on the device; the others from lists of ``str``. kernel: the kernels alone, and their billions of cells a
 second. edlib and parasail: a loop over the first pairs, scaled to all. ``bench/bench_pairs.py`` says what the cases
-are."""
-ALIGNED = """ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or letters
-and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a second; ratio:
-of clgeom to the quickest rival. The rivals have as many threads as the device has units."""
+are. {LATER}"""
+ALIGNED = f"""ms: milliseconds of whole calls from the input: two lists of ``str``, NumPy letters and offsets, or
+letters and offsets on the device. kernel: the kernels alone. clgeom, kernels and the rivals: billions of cells a
+second; ratio: of clgeom to the quickest rival. The rivals have as many threads as the device has units. {LATER}"""
 RADIO = """Milliseconds; results stay on the device. server: received power, best server and C/I of all transmitters for
 each cell. terrain: diffraction along the profile to each cell, from a transmitter in the middle; samples: of all
 profiles."""
@@ -87,8 +93,9 @@ cv2 from the NumPy array, GEOS from the exact polygons. Maps are Walfisch-Ikegam
 a sample that Matplotlib ships), and received power in dBm on this terrain."""
 STACK = "Milliseconds; maps on the device, outlines only."
 POINTS = "Milliseconds; sorted float32 points. The chain finds one convex hull; in Python it is timed on a sample."
-SETTING = """Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
-alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled."""
+SETTING = f"""Milliseconds; sorted float32 points, 4 of them a segment (4096: as many segments). kernels: the device
+alone; call: from NumPy; naive: the kernels in global memory; chain: one monotone chain for each side, compiled.
+{LATER}"""
 FILES = """Seconds from the path to an array of points (ours), to the columns of the package's own reader (own), and to
 the same array by it (own + points); rules: ours without PyArrow."""
 LABELS = """Seconds for points with text labels of Arrow: labels to numbers, hulls (which includes that), geometries and
@@ -175,7 +182,7 @@ def show(value) -> str:
     if value is None:
         return "–"  # a hyphen would be a bullet
     if isinstance(value, float):
-        return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+        return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -293,6 +300,8 @@ def age(record) -> str:
     if tuned:
         return f"Measured with other policies than those that ship, of {', '.join(tuned)}."
     found = changed(record)
+    if found is None and record.get("kernels"):
+        return "Its hashes are of an older format, which cannot be compared: its kernels may have changed since."
     if found is None and "kernels" in record:
         return "Processes that the bench began built its kernels, which are not named: they may have changed since."
     if found is None:
@@ -314,9 +323,11 @@ def page() -> str:
     parts = [
         "Benchmarks\n==========\n",
         "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
-        "same run and all results verified first. Figures are medians of interleaved calls on shared, noisy\n"
-        "machines: compare within a table. A record says which of its kernels (with their headers and policies)\n"
-        "and of the modules that planned them have changed since.\n",
+        "same run. The benches of ``clgeom bench`` verify the results of all before they time any; when records\n"
+        "without hashes, or with those of an older format, were made, they verified ours, some by samples, and\n"
+        "not all of the rivals'. Figures are medians of interleaved calls on shared, noisy machines: compare within\n"
+        "a table. A record says which of its kernels (with their headers and policies) and of the modules that\n"
+        "planned them have changed since.\n",
     ]
     for name, (title, note, columns) in PAGES.items():
         record = load(name)

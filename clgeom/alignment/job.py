@@ -232,7 +232,8 @@ class Job:
             "tiled": bool(tiled),
             "path": bool(path),
         }
-        step = Step(KERNEL, shape.policy, tuple(args), shape.groups, params, bytes_moved=jobs.nbytes + 12 * slots)
+        moved = jobs.nbytes + 12 * slots + _bytes_of_tiles(jobs, side, itemsize, bool(tiled), bool(path))
+        step = Step(KERNEL, shape.policy, tuple(args), shape.groups, params, bytes_moved=moved)
         values = self._cut(shape, jobs, ranges, side)
         tiles = -(-values[:, 1] // (lanes * shape.policy.wg_size))
         plan = Plan(Series(step, (11, 12), values, np.minimum(tiles, shape.groups)))
@@ -434,6 +435,14 @@ class Job:
             walks[active] = read(self.session, buffer, np.int32, 4 * len(active)).reshape(-1, 4)
             active = active[walks[active, 2] != DONE]
         return walks.astype(np.int64)
+
+
+def _bytes_of_tiles(jobs, side, itemsize, tiled, path) -> int:
+    """What tiles read and write besides their jobs: letters, the edges between tiles, and choices of 4 bits."""
+    rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
+    letters = int(rows.sum() + columns.sum())
+    edges = 2 * letters * itemsize * (1 if path else 2) if tiled else 0  # H and a gap's, read, and written for others
+    return letters + edges + (int((rows * columns).sum()) // 2 if path else 0)
 
 
 def job_table(pairs, slots, tile_row=0, tile_column=0, edges=0, ends=None):

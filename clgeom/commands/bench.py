@@ -24,8 +24,11 @@ def bench(families, quick, tuned, device, report, as_json):
 
     Without families it measures all. Rivals are SciPy, Shapely, OpenCV, rasterio, rapidfuzz, edlib, parasail,
     Biopython, Numba, CuPy and PyTorch; those that are not installed are named and left out. Each part runs in a
-    process of its own with a time limit, and the exit code is 1 if one fails. Ctrl-C stops and keeps what was measured.
+    process of its own with a time limit; the exit code is 1 if one fails or is over its limit. Ctrl-C, or a signal that
+    ends the process, stops and keeps what was measured.
     """
+    from clgeom.commands.bench_runs import FAILED, LATE, signals_as_interrupts
+    from clgeom.errors import ClgeomError
     from clgeom.io.atomic import check_outputs, replacing
     from clgeom.runtime.device import as_session
 
@@ -35,25 +38,34 @@ def bench(families, quick, tuned, device, report, as_json):
     flags = [name for name, given in (("--quick", quick), ("--tuned", tuned)) if given]
     command = " ".join(["clgeom bench", *(families or ["all"]), *flags])
     run = Run(session, parts_of(chosen), chosen, quick, device, command, tuned=tuned, with_pictures=report is not None)
-    try:
-        run.measure()
-    finally:  # after an interrupt, too: with what is there
-        if run.results:
-            outputs = []
-            if as_json:
-                outputs.append((as_json, run.json_text()))
-            if report:
-                outputs.append((report, run.page_text()))
-            for path, text in outputs:
-                with replacing(path) as file:
-                    file.write(text.encode())
-            run.print_summary()
-            for path, _ in outputs:
-                click.echo(f"written    {path}")
+    errors: list[Exception] = []
+
+    def write(path, text):
+        """Write a file; an error is kept, for others must be written, too."""
+        try:
+            with replacing(path) as file:
+                file.write(text().encode())
+        except (ClgeomError, OSError) as error:
+            errors.append(error)
+            return []
+        return [path]
+
+    with signals_as_interrupts():
+        try:
+            run.measure(after_each=lambda: as_json and write(as_json, run.json_text))
+        finally:  # after an interrupt, too: with what is there
+            if run.results:
+                errors.clear()  # those of parts
+                written = write(as_json, run.json_text) if as_json else []
+                written += write(report, run.page_text) if report else []
+                run.print_summary()
+                for path in written:
+                    click.echo(f"written    {path}")
+    if errors:
+        raise errors[0]
     if run.missing:
         raise KeyboardInterrupt
-    failed = sum(result["state"] == "failed" for result in run.results)
-    sys.exit(1 if failed else 0)
+    sys.exit(int(any(result["state"] in (FAILED, LATE) for result in run.results)))
 
 
 def _chosen(families) -> list[str]:
@@ -78,8 +90,8 @@ class Run:
         stopped = [part for part, result in zip(self.parts, self.results) if result["state"] == "stopped"]
         return [*stopped, *self.parts[len(self.results) :]]
 
-    def measure(self) -> None:
-        """Run all parts; an interrupt ends this, and keeps what is there."""
+    def measure(self, after_each=lambda: None) -> None:
+        """Run all parts, and call `after_each` after each; an interrupt ends this, and keeps what is there."""
         from clgeom.commands import bench_report, bench_runs
 
         limits = [part.seconds[0 if self.quick else 1] for part in self.parts]
@@ -98,6 +110,7 @@ class Run:
                     return
                 if self.with_pictures:
                     self.pictures[-1] = bench_report.pictures(part, result)
+            after_each()
             self.print_part(k, part, result)
 
     def print_part(self, k, part, result) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clgeom.commands.bench_parts import Curve, Part, Row
+
+#: Of so many sizes one may be slower without a crossover.
+FEW_SIZES = 4
 
 
 @dataclass(frozen=True)
@@ -15,8 +19,8 @@ class Comparison:
     """Ours beside a rival at the largest size that both were measured at.
 
     `ratio` is how many times as fast ours is. From size `crossover` on ours is faster, by interpolation between the
-    sizes measured; the smallest size if it always is, None if it is slower at the largest. `crossing` is the value
-    there.
+    sizes measured; the smallest size if it always is, None if it is not faster at the largest. `crossing` is the value
+    there. `sizes` are those measured, and `slower` those at which ours is not faster.
     """
 
     group: str
@@ -29,6 +33,8 @@ class Comparison:
     crossover: float | None
     crossing: float | None
     always: bool
+    sizes: tuple[float, ...]
+    slower: tuple[float, ...]
 
 
 def curve_rows(part: Part, result: dict[str, Any]) -> list[Row]:
@@ -56,7 +62,15 @@ def comparisons(part: Part, result: dict[str, Any]) -> Iterator[Comparison]:
             for rival in curve.rivals:
                 points = [(row[curve.x], row[ours], row[rival]) for row in some if row.get(ours) and row.get(rival)]
                 if points:
-                    yield _compared(curve, group, ours, rival, sorted(points))
+                    yield _compared(curve, group, ours, rival, _by_size(points))
+
+
+def _by_size(points):
+    """(size, ours, rival) with each size once, and the medians of what was measured there more than once."""
+    found: dict[float, list[Any]] = {}
+    for size, *values in sorted(points):
+        found.setdefault(size, []).append(values)
+    return [(size, *map(statistics.median, zip(*values))) for size, values in found.items()]
 
 
 def _compared(curve: Curve, group: str, ours: str, rival: str, points) -> Comparison:
@@ -73,7 +87,9 @@ def _compared(curve: Curve, group: str, ours: str, rival: str, points) -> Compar
             share = -low / (high - low)
             at, crossing = (_between(points[k - 1][i], points[k][i], share) for i in (0, 1))
     always = at == points[0][0]
-    return Comparison(group, size, ours, rival, value, curve.unit, ratios[-1], at, crossing, always)
+    sizes = tuple(size for size, *_ in points)
+    slower = tuple(size for size, ratio in zip(sizes, ratios) if ratio <= 1)
+    return Comparison(group, size, ours, rival, value, curve.unit, ratios[-1], at, crossing, always, sizes, slower)
 
 
 def _between(low, high, share):
@@ -86,8 +102,12 @@ def count(size: float) -> str:
 
 
 def start(comparison: Comparison) -> str:
-    """From which size on ours is faster, as text."""
+    """From which size on ours is faster, as text. One slow size among `FEW_SIZES` or more is named as an exception."""
+    sizes, slower = comparison.sizes, comparison.slower
     if comparison.crossover is None:
-        return f"slower at {count(comparison.size)}"
-    size = float(f"{comparison.crossover:.2g}")
-    return "at every size" if comparison.always else f"from {count(size)} on"
+        return f"{'as fast' if comparison.ratio == 1 else 'slower'} at {count(comparison.size)}"
+    if comparison.always:
+        return "at every size" if len(sizes) > 1 else f"at {count(comparison.size)}, the only size"
+    if len(slower) == 1 and slower[0] != sizes[0] and len(sizes) >= FEW_SIZES:
+        return f"at every size but {count(slower[0])}"
+    return f"from {count(float(f'{comparison.crossover:.2g}'))} on"

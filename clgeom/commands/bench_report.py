@@ -54,7 +54,7 @@ def pictures(part: Part, result: dict[str, Any]) -> list[str]:
     if result["record"] is None or not is_installed("matplotlib"):
         return []
     from clgeom.plotting import benchmarks
-    from clgeom.plotting.bench_page import picture
+    from clgeom.plotting.bench_page import picture_or_why as picture
 
     record, made = result["record"], []
     if part.study:

@@ -6,11 +6,13 @@ import contextlib
 import importlib.resources
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,10 @@ from clgeom.optional import is_installed
 
 #: What became of a part. Rows that it recorded before it was stopped are kept.
 DONE, FAILED, LATE, STOPPED, LEFT_OUT = "done", "failed", "over its time limit", "stopped", "left out"
+
+
+#: Variables that would keep a bench from importing what is beside it, and from verifying anything.
+UNWANTED = ("PYTHONSAFEPATH", "PYTHONOPTIMIZE")
 
 
 def folder() -> Path:
@@ -69,6 +75,8 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
 def _wait(command, log, seconds, variables) -> int:
     """The exit code of a process, which is ended whatever happens here."""
     nowhere, environment = subprocess.DEVNULL, {**os.environ, **variables}
+    for name in UNWANTED:
+        environment.pop(name, None)
     process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=log, env=environment)
     try:
         return process.wait(timeout=seconds)
@@ -85,4 +93,31 @@ def _why(code: int, errors: Path) -> str | None:
         with contextlib.suppress(ValueError):
             return f"the process crashed: {signal.Signals(-code).name}"
     lines = errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return lines[-1].strip()[:300] if lines else f"the process ended with code {code}"
+    return without_folders(lines[-1].strip())[:300] if lines else f"the process ended with code {code}"
+
+
+#: The folders of a path between quotes, which may have spaces, and of any other; on Windows, too.
+QUOTED = re.compile(r"""(?<=['"`])(?:~|[A-Za-z]:|\\\\)?[\\/][^'"`]*[\\/](?=[^'"`\\/]*['"`])""")
+BARE = re.compile(r"""(?<![\w/\\.>'"`])(?:~\w*|[A-Za-z]:|\\\\)?[\\/](?:[^\s'"`:;,()\\/]+[\\/])+""")
+
+
+def without_folders(text: str) -> str:
+    """A message without the folders of the paths in it, which may name a user; the names of files stay."""
+    return BARE.sub(".../", QUOTED.sub(".../", text))
+
+
+@contextlib.contextmanager
+def signals_as_interrupts():
+    """Let signals that end a process raise KeyboardInterrupt, as Ctrl-C does, so that what was measured is kept."""
+    names = ("SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = [(each, signal.signal(each, interrupt)) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in before:
+            signal.signal(each, handler)

@@ -119,7 +119,7 @@ def _cell(value) -> str:
     if not _is_number(value):
         words = ' class="words"' if len(str(value)) > WORDS else ""
         return f"<td{words}>{escape(str(value))}</td>"
-    shown = f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
     return f'<td class="number" data-value="{value!r}">{shown}</td>'
 
 
@@ -129,6 +129,14 @@ def _is_number(value) -> bool:
 
 def _anchor(name) -> str:
     return re.sub(r"\W+", "-", name)
+
+
+def picture_or_why(draw: Callable[[], Any], name: str) -> str | None:
+    """As `picture`, but for a figure that cannot be drawn a line that says so, for a page has more than that."""
+    try:
+        return picture(draw, name)
+    except Exception as error:
+        return f"<figcaption>This diagram could not be drawn: {escape(type(error).__name__)}.</figcaption>"
 
 
 def picture(draw: Callable[[], Any], name: str) -> str | None:
@@ -146,6 +154,7 @@ def picture(draw: Callable[[], Any], name: str) -> str | None:
         "grid.color": QUIET,
         "svg.fonttype": "none",
         "svg.hashsalt": name,
+        "text.parse_math": False,  # a $ in the name of a device is no formula
     }
     with matplotlib.rc_context(style):
         figure = draw()

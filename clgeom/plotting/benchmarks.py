@@ -285,7 +285,7 @@ HEAPHULL_FIGURES = (
     ("II extreme points", "Figure 2: the extreme points"),
     ("III, IV normal", "Figure 3: hulls of normal points"),
     ("III, IV normal", "Figure 4: times as fast, hulls of normal points"),
-    ("V circle", "Figure 5: hulls of points on a circle"),
+    ("V circle, float64", "Figure 5: hulls of points on a circle"),
 )
 HEAPHULL_LINES = ("clgeom", "GPU heaphull", "heaphull", "heaphull, parallel", "CudaChain", "ConcurrentHull")
 
@@ -295,7 +295,8 @@ def heaphull_study(record: Mapping[str, Any]):
     figure = new_figure((11, 7.4))
     handles: dict[str, Any] = {}
     for axes, (table, title) in zip(figure.subplots(2, 2).flat, HEAPHULL_FIGURES):
-        rows = sorted((row for row in record["rows"] if row.get("table") == table), key=lambda row: row["n"])
+        names = (table, table.removesuffix(", float64"))  # of older records, whose circles are float32
+        rows = sorted((row for row in record["rows"] if row.get("table") in names), key=lambda row: row["n"])
         speedups = "times as fast" in title
         for k, name in enumerate(HEAPHULL_LINES):
             look = {"label": name, "color": SERIES[k], "marker": MARKERS[k], "markersize": 4, "linestyle": "--"}

@@ -116,3 +116,10 @@ def test_a_process_that_ends_is_said(tmp_path, capsys):
     )
     assert compare.main([str(tmp_path), str(tmp_path)]) == 2
     assert "ended with code 7: out of luck" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", (["--seconds", "nan"], ["--scale", "-1"], ["--threshold", "inf"]))
+def test_bad_numbers_are_refused(capsys, words):
+    with pytest.raises(SystemExit) as ended:
+        compare.main(["HEAD", ".", *words])
+    assert ended.value.code == 2 and f"{words[0]}: must be finite and at least 0" in capsys.readouterr().err

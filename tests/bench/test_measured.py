@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,29 @@ def test_changed_names_a_kernel_whose_policy_on_its_device_is_another(record, mo
     assert measured.changed(record) == [SIEVE]
 
 
+def test_changed_names_kernels_whose_policies_have_other_defaults(record, monkeypatch):
+    @dataclass(frozen=True)
+    class Other(Policy):
+        groups_per_unit: int = 3
+
+    rows, one = tuning.TABLE["hull/sieve/sieve"], Policy("serial", wg_size=1)
+    Other.__name__ = "Policy"
+    for policy, expected in ((one, []), (Other("serial", wg_size=1), [SIEVE])):
+        if not expected:
+            monkeypatch.setitem(tuning.TABLE, "hull/sieve/sieve", {**rows, "cpu": one})
+            profile = {key: record[key] for key in ("device", "architecture", "runtime", "kind")}
+            record["kernels"][SIEVE] = measured.kernel_hash(SIEVE, measured.rows_of(*profile.values()))
+        monkeypatch.setitem(tuning.TABLE, "hull/sieve/sieve", {**rows, "cpu": policy})
+        assert measured.changed(record) == expected
+
+
+def test_hashes_of_another_format_say_nothing(record):
+    assert "clgeom/runtime/policies.py" in record["modules"]
+    former = {name: value for name, value in record.items() if name != "hashes"}
+    assert measured.changed(former) is None and measured.changed({**record, "hashes": 1}) is None
+    assert "cannot be compared" in report.age(former)
+
+
 def test_record_names_policies_that_are_not_shipped(session):
     """Rows of the table that did not run are named nowhere, and their changes are none of the record's."""
     if not session.profile.is_cpu:
@@ -107,6 +131,8 @@ def test_changed_names_modules(record, monkeypatch, tmp_path):
         ("int a /* of\nlines */ = 1;", "int a=1;"),
         ("## said\nint a;", "int a;"),
         ('f("a // b"); // c', 'f("a // b");'),
+        ("a = b+c;", "a  =  b + c ;"),
+        ("#define  A \\\n 1\nint b;", "#define A 1\n\nint b;"),
     ],
 )
 def test_plain_source_leaves_out_comments_and_spaces(one, other):
@@ -122,6 +148,11 @@ def test_plain_source_leaves_out_comments_and_spaces(one, other):
         ('f("a // b");', 'f("a // c");'),
         ("int a;", "inta;"),
         ("a = b; // c\nd = e;", "a = b; // c"),
+        ("#define S (x)", "#define S(x)"),
+        ("#define S 1\nint a;", "#define S 1 int a;"),
+        ("a - -b;", "a--b;"),
+        ('f("a  b");', 'f("a b");'),
+        ("${kind} a;", "${kind}a;"),
     ],
 )
 def test_plain_source_keeps_what_counts(one, other):

@@ -120,7 +120,7 @@ def raise_interrupt():
 
 def test_command_keeps_empty_words():
     options = type("Options", (), {"repeat": None, "budget": 1.0})
-    command = "python bench/bench_align.py --rivals  --budget 3 --json /root/align.json"
+    command = "python bench/bench_align.py --rivals '' --budget 3 --json /root/align.json"
     words = records.command_of("align-x", {"command": command}, options)
     assert words == "bench/bench_align.py --rivals  --budget 1 --json bench/results/align-x.json".split(" ")
     again = records.command_of("align-x", {"command": records.shlex.join(["python", *words])}, options)
@@ -136,6 +136,44 @@ def test_ratio_compares_rates_by_their_inverse_and_leaves_rivals_out():
     tables = {"rows": [{"table": "Table I: whole calls", "rows": [{"n": 1, "auto": 2.0, "serial": 1.0}]}]}
     assert records.ratio("shellsort-study-x", tables, tables) == (1.0, 1)
     assert records.ratio("unlike", {"rows": []}, {"rows": []})[1] == 0
+
+
+def test_command_lines_of_records_run_here():
+    for path in sorted((Path(records.__file__).parent / "results").glob("*.json")):
+        if command := read(path).get("command"):
+            words = records.shlex.split(command)
+            assert records.shlex.join(words) == command and words[0] == "python"
+            assert (Path(records.__file__).parents[1] / words[1]).is_file(), command
+            assert words[words.index("--json") + 1] == f"bench/results/{path.name}"
+
+
+@pytest.mark.parametrize("name, count", (("align-h200", 32), ("pairs-h200", 16), ("polygons-tight-pocl", 48)))
+def test_ratio_looks_at_all_rows_of_ours(name, count):
+    old, new = (read(Path(records.__file__).parent / "results" / f"{name}.json") for _ in "on")
+    columns = records.of_name(records.TIMES, name)
+    for row in new["rows"]:
+        row.update({column: 3 * row[column] for column in columns})
+    assert records.ratio(name, old, new) == (pytest.approx(3), count)
+
+
+def test_shares_are_no_times():
+    rows = [
+        {"table": "points discarded, %, noise", "n": 5, "clgeom": 10.5},
+        {"table": "V circle", "n": 5, "clgeom": 1.0},
+    ]
+    assert list(records.figures("hull-published-x", {"rows": rows}).values()) == [1.0]
+
+
+@pytest.mark.parametrize(
+    "words", (["--minutes", "nan"], ["--limit", "-1"], ["--repeat", "0"], ["--budget", "inf"], ["--out", "FILE"])
+)
+def test_records_refuses_bad_numbers_and_folders(house, capsys, tmp_path, words):
+    house("hull-here", "works")
+    (tmp_path / "file").write_text("")
+    words = [str(tmp_path / "file") if word == "FILE" else word for word in words]
+    with pytest.raises(SystemExit) as ended:
+        records.main(["--device", "here", *words])
+    assert ended.value.code == 2 and f"{words[0]}" in capsys.readouterr().err
 
 
 def test_every_record_has_figures_of_ours():

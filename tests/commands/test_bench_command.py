@@ -41,6 +41,12 @@ ENDS = {
     "error.py": "raise RuntimeError('the driver is gone')",
     "hang.py": "time.sleep(60)",
 }
+#: Further ends.
+FURTHER = {
+    "folder.py": "open('/home/a user/secret/points.las')",
+    "dollar.py": "record['device'] = record['platform'] = 'Gaudi $ a } $'\njson.dump(record, open(sys.argv[-1], 'w'))",
+    "gone.py": "import shutil; shutil.rmtree('gone')",
+}
 
 
 #: Attributes with the address of something to load.
@@ -121,7 +127,7 @@ def scripts(tmp_path, monkeypatch):
     """Benches that end in their own ways."""
     folder = tmp_path / "benches"
     folder.mkdir()
-    for name, end in ENDS.items():
+    for name, end in {**ENDS, **FURTHER}.items():
         (folder / name).write_text(SCRIPT + end)
     monkeypatch.setattr(bench_runs, "folder", lambda: folder)
     return folder
@@ -133,7 +139,7 @@ def test_tiny_run_measures_and_its_page_holds_all_tables(here, monkeypatch):
     printed = done("bench", "hull", "sort", "--quick", "--report", "r.html", "--json", "r.json")
     data = json.loads(Path("r.json").read_text())
     assert [p["state"] for p in data["parts"]] == ["done"] * 2, data["parts"]
-    assert "at most 1 min 10 s" in printed and "np.argsort stable" in printed and "faster" in printed
+    assert "at most 2 min 30 s" in printed and "np.argsort stable" in printed and "faster" in printed
     rows = parsed("r.html").rows
     for result in data["parts"]:
         assert result["record"]["rows"] and str(here) not in result["record"]["command"]
@@ -206,7 +212,75 @@ def test_absent_packages_are_named_and_left_out(here, scripts, monkeypatch):
     assert "<svg" not in text and parsed("r.html").rows
 
 
-def test_interrupt_ends_within_two_seconds_and_keeps_what_was_measured(here, scripts):
+def test_part_over_its_limit_fails_the_command(here, scripts, monkeypatch):
+    monkeypatch.setattr(bench, "parts_of", lambda families: [part("hang.py", seconds=(0.3, 0.3))])
+    assert run("bench", "--quick", "--json", "r.json").exit_code == 1
+
+
+def test_errors_name_no_folders(here, scripts, monkeypatch):
+    monkeypatch.setattr(bench, "parts_of", lambda families: [part("folder.py")])
+    result = run("bench", "--quick", "--report", "r.html", "--json", "r.json")
+    for text in (result.stdout, Path("r.html").read_text(), Path("r.json").read_text()):
+        assert ".../points.las" in text and "secret" not in text and "a user" not in text
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    (
+        ("No file: '/home/ann b/x/y.bin'", "No file: '.../y.bin'"),
+        ("cannot open /home/ann/x.bin: denied", "cannot open .../x.bin: denied"),
+        (r"No file: 'C:\\Users\\Ann\\x.bin'", "No file: '.../x.bin'"),
+        ("~ann/.cache/pocl/k.so is damaged", ".../k.so is damaged"),
+        ("12 GB/s, 3/4 of 5 / 6 and hull/sieve/sieve", "12 GB/s, 3/4 of 5 / 6 and hull/sieve/sieve"),
+    ),
+)
+def test_without_folders(text, expected):
+    assert bench_runs.without_folders(text) == expected
+
+
+def test_file_that_cannot_be_written_keeps_no_other_from_being_written(here, scripts, monkeypatch):
+    Path("gone").mkdir()
+    monkeypatch.setattr(bench, "parts_of", lambda families: [part("gone.py")])
+    result = run("bench", "--quick", "--report", "r.html", "--json", "gone/r.json")
+    assert result.exit_code == 2 and "gone" in result.stderr and len(result.stderr.splitlines()) == 1
+    assert "times as fast" in result.stdout and "written    r.html" in result.stdout
+    assert parsed("r.html").rows and "r.json" not in result.stdout
+
+
+def test_pictures_of_odd_names_and_failures_do_not_end_the_run(here, scripts, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from clgeom.plotting import benchmarks
+
+    def fail(record):
+        raise ValueError("no figure")
+
+    monkeypatch.setattr(
+        bench, "parts_of", lambda families: [part("well.py", study="fails"), part("dollar.py", study="named")]
+    )
+    monkeypatch.setattr(benchmarks, "fails", fail, raising=False)
+    monkeypatch.setattr(
+        benchmarks,
+        "named",
+        lambda record: benchmarks.growth(record["rows"], ("clgeom",), ours=("clgeom",), title=record["device"]),
+        raising=False,
+    )
+    printed = done("bench", "--quick", "--report", "r.html")
+    text = Path("r.html").read_text()
+    assert printed.count(": done") == 2 and "could not be drawn: ValueError" in text
+    assert text.count("could not be drawn") == 1 and text.count("<svg") == 1
+
+
+def test_parts_import_beside_them_and_verify_whatever_the_environment(here, scripts, monkeypatch):
+    (scripts / "beside.py").write_text("import common\n" + SCRIPT)
+    (scripts / "common.py").write_text("if not __debug__: raise RuntimeError")
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    monkeypatch.setattr(bench, "parts_of", lambda families: [part("beside.py")])
+    assert ": done" in done("bench", "--quick")
+
+
+@pytest.mark.parametrize("number", ("SIGINT", "SIGTERM", "SIGHUP"))
+def test_signal_ends_within_two_seconds_and_keeps_what_was_measured(here, scripts, number):
     code = f"""
 import sys
 from pathlib import Path
@@ -227,9 +301,11 @@ main.main()
     assert process.stdout
     lines = iter(process.stdout.readline, "")
     assert any("Title of well.py: done" in line for line in lines)
-    time.sleep(0.5)
+    states = [p["state"] for p in json.loads(Path("r.json").read_text())["parts"]]
+    assert states == ["done"]  # already there
+    time.sleep(0.3)
     begin = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, number))
     rest, errors = process.communicate(timeout=20)
     assert time.monotonic() - begin < 2
     assert process.returncode == 130 and errors.strip() == "clgeom: stopped"
@@ -281,10 +357,29 @@ def test_crossover_lies_where_both_take_equally_long():
         ((1.0, 2.0), (0.5, 1.0), "GCUPS", "at every size"),
         ((1.0, 1.0, 1.0), (4.0, 0.25, 4.0), "ms", "from 3,200 on"),
         ((1.0, 1.0, 1.0), (0.5, None, 2.0), "ms", "from 1,000 on"),
+        ((1.0, 1.0, 1.0, 50.0, 1.0), (2.0, 4.0, 8.0, 40.0, 40.0), "ms", "at every size but 100,000"),
+        ((1.0, 1.0, 9.0, 50.0, 1.0), (2.0, 4.0, 8.0, 40.0, 40.0), "ms", "from 110,000 on"),
+        ((1.0, 1.0, 1.0, 1.0), (0.5, 2.0, 2.0, 2.0), "ms", "from 320 on"),
+        ((1.0, 1.0), (2.0, 1.0), "ms", "as fast at 1,000"),
+        ((1.0,), (2.0,), "ms", "at 100, the only size"),
     ),
 )
 def test_faster_from_which_size_on(ours, theirs, unit, words):
     assert [bench_facts.start(one) for one in compared(ours, theirs, unit)] == [words]
+
+
+def test_size_measured_more_than_once_counts_by_its_medians():
+    (one,) = (part for part in PARTS if part.name == "align growth")
+    rows = [{"case": "long", "letters": 20_000, "clgeom": c, "parasail": p} for c, p in ((1, 4), (3, 4.1), (0.9, 1))]
+    (found,) = bench_facts.comparisons(one, {"record": {"rows": rows}})
+    assert (found.value, found.ratio, found.size) == (1, 0.25, 20_000) and bench_facts.start(
+        found
+    ) == "slower at 20,000"
+
+
+def test_numbers_below_a_thousand_have_no_exponent():
+    text = page_text("T", [], [{"ms": 999.7}, {"ms": 999.4}], [], {})
+    assert ">1,000</td>" in text and ">999</td>" in text and "e+03" not in text
 
 
 def test_nothing_is_compared_without_a_rival():
