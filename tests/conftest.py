@@ -7,8 +7,10 @@
 flushed subnormal numbers. None of them may change an answer.
 """
 
+import collections
 import os
 import tempfile
+import zlib
 from dataclasses import replace
 
 import hypothesis
@@ -68,7 +70,10 @@ SETTINGS = {
     "as_amd": (AMD, None),
 }
 #: Folders of tests for which PoCL builds no kernel with optimisations, but for those in parts of `OPTIMISED`.
-QUICK = ("tests/dp/", "tests/alignment/", "tests/region/", "tests/radio/", "tests/runtime/test_trust.py")
+QUICK = (
+    *("tests/dp/", "tests/alignment/", "tests/region/", "tests/radio/"),
+    *("tests/runtime/test_trust.py", "tests/test_selftest.py"),
+)
 OPTIMISED = (
     *("test_align_random_pairs", "test_align_rivals", "test_pairs_of_any_code_points", "test_dp_random"),
     *("test_dp_problems", "test_dp_books", "test_dp_sequences", "test_dp_rows", "test_dp_launches"),
@@ -179,9 +184,11 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out other types in the settings of ONE_TYPE, but in the long profile."""
+    """Leave out other types in the settings of ONE_TYPE, but in the long profile; and half of what is much, in CI."""
     if LONG:
         return
+    if PROFILE == "ci":
+        leave_out_half(config, items)
     types = {}  # of each test, by its function
     for item in items:
         dtype = getattr(item, "callspec", None) and item.callspec.params.get("dtype")
@@ -200,6 +207,28 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if is_wanted(item)]
+
+
+#: Of a test with at least so many cases on a device, CI runs half.
+MUCH = 12
+
+
+def leave_out_half(config, items):
+    """CI builds all kernels anew, on few cores in few minutes. The cases are mixed, and the same each time."""
+    cases = collections.Counter(item.function for item in items if is_on_device(item))
+    left_out = [
+        item
+        for item in items
+        if is_on_device(item) and cases[item.function] >= MUCH and zlib.crc32(item.nodeid.encode()) % 2
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+
+
+def is_on_device(item):
+    return not {"session", "any_session"}.isdisjoint(getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture

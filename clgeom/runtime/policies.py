@@ -8,7 +8,7 @@ from typing import Any
 from clgeom.errors import InvalidInput
 
 #: Most items of a work-item, and groups of a compute unit: more are no shape but a mistake.
-MOST_ITEMS, MOST_GROUPS = 1 << 24, 1 << 16
+MOST_ITEMS, MOST_GROUPS = 1 << 24, 1 << 24
 #: Layouts of tables that are filled by diagonals (`StagePolicy`); "stages" is that of the pattern.
 LAYOUTS = ("stages", "ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")
 #: What `items_per_thread` must be a multiple of, by kernel and variant: these take pairs, or rows, by vectors of four.
