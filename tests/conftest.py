@@ -209,7 +209,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 #: Of a test with at least so many cases on a device, CI runs half.
-MUCH = 8
+MUCH = 4
 
 
 def leave_out_half(config, items):
