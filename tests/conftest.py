@@ -28,7 +28,9 @@ os.environ["CLGEOM_DATA_DIR"] = _own_data.name
 os.environ.pop("CLGEOM_POLICIES", None)
 
 # so that their failures show what they compared
-pytest.register_assert_rewrite("command_line", "damaged", "dp_tables", "hulls", "region_commands", "sort_keys")
+pytest.register_assert_rewrite(
+    "command_line", "damaged", "dp_tables", "hulls", "point_chunks", "region_commands", "sort_keys", "sorted_files"
+)
 
 # Fixtures here hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}

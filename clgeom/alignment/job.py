@@ -160,7 +160,7 @@ class Job:
             side *= 2
         while lanes * side * side // 2 > self.budget and side > LEAST_TILE:
             side //= 2
-        return self._rounded(side)
+        return side
 
     def fits_short(self, n, m):
         """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
@@ -368,7 +368,7 @@ class Job:
 
     def in_tiles(self, pairs, side, path=None):
         """Ends, and walks if `path` is (regions, operations), of pairs cut into tiles; in halves if memory is short."""
-        kept = path is not None
+        side, kept = self._rounded(side), path is not None
         slots = tuple(ceil_div(int(size.max()), side) for size in (pairs.n, pairs.m)) if kept else (3, 1)
         sizes = 2 * (slots[0] * (pairs.m + 1) + slots[1] * (pairs.n + 1))
         if int(sizes.sum()) * 4 > self.budget and len(pairs) > 1:

@@ -1,5 +1,6 @@
 """Scores, ends and paths of clgeom.align against a plain reference."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -11,6 +12,7 @@ from reference.alignment import align as reference
 import clgeom
 from clgeom.alignment import job
 from clgeom.alignment.result import cigar_of
+from clgeom.runtime.tuning import override, select
 
 ENDS = ("a_begin", "a_end", "b_begin", "b_end")
 BLOSUM = clgeom.SubstitutionMatrix.named("BLOSUM62")
@@ -93,12 +95,15 @@ def test_align_in_all_shapes(any_session, case):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("rows", (8, 12))
 @pytest.mark.parametrize("case", ("local", "three ends free"))
-def test_align_in_tiles(any_session, case, monkeypatch):
-    """Long pairs, by tiles that are small enough for the reference."""
+def test_align_in_tiles(any_session, case, rows, monkeypatch):
+    """Long pairs, by tiles that are small enough for the reference; strips that do not divide the wanted side."""
     monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
     letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
-    check(*random_pairs(np.random.default_rng(6), 40, 70, letters), any_session, **CASES[case])
+    policy = select(any_session.profile, job.KERNEL)
+    with override({job.KERNEL: dataclasses.replace(policy, items_per_thread=rows)}):
+        check(*random_pairs(np.random.default_rng(6), 40, 70, letters), any_session, **CASES[case])
 
 
 @pytest.mark.parametrize("mode", ("global", "local", "semiglobal"))

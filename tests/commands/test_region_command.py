@@ -205,6 +205,7 @@ def test_nested_levels_and_bands():
 
 
 def test_weights_and_windows():
+    pytest.importorskip("pyproj")
     place = {"transform": (25, 0, 691_000, 0, -25, 5_335_000), "crs": "EPSG:32632"}
     np.savez("hill.npz", raster=hill(), **place)
     people = np.arange(40 * 45.0).reshape(40, 45)

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pyproj
 import pytest
 import shapely
 from hypothesis import given, settings
@@ -14,6 +13,8 @@ from clgeom.io.degrees import in_degrees
 from clgeom.io.ragged import Ragged
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
+
+pyproj = pytest.importorskip("pyproj")
 
 #: Transforms and systems: edges that are curves, feet, degrees, a turned grid, the meridian of 180 degrees, a pole.
 PLACES = {

@@ -39,6 +39,7 @@ def power(size=40, seed=0):
 @pytest.mark.parametrize("outline", ("segments", "cells"))
 def test_page_holds_the_polygons(session, tmp_path, outline):
     pytest.importorskip("shapely")
+    pytest.importorskip("pyproj")
     values = power()
     options = {} if outline == "cells" else {"holes": 0}
     found = clgeom.coverage_regions(values, [-90, -75], outline=outline, device=session, **PLACE, **options)

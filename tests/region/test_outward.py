@@ -164,6 +164,7 @@ def test_polygons_of_rasters_on_the_device_stay_there(any_session):
         assert np.array_equal(found.vertices, host.vertices) and found[3].cells == host[3].cells
         assert len(found.at_level(3.0)) == len(host.at_level(3.0)) and len(list(found)) == len(host)
         assert shapely.equals(found.to_shapely(), host.to_shapely()).all()
+        pytest.importorskip("geopandas")
         assert found.to_geopandas().equals(host.to_geopandas()) and found.plot() is not None
         assert len(found.select([0, 2])) == 2 and "<svg" in found._repr_html_()
         assert repr(found.select(found.cells > 1)) == repr(host.select(host.cells > 1))
@@ -329,6 +330,7 @@ def test_values_and_exchange(session):
     assert (some.cells >= 4).all() and len(some) == np.count_nonzero(found.cells >= 4)
     assert np.array_equal(some.areas, found.areas[found.cells >= 4])
     assert np.array_equal(some.parts, found.parts[found.cells >= 4])
+    pytest.importorskip("geopandas")
     frame = found.to_geopandas()
     assert (
         frame.crs == "EPSG:32632"

@@ -165,6 +165,7 @@ def test_a_grid_mapping_by_its_parameters_is_a_reference_system():
 
 def test_coordinates_in_kilometres_are_those_of_the_system():
     """CF allows any unit of length; a system in km keeps them. Angles of scanning are refused."""
+    pytest.importorskip("pyproj")
     power, crs = values(), "EPSG:32632"
     array = data_array(power, attrs={"crs": crs})
     array = array.assign_coords({dim: (dim, array[dim].values / 1000, {"units": "km"}) for dim in "xy"})

@@ -136,7 +136,7 @@ def test_names_that_users_paste_together_need_the_whole_header(session, monkeypa
 
 def test_errors_count_the_lines_of_the_source(session):
     if pocl_headers.shortened(session.profile, SOURCE) is None:
-        pytest.skip("it is the declarations before a source that must not be counted, and this device gets none")
+        pytest.skip("sources for this device get no declarations before them, whose lines might be counted")
     with pytest.raises(KernelBuildError) as caught:
         build(session, "kernel void probe(global int *a) {\n    a[0] = min(1, 2);\n    a[0] = nothing_like_it(3);\n}\n")
     assert "3:" in caught.value.log and "nothing_like_it" in caught.value.log

@@ -336,7 +336,8 @@ def test_no_damage_changes_a_policy(store, data):
     policy, said = chosen()
     assert policy in (FOUND, tuning.shipped(GPU, SCAN)) and len(said) <= 1
     keep(GPU, SCAN, FOUND, measured={})
-    assert chosen() == (FOUND, [])
+    policy, said = chosen()
+    assert policy == FOUND and len(said) <= 1  # a damaged entry that is now another kernel's stays, and is warned of
 
 
 # Stale ---------------------------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from clgeom import convex_hull
 from clgeom.commands import hull_files
 from clgeom.io import state as state_module
 
+pytest.importorskip("pyproj")
+
 STATE = "out.geojson.clgeom-state"
 
 

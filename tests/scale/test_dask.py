@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import clgeom
 from clgeom import errors
+from clgeom.region.rings.emission import ARRAYS
+from clgeom.runtime.device import Session
 
 dask = pytest.importorskip("dask")
 da, db = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")
 import clgeom.dask as lazily  # noqa: E402
 from clgeom.dask import coverage, workers  # noqa: E402
-from clgeom.region.rings.emission import ARRAYS  # noqa: E402
-from clgeom.runtime.device import Session  # noqa: E402
 
 CLOUDS = ("square", "circle", "grid", "line", "vertical", "duplicates", "one_point", "signed_zeros", "lattice_star")
 

@@ -1,26 +1,22 @@
 """`sort_file`: what `sort` and `argsort` return, for files cut in every way, also after it was interrupted."""
 
-import errno
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import textwrap
 import threading
-import types
-from pathlib import Path
 
 import numpy as np
 import pytest
+from children import environment
 from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS
+from sorted_files import check, saved
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.io.atomic import is_one_disk
 from clgeom.scale.sorting import buckets, pieces, state
 from clgeom.scale.sorting import file as external
 from clgeom.scale.sorting.pipeline import Pipeline
@@ -28,28 +24,12 @@ from clgeom.scale.sorting.runs import Run, blocks_of
 from clgeom.sorting.keys import KEY_TYPES
 
 LEAST = external.LEAST_BYTES
-ROOT = Path(clgeom.__file__).parent.parent
 
 
 def dense(rng, n, dtype):
     """Most keys share their leading bits, so that these do not tell blocks apart."""
     keys = rng.integers(0, 120, n).astype(dtype)
     return np.where(rng.random(n) < 0.05, DISTRIBUTIONS["special"](rng, n, dtype), keys)
-
-
-def saved(path, keys):
-    np.save(path, keys)
-    return path
-
-
-def check(found, keys, descending=False):
-    """Compare a file and its indices with `numpy`'s stable sort, bit for bit."""
-    order = clgeom.argsort(keys, descending=descending)
-    native = keys.astype(keys.dtype.newbyteorder("="))
-    assert found.n == len(keys) and found.dtype == native.dtype
-    same = np.array_equal(found.keys.view("u1"), native[order].view("u1"))
-    assert same, "the keys differ"  # pytest would take minutes to show how
-    assert found.indices is None or np.array_equal(found.indices, order), "the indices differ"
 
 
 @given(
@@ -267,9 +247,8 @@ def test_interruption_while_the_outputs_get_their_names(tmp_path, monkeypatch, i
     assert sorted(os.listdir(tmp_path)) == ["keys.npy", "order.npy", "sorted.npy"]
 
 
-def test_state_of_another_input_is_not_used(tmp_path, monkeypatch):
-    keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
-    source, out = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy"
+def stop_before_the_end(monkeypatch, source, out):
+    """Sort a file, but for the names of the outputs; its state is left."""
 
     def fail(*_):
         raise Broken
@@ -278,6 +257,12 @@ def test_state_of_another_input_is_not_used(tmp_path, monkeypatch):
         patched.setattr(external._Job, "_publish", fail)
         with pytest.raises(Broken):
             clgeom.scale.sort_file(source, out, max_bytes=LEAST)
+
+
+def test_state_of_another_input_is_not_used(tmp_path, monkeypatch):
+    keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
+    source, out = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy"
+    stop_before_the_end(monkeypatch, source, out)
     saved(source, keys[::-1] ^ 1)
     found = clgeom.scale.sort_file(source, out, max_bytes=LEAST)
     assert not found.resumed
@@ -289,14 +274,7 @@ def test_state_of_an_input_of_the_same_size_and_time_is_not_used(tmp_path, monke
     keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
     source, out = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy"
     before = os.stat(source)
-
-    def fail(*_):
-        raise Broken
-
-    with monkeypatch.context() as patched:
-        patched.setattr(external._Job, "_publish", fail)
-        with pytest.raises(Broken):
-            clgeom.scale.sort_file(source, out, max_bytes=LEAST)
+    stop_before_the_end(monkeypatch, source, out)
     if way == "replaced":
         saved(tmp_path / "other.npy", keys ^ 1).replace(source)
     else:
@@ -308,99 +286,9 @@ def test_state_of_an_input_of_the_same_size_and_time_is_not_used(tmp_path, monke
     check(found, keys ^ 1)
 
 
-# Indices on another disk ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def other_disk(tmp_path, monkeypatch):
-    """A folder into which the system renames no file of another folder, as of another disk."""
-    other, replace = tmp_path / "other disk", os.replace
-    other.mkdir()
-
-    def renamed(source, target):
-        if (Path(source).parent == other) != (Path(target).parent == other):
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", renamed)
-    return other
-
-
-@pytest.mark.parametrize("n, from_chunks", ((500, False), (20_000, False), (20_000, True)))
-def test_indices_on_another_disk(tmp_path, other_disk, n, from_chunks):
-    keys, (out, order) = np.random.default_rng(0).integers(0, 99, n), (tmp_path / "s.npy", other_disk / "order.npy")
-    order.write_bytes(b"as it was")
-    order.chmod(0o640)
-    source = iter(np.split(keys, 4)) if from_chunks else saved(tmp_path / "keys.npy", keys)
-    check(clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order), keys)
-    assert order.stat().st_mode & 0o777 == 0o640 or sys.platform == "win32"
-    assert os.listdir(other_disk) == ["order.npy"] and set(os.listdir(tmp_path)) <= {"keys.npy", "s.npy", "other disk"}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/dev/shm is Linux's")
-def test_indices_on_a_disk_that_is_another(tmp_path):
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        if os.stat(folder).st_dev == os.stat(tmp_path).st_dev:
-            pytest.skip("both folders are on one disk")
-        assert not is_one_disk(tmp_path, folder) and is_one_disk(tmp_path, tmp_path.parent)
-        keys = np.random.default_rng(0).integers(0, 99, 500)
-        source, order = saved(tmp_path / "keys.npy", keys), Path(folder) / "order.npy"
-        check(clgeom.scale.sort_file(source, tmp_path / "s.npy", indices=order), keys)
-        assert os.listdir(folder) == ["order.npy"] and sorted(os.listdir(tmp_path)) == ["keys.npy", "s.npy"]
-
-
-def test_the_other_disk_must_have_room_at_the_start(tmp_path, other_disk, monkeypatch):
-    keys, free = np.random.default_rng(0).integers(0, 99, 20_000), {}
-    usage, stat = shutil.disk_usage, os.stat
-
-    def two_disks(path, **options):
-        found = stat(path, **options)
-        if Path(path) != other_disk:
-            return found
-        return types.SimpleNamespace(st_dev=-1, st_mode=found.st_mode, st_ino=found.st_ino)
-
-    monkeypatch.setattr(external.os, "stat", two_disks)
-    monkeypatch.setattr(
-        external.shutil, "disk_usage", lambda path: usage(path)._replace(free=free.get(Path(path), 1 << 40))
-    )
-    source, order = saved(tmp_path / "keys.npy", keys), other_disk / "order.npy"
-    arguments = (source, tmp_path / "s.npy"), {"max_bytes": 1 << 18, "indices": order}
-    for folder, wanted in ((other_disk, 8 * len(keys) + 128), (tmp_path, 16 * len(keys))):
-        free.clear()
-        free[folder] = wanted - 1
-        begun = []
-        with monkeypatch.context() as patched:
-            patched.setattr(external._Job, "_write_runs", lambda *_, begun=begun: begun.append(1))
-            with pytest.raises(InvalidInput, match=f"{folder.name}' must have [0-9,]+ bytes of free space"):
-                clgeom.scale.sort_file(*arguments[0], **arguments[1])
-        assert not begun and os.listdir(other_disk) == [] and sorted(os.listdir(tmp_path)) == ["keys.npy", "other disk"]
-    free.clear()
-    free[other_disk] = 8 * len(keys) + 128
-    check(clgeom.scale.sort_file(*arguments[0], **arguments[1]), keys)
-
-
-def test_a_full_other_disk_keeps_the_state(tmp_path, other_disk, monkeypatch):
-    keys = np.random.default_rng(0).integers(0, 99, 20_000)
-    source, out, order = saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy", other_disk / "order.npy"
-
-    def full(source, file, size):
-        file.write(source.read(99))
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(shutil, "copyfileobj", full)
-        with pytest.raises(InvalidInput, match="order.npy' cannot be written: No space left on device. What is sorted"):
-            clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order)
-    assert os.listdir(other_disk) == [] and not out.exists()
-    found = clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order)
-    assert found.resumed
-    check(found, keys)
-
-
 def run_python(code, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are POSIX's")

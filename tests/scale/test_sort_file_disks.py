@@ -1,0 +1,104 @@
+"""`sort_file` whose indices go to another disk than the keys."""
+
+import errno
+import os
+import shutil
+import sys
+import tempfile
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sorted_files import check, saved
+
+import clgeom
+from clgeom.errors import InvalidInput
+from clgeom.io.atomic import is_one_disk
+from clgeom.scale.sorting import file as external
+
+
+@pytest.fixture
+def other_disk(tmp_path, monkeypatch):
+    """A folder into which the system renames no file of another folder, as of another disk."""
+    other, replace = tmp_path / "other disk", os.replace
+    other.mkdir()
+
+    def renamed(source, target):
+        if (Path(source).parent == other) != (Path(target).parent == other):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", renamed)
+    return other
+
+
+@pytest.mark.parametrize("n, from_chunks", ((500, False), (20_000, False), (20_000, True)))
+def test_indices_on_another_disk(tmp_path, other_disk, n, from_chunks):
+    keys, (out, order) = np.random.default_rng(0).integers(0, 99, n), (tmp_path / "s.npy", other_disk / "order.npy")
+    order.write_bytes(b"as it was")
+    order.chmod(0o640)
+    source = iter(np.split(keys, 4)) if from_chunks else saved(tmp_path / "keys.npy", keys)
+    check(clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order), keys)
+    assert order.stat().st_mode & 0o777 == 0o640 or sys.platform == "win32"
+    assert os.listdir(other_disk) == ["order.npy"] and set(os.listdir(tmp_path)) <= {"keys.npy", "s.npy", "other disk"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/shm is Linux's")
+def test_indices_on_a_disk_that_is_another(tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        if os.stat(folder).st_dev == os.stat(tmp_path).st_dev:
+            pytest.skip("both folders are on one disk")
+        assert not is_one_disk(tmp_path, folder) and is_one_disk(tmp_path, tmp_path.parent)
+        keys = np.random.default_rng(0).integers(0, 99, 500)
+        source, order = saved(tmp_path / "keys.npy", keys), Path(folder) / "order.npy"
+        check(clgeom.scale.sort_file(source, tmp_path / "s.npy", indices=order), keys)
+        assert os.listdir(folder) == ["order.npy"] and sorted(os.listdir(tmp_path)) == ["keys.npy", "s.npy"]
+
+
+def test_the_other_disk_must_have_room_at_the_start(tmp_path, other_disk, monkeypatch):
+    keys, free = np.random.default_rng(0).integers(0, 99, 20_000), {}
+    usage, stat = shutil.disk_usage, os.stat
+
+    def two_disks(path, **options):
+        found = stat(path, **options)
+        if Path(path) != other_disk:
+            return found
+        return types.SimpleNamespace(st_dev=-1, st_mode=found.st_mode, st_ino=found.st_ino)
+
+    monkeypatch.setattr(external.os, "stat", two_disks)
+    monkeypatch.setattr(
+        external.shutil, "disk_usage", lambda path: usage(path)._replace(free=free.get(Path(path), 1 << 40))
+    )
+    source, order = saved(tmp_path / "keys.npy", keys), other_disk / "order.npy"
+    arguments = (source, tmp_path / "s.npy"), {"max_bytes": 1 << 18, "indices": order}
+    for folder, wanted in ((other_disk, 8 * len(keys) + 128), (tmp_path, 16 * len(keys))):
+        free.clear()
+        free[folder] = wanted - 1
+        begun = []
+        with monkeypatch.context() as patched:
+            patched.setattr(external._Job, "_write_runs", lambda *_, begun=begun: begun.append(1))
+            with pytest.raises(InvalidInput, match=f"{folder.name}' must have [0-9,]+ bytes of free space"):
+                clgeom.scale.sort_file(*arguments[0], **arguments[1])
+        assert not begun and os.listdir(other_disk) == [] and sorted(os.listdir(tmp_path)) == ["keys.npy", "other disk"]
+    free.clear()
+    free[other_disk] = 8 * len(keys) + 128
+    check(clgeom.scale.sort_file(*arguments[0], **arguments[1]), keys)
+
+
+def test_a_full_other_disk_keeps_the_state(tmp_path, other_disk, monkeypatch):
+    keys = np.random.default_rng(0).integers(0, 99, 20_000)
+    source, out, order = saved(tmp_path / "keys.npy", keys), tmp_path / "s.npy", other_disk / "order.npy"
+
+    def full(source, file, size):
+        file.write(source.read(99))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copyfileobj", full)
+        with pytest.raises(InvalidInput, match="order.npy' cannot be written: No space left on device. What is sorted"):
+            clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order)
+    assert os.listdir(other_disk) == [] and not out.exists()
+    found = clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order)
+    assert found.resumed
+    check(found, keys)
