@@ -13,7 +13,7 @@ typedef struct {
     global const int *corners;
     global const uchar *saddles;
     global const uint *ring_of, *begins;
-    global const uint2 *links;            // the neighbours before and behind
+    global const uint4 *nodes;
     global const uint *bitmaps, *outer;   // of all maps
     uint words;
     ulong stride;
@@ -29,10 +29,11 @@ inline uint searchable(global const uchar *saddles, uint vertex, uint p, uint q,
 }
 
 // The key of a vertex whose key is_open, from its area: still open unless that alone decides.
-inline uint keyed(const vertices_t *all, uint vertex, uint key, uint map)
+inline uint keyed(const vertices_t *all, uint vertex, uint4 node, uint map)
 {
+    uint key = node.KEY;
     if (key == NEW) {
-        const uint p = all->links[vertex].x, n = all->links[vertex].y;
+        const uint p = node.BEFORE, n = node.BEHIND;
         if (p == n)
             return NEVER;
         key = searchable(all->saddles, vertex, p, n,
@@ -51,31 +52,31 @@ inline uint keyed(const vertices_t *all, uint vertex, uint key, uint map)
     return key;
 }
 
-// The key of a vertex whose key is open and below the limit, from a search of its triangle.
-inline uint searched(const vertices_t *all, uint vertex, uint key, uint map)
+// Whether something is in the way of a removal that adds this area: share `part` of the search, of `parts` in all.
+inline int is_blocked(const vertices_t *all, uint vertex, uint area, uint map, uint part, uint parts)
 {
-    const uint before = all->links[vertex].x, behind = all->links[vertex].y;
+    const uint before = all->nodes[vertex].BEFORE, behind = all->nodes[vertex].BEHIND;
     const int2 p = vload2(before, all->corners), v = vload2(vertex, all->corners), n = vload2(behind, all->corners);
-    key ^= UNCHECKED;
-    if (key > 1 && holds(all->bitmaps + map * all->stride, all->words, p, v, n, 1))
-        return NEVER;
+    if (area > 1 && holds(all->bitmaps + map * all->stride, all->words, p, v, n, 1, part, parts))
+        return 1;
 #if NESTED
     global const uint *const around = all->outer + map * all->stride;
-    if (is_marked(around, all->words, v) || (key != 1 && holds(around, all->words, p, v, n, 0)))
-        return NEVER;
+    if (is_marked(around, all->words, v) || (area != 1 && holds(around, all->words, p, v, n, 0, part, parts)))
+        return 1;
 #endif
 #if BOUNDED
     // the corners of the exact ring between p and n are at most the tolerance away from the new edge
     const uint ring = all->ring_of[vertex], begin = all->begins[ring], end = all->begins[ring + 1];
     const float x = (float)(n.x - p.x), y = (float)(n.y - p.y), most = all->tolerance * (x * x + y * y);
-    for (uint hidden = before + 1 == end ? begin : before + 1; hidden != behind;
-         hidden = hidden + 1 == end ? begin : hidden + 1) {
+    const uint count = behind - before - 1 + (behind > before ? 0 : end - begin);
+    for (uint k = part; k < count; k += parts) {
+        const uint hidden = before + 1 + k < end ? before + 1 + k : before + 1 + k - end + begin;
         const float away = (float)cross_of(p, n, vload2(hidden, all->corners));
         if (away * away > most)
-            return NEVER;
+            return 1;
     }
 #endif
-    return key;
+    return 0;
 }
 
 // Whether a vertex goes before another one of its mask. Mixed numbers let many of equal keys go at once; they are counted
@@ -94,15 +95,17 @@ inline int is_before(uint key, uint vertex, uint other_key, uint other, global c
 //
 //   keys    5  3  4  .  2
 //              ^        ^        ("." is above the limit)
-inline int is_chosen(global const uint2 *links, global const uint *keys, uint vertex, uint key,
-                     global const uint *mask_of, global const ulong *facts, uint *area)
+inline int is_chosen(global const uint4 *nodes, uint vertex, uint4 node, global const uint *mask_of,
+                     global const ulong *facts, uint *last)
 {
-    const uint p = links[vertex].x, q = links[vertex].y;
-    if (!is_before(key, vertex, keys[p], p, mask_of, facts) || !is_before(key, vertex, keys[q], q, mask_of, facts))
+    const uint key = node.KEY, p = node.BEFORE, q = node.BEHIND;
+    const uint4 at_p = nodes[p], at_q = nodes[q];
+    if (!is_before(key, vertex, at_p.KEY, p, mask_of, facts) || !is_before(key, vertex, at_q.KEY, q, mask_of, facts))
         return 0;
-    const uint beyond = links[p].x;
-    if (beyond == links[q].y && beyond != vertex && !is_before(key, vertex, keys[beyond], beyond, mask_of, facts))
+    const uint beyond = at_p.BEFORE;
+    if (beyond == at_q.BEHIND && beyond != vertex
+        && !is_before(key, vertex, nodes[beyond].KEY, beyond, mask_of, facts))
         return 0;
-    *area = key | (beyond == q ? LAST : 0);
+    *last = beyond == q ? LAST : 0;
     return 1;
 }

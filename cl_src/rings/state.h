@@ -1,8 +1,22 @@
 // rings/state.h: words that the launches of a simplification share, for all maps and for each map.
 //
-// Keys of vertices: twice the area that the removal of the vertex would add, once the triangle has been searched; before
-// with UNCHECKED. NEVER for vertices that stay while their neighbours do, and are in no list; STAYS for such that are still
-// listed; NEW asks for a key. All but the first are at least UNCHECKED.
+// nodes[vertex] is a node of the list of its ring, in one piece since most of it is read together:
+//
+//   before, behind   the neighbours
+//   key              twice the area that the removal of the vertex would add, once the triangle has been searched; before
+//                    with UNCHECKED. NEVER for vertices that stay while their neighbours do, and are in no list; STAYS for
+//                    such that are still listed; NEW asks for a key. All but the first are at least UNCHECKED.
+//   round            0 while the vertex is there, else that of its removal; with LAST if only a hole's last two vertices
+//                    remain: the hole is then filled. The key stays.
+#define BEFORE x
+#define BEHIND y
+#define KEY z
+#define GONE_IN w
+#define NODE_WORDS(nodes, vertex) ((volatile global uint *)(nodes) + 4 * (size_t)(vertex))
+#define KEY_WORD 2
+#define ROUND_WORD 3
+#define LAST 0x80000000u
+
 #define UNCHECKED 0x80000000u
 #define NEVER 0xffffffffu
 #define NEW 0xfffffffeu
@@ -13,8 +27,6 @@ inline int is_open(uint key)
 {
     return key >= UNCHECKED && key != NEVER && key != STAYS;
 }
-
-#define LAST 0x80000000u       // in areas[vertex]: only two vertices of a hole remain, and it is filled
 
 #define ROUNDS 2               // rounds with one limit
 #define LARGEST 0x7fffffefu    // the largest limit: larger areas are not added at once

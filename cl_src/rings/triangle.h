@@ -55,17 +55,18 @@ inline int is_marked(global const uint *bitmap, uint words, int2 at)
 // v: 1 leaves out the points on these, which are the ring's own.
 //
 // Most triangles are a few columns wide, and few of their lines have points: each of these is tried. Of wide triangles only
-// those are that are in the part of the line that is inside, which takes divisions.
-inline int holds(global const uint *bitmap, uint words, int2 p, int2 v, int2 n, int least)
+// those are that are in the part of the line that is inside, which takes divisions. Share `part` of the search, of `parts` in
+// all, has every `parts`-th line.
+inline int holds(global const uint *bitmap, uint words, int2 p, int2 v, int2 n, int least, uint part, uint parts)
 {
     const int low = min(v.y, min(p.y, n.y)), high = max(v.y, max(p.y, n.y));
     const int left = min(v.x, min(p.x, n.x)), right = max(v.x, max(p.x, n.x));
-    for (int y = low; y <= high; ++y) {
+    for (int y = low + (int)part; y <= high; y += (int)parts) {
         global const uint *const line = bitmap + (ulong)y * words;
-        span2_t part = (span2_t)(left, right);
+        span2_t inside = (span2_t)(left, right);
         int is_cut = right - left < WIDE_TRIANGLE;
         for (int word = left >> 5; word <= right >> 5; ++word) {
-            uint bits = line[word] & columns_of(word, part.x, part.y);
+            uint bits = line[word] & columns_of(word, inside.x, inside.y);
             if (y == p.y && word == p.x >> 5)
                 bits &= ~(1u << (p.x & 31));
             if (y == v.y && word == v.x >> 5)
@@ -73,8 +74,8 @@ inline int holds(global const uint *bitmap, uint words, int2 p, int2 v, int2 n, 
             if (y == n.y && word == n.x >> 5)
                 bits &= ~(1u << (n.x & 31));
             if (bits && !is_cut) {
-                part = left_of(left_of(left_of(part, p, n, y, 0), n, v, y, least), v, p, y, least);
-                bits &= columns_of(word, part.x, part.y);
+                inside = left_of(left_of(left_of(inside, p, n, y, 0), n, v, y, least), v, p, y, least);
+                bits &= columns_of(word, inside.x, inside.y);
                 is_cut = 1;
             }
             for (; bits; bits &= bits - 1) {

@@ -78,7 +78,7 @@ def cut(level: Level) -> tuple[str, int] | None:
             return name, least
         flag = NEEDED
     n, params = level.corners, {"flag": flag, "last": work.last}
-    args = (*level.args, "ring_of", "rounds", "added", "state", "taken", "vanished")
+    args = (*level.args, "ring_of", "nodes", "state", "taken", "vanished")
     plan = Plan(Step.over(work.profile, SETTLE, args, n, params=params, bytes_moved=14 * n))
     run(work.session, plan, **level.bound)
     return None
@@ -110,8 +110,8 @@ class _Cut:
         profile, m, n = self.profile, self.removed, self.level.corners
         removed, gone = Scratch("cut_removed", UINT, m), Scratch("cut_gone", UINT, n + 1)
         args = self.level.args
-        which = (*args, "rounds", "state", gone)
-        plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.last}, bytes_moved=8 * n))
+        which = (*args, "nodes", "state", gone)
+        plan = Plan(Step.over(profile, GONE, which, n + 1, params={"last": self.last}, bytes_moved=20 * n))
         plan += exclusive_sums(profile, gone, "cut_gone")
         plan += Plan(Step.over(profile, LIST, (*args, gone, removed), n, bytes_moved=4 * (n + m)))
         made = run(self.session, plan, **self.level.bound)  # the device works while the rest is planned
@@ -121,7 +121,7 @@ class _Cut:
         order, owner_bits = removed, (count - 1).bit_length()
         for shift, some in _words(area_bits + round_bits, owner_bits):
             keys = Scratch(f"cut_keys_{shift}", UINT, m)
-            args = (*owners, order, np.uint32(m), "rounds", "added", np.uint32(round_bits), np.uint32(area_bits))
+            args = (*owners, order, np.uint32(m), "nodes", np.uint32(round_bits), np.uint32(area_bits))
             args += (np.uint32(shift), keys)
             plan += Plan(Step.over(profile, KEYS, args, m, params={"by_polygon": by_polygon}, bytes_moved=24 * m))
             by_key, _, order = radix_plan(
@@ -152,7 +152,7 @@ class _Cut:
         if m:
             bound["order"] = self.order(by_polygon)
             sums, own = Scratch("cut_sums", ULONG, m + 1), {"by_area": by_area, "limited": limited}
-            amounts = ("order", np.uint32(m), "added", "taken", sums)
+            amounts = ("order", np.uint32(m), "nodes", "taken", sums)
             plan += Plan(Step.over(profile, AMOUNTS, amounts, m + 1, params=own, bytes_moved=16 * m))
             plan += exclusive_sums(profile, sums, "cut_sums")
             args = (*owners, "order", np.uint32(m), sums, "bounds")

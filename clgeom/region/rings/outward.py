@@ -143,8 +143,7 @@ class _Work:
         longest = 4 * max(self.counts)  # bytes of a list with all vertices of a level
         self.bound = {
             **rings.memory,
-            **{name: allocate(session, 4 * n) for name in ("keys", "rounds", "added")},
-            "links": allocate(session, 8 * n),
+            "nodes": allocate(session, 16 * n),
             **{name: allocate(session, longest) for name in ("alive_0", "alive_1", "chosen", "dirty")},
             "candidates": allocate(session, ROUNDS * longest),  # each round of a limit lists a vertex at most once
             "taken": allocate(session, n),
@@ -193,7 +192,7 @@ class _Work:
         copy(session, self.bound["states"], self.bound["state"], state_bytes, start=level * state_bytes)
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
         args = ("corners", "saddles", "ring_of", "begins", *self.of_level(level), *self.of_bitmaps)
-        args += ("links", "keys", "rounds", "taken", "bitmaps", "alive_0", "state")
+        args += ("nodes", "taken", "bitmaps", "alive_0", "state")
         params = {"wide": self.params["wide"]}
         plan = Plan(Step.over(profile, BEGIN, args, n, params=params, bytes_moved=36 * n))
         if self.goal.apart:
@@ -231,16 +230,15 @@ class _Work:
 
     def limit(self, count, k, nested):
         profile, levels = self.session.profile, np.uint32(self.levels)
-        measure = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels, "links", "bitmaps")
+        measure = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels, "bitmaps")
         measure += ("outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
         params, steps = {**self.params, "nested": nested}, []
         for number in range(ROUNDS):
             lists = (f"alive_{k}" if number == 0 else "dirty", f"alive_{1 - k}")
-            args = (*measure, np.uint32(max(number - 1, 0)), *lists, "keys", "candidates", "state")
+            args = (*measure, np.uint32(max(number - 1, 0)), *lists, "nodes", "candidates", "state")
             own, round_ = {**params, "first": number == 0}, np.uint32(number)
-            choose = ("candidates", "mask_of", "facts", "links", "keys", round_)
-            choose += ("rounds", "added", "chosen", "state")
-            remove = ("chosen", "mask_of", "facts", levels, round_, "added", "links", "keys", "dirty")
+            choose = ("candidates", "mask_of", "facts", round_, "nodes", "chosen", "state")
+            remove = ("chosen", "mask_of", "facts", levels, round_, "nodes", "dirty")
             remove += (f"alive_{1 - k}", "state")
             steps += [
                 Step.over(profile, MEASURE, args, count, params=own, bytes_moved=40 * count),

@@ -9,19 +9,19 @@
 #include "rings/cut.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
-void outward_amounts(global const uint *order, const uint n, global const uint *areas, global const uchar *taken,
+void outward_amounts(global const uint *order, const uint n, global const uint4 *nodes, global const uchar *taken,
                      global ulong *amounts)
 {
     EACH(i, n + 1) {
         ulong amount = 0;
         if (i < n) {
-            const uint area = areas[order[i]];
+            const uint4 node = nodes[order[i]];
 % if by_area:
-            amount = area & ~LAST;
+            amount = node.KEY;
 % elif limited:
-            amount = taken[order[i]] & WITHIN ? (area & LAST ? 3 : 1) : 0;
+            amount = taken[order[i]] & WITHIN ? (node.GONE_IN & LAST ? 3 : 1) : 0;
 % else:
-            amount = area & LAST ? 3 : 1;
+            amount = node.GONE_IN & LAST ? 3 : 1;
 % endif
         }
         amounts[i] = amount;

@@ -1,5 +1,5 @@
 <%page args="wide=False, variant='group', wg_size=256, items_per_thread=1"/>\
-// outward_begin: links and keys of the corners of one level, whose rings are closed, and the list of those that may go.
+// outward_begin: nodes of the corners of one level, whose rings are closed, and the list of those that may go.
 //
 // Sets the bits of the corners in the bitmaps of their maps, too: see rings/triangle.h.
 // Reads 13 bytes a corner, and those of its neighbours; writes 17 bytes, 4 more a listed one, and a bit.
@@ -16,9 +16,8 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_begin(global const int *corners, global const uchar *saddles, global const uint *ring_of,
                    global const uint *begins, global const uint *before, global const ulong *facts, const uint maps,
-                   const uint levels, const uint level, const uint words, const ulong stride, global uint2 *links,
-                   global uint *keys, global uint *rounds, global uchar *taken, volatile global uint *bitmaps,
-                   global uint *alive, volatile global uint *state)
+                   const uint levels, const uint level, const uint words, const ulong stride, global uint4 *nodes,
+                   global uchar *taken, volatile global uint *bitmaps, global uint *alive, volatile global uint *state)
 {
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own), lid = get_local_id(0);
@@ -31,9 +30,7 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
             const uint p = (vertex == begin ? end : vertex) - 1, q = vertex + 1 == end ? begin : vertex + 1;
             const int2 at = vload2(vertex, corners);
             const uint key = searchable(saddles, vertex, p, q, cross_of(vload2(p, corners), vload2(q, corners), at));
-            links[vertex] = (uint2)(p, q);
-            keys[vertex] = key;
-            rounds[vertex] = 0;
+            nodes[vertex] = (uint4)(p, q, key, 0);
             taken[vertex] = 0;
             atomic_or(&bitmaps[map * stride + (ulong)at.y * words + (at.x >> 5)], 1u << (at.x & 31));
             list_put(&listed, key != NEVER, vertex);

@@ -10,13 +10,13 @@
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_gone(global const uint *before, global const ulong *facts, const uint maps, const uint levels,
-                  const uint level, global const uint *rounds, global const uint *state, global uint *gone)
+                  const uint level, global const uint4 *nodes, global const uint *state, global uint *gone)
 {
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
     EACH(i, n + 1) {
-        const uint round = i < n ? rounds[corner_of(&own, i, &map)] : 0;
+        const uint round = i < n ? nodes[corner_of(&own, i, &map)].GONE_IN & ~LAST : 0;
         gone[i] = round > ${"state[MAPS + MAP_WORDS * map + PASSED]" if last else "0"};
     }
 }

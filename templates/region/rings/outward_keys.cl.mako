@@ -13,12 +13,13 @@
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_keys(global const uint *mask_of, const uint levels, global const uint *ring_of, global const uint *firsts,
                   const uint polygons, global const uint *removed, const uint n,
-                  global const uint *rounds, global const uint *areas, const uint round_bits, const uint area_bits,
-                  const uint shift, global uint *keys)
+                  global const uint4 *nodes, const uint round_bits, const uint area_bits, const uint shift,
+                  global uint *keys)
 {
     EACH(i, n) {
         const uint vertex = removed[i];
-        const ulong key = (((ulong)OWNER(vertex) << round_bits) | rounds[vertex]) << area_bits;
-        keys[i] = shift == OWNERS ? OWNER(vertex) : (uint)((key | (areas[vertex] & ~LAST)) >> shift);
+        const uint4 node = nodes[vertex];
+        const ulong key = (((ulong)OWNER(vertex) << round_bits) | (node.GONE_IN & ~LAST)) << area_bits;
+        keys[i] = shift == OWNERS ? OWNER(vertex) : (uint)((key | node.KEY) >> shift);
     }
 }

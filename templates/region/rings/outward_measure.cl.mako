@@ -5,20 +5,21 @@
 // stay while their neighbours do. Later rounds with one limit measure only vertices whose neighbours have changed: the others
 // keep their keys.
 // A few vertices in a hundred need a search of their triangle, a loop of many steps: a group searches those of a round
-// together, so that its other work-items do not wait for them.
-// Reads 8 bytes a vertex, and 51 where the triangle is new; writes 4 to 12 bytes.
+// together, each by a team of work-items that share its lines.
+// Reads 20 bytes a vertex, and 55 where the triangle is new; writes 4 to 12 bytes.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
 #define NESTED ${int(nested)}
 #define BOUNDED ${int(bounded)}
 #define WIDE ${int(wide)}
+#define TEAM ${min(8, wg_size & -wg_size)}   // a part of the group
 #include "rings/each.h"
 #include "rings/measure.h"
 #include "rings/sums.h"
 
 // Lists a vertex by its key.
-inline void put(list_t *going, ${"list_t *staying, " if first else ""}global uint *keys, uint vertex, uint old, uint key)
+inline void put(list_t *going, ${"list_t *staying, " if first else ""}global uint4 *nodes, uint vertex, uint old, uint key)
 {
 % if first:
     key = key == STAYS ? NEVER : key;
@@ -28,18 +29,18 @@ inline void put(list_t *going, ${"list_t *staying, " if first else ""}global uin
 % endif
     list_put(going, key < UNCHECKED, vertex);
     if (key != old)
-        keys[vertex] = key;
+        NODE_WORDS(nodes, vertex)[KEY_WORD] = key;
 }
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_measure(global const int *corners, global const uchar *saddles, global const uint *ring_of,
                      global const uint *begins, global const uint *mask_of, global const ulong *facts, const uint levels,
-                     global const uint2 *links, global const uint *bitmaps, global const uint *outer, const uint words,
-                     const ulong stride, const float tolerance, const uint round, global const uint *list,
-                     global uint *left, global uint *keys, global uint *candidates, volatile global uint *state)
+                     global const uint *bitmaps, global const uint *outer, const uint words, const ulong stride,
+                     const float tolerance, const uint round, global const uint *list, global uint *left,
+                     global uint4 *nodes, global uint *candidates, volatile global uint *state)
 {
     const uint n = state[${"ALIVE" if first else "DIRTY + round"}], lid = get_local_id(0);
-    const vertices_t all = {corners, saddles, ring_of, begins, links, bitmaps, outer, words, stride, tolerance};
+    const vertices_t all = {corners, saddles, ring_of, begins, nodes, bitmaps, outer, words, stride, tolerance};
     SUMS(sums, state, mask_of, facts, levels);
     LIST(going, candidates, &state[CANDIDATES]);
 <% lists = "&going, &staying" if first else "&going" %>\
@@ -47,7 +48,8 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
     LIST(staying, left, &state[LEFT]);
 % endif
 #if !SERIAL
-    local uint2 searches[ROUND_SIZE];   // (vertex, key)
+    local uint2 searches[ROUND_SIZE];   // (vertex, area)
+    local uchar blocked[ROUND_SIZE];
     local uint waiting;
 #endif
     EACH_ROUND(base, n) {
@@ -58,31 +60,40 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
         sums_begin(&sums, list[base], lid);
         GROUP_BARRIER();
         OF_ROUND(i, base) {
-            const uint vertex = list[i], old = keys[vertex], map = sums_map(&sums, vertex);
-            const uint beyond = sums_limit(&sums, map);
+            const uint vertex = list[i], map = sums_map(&sums, vertex), beyond = sums_limit(&sums, map);
             if (beyond == 0)
                 continue;
-            uint key = is_open(old) ? keyed(&all, vertex, old, map) : old;
+            const uint4 node = nodes[vertex];
+            if (node.GONE_IN)
+                continue;
+            uint key = is_open(node.KEY) ? keyed(&all, vertex, node, map) : node.KEY;
             if (is_open(key)) {
-                if ((key ^ UNCHECKED) < beyond) {
+                const uint area = key ^ UNCHECKED;
+                if (area < beyond) {
 #if SERIAL
-                    key = searched(&all, vertex, key, map);
+                    key = is_blocked(&all, vertex, area, map, 0, 1) ? NEVER : area;
 #else
-                    searches[atomic_inc(&waiting)] = (uint2)(vertex, key);
+                    const uint at = atomic_inc(&waiting);
+                    searches[at] = (uint2)(vertex, area);
+                    blocked[at] = 0;
                     continue;
 #endif
                 } else {
-                    sums_wait(&sums, map, key ^ UNCHECKED);
+                    sums_wait(&sums, map, area);
                 }
             }
-            put(${lists}, keys, vertex, old, key);
+            put(${lists}, nodes, vertex, node.KEY, key);
         }
 #if !SERIAL
         GROUP_BARRIER();
-        for (uint k = lid; k < waiting; k += WG_SIZE) {
-            const uint vertex = searches[k].x, key = searches[k].y;
-            put(${lists}, keys, vertex, NEW, searched(&all, vertex, key, sums_map(&sums, vertex)));
+        for (uint k = lid / TEAM; k < waiting; k += WG_SIZE / TEAM) {
+            const uint vertex = searches[k].x;
+            if (is_blocked(&all, vertex, searches[k].y, sums_map(&sums, vertex), lid % TEAM, TEAM))
+                blocked[k] = 1;
         }
+        GROUP_BARRIER();
+        for (uint k = lid; k < waiting; k += WG_SIZE)
+            put(${lists}, nodes, searches[k].x, NEW, blocked[k] ? NEVER : searches[k].y);
 #endif
         ${"lists_next(&going, &staying, lid)" if first else "list_next(&going, lid)"};
         sums_end(&sums, lid);

@@ -2,7 +2,7 @@
 // outward_remove: takes the chosen vertices out of their rings, and lists their neighbours, whose keys are new: all in
 // `dirty`, and those that are in no list in that of the next limit, too.
 //
-// Reads 20 bytes a vertex; writes 16 bytes, and 8 a neighbour.
+// Reads 20 bytes a vertex; writes 12 bytes a neighbour.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -12,8 +12,8 @@
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_remove(global const uint *chosen, global const uint *mask_of, global const ulong *facts, const uint levels,
-                    const uint round, global const uint *areas, global uint *links, volatile global uint *keys,
-                    global uint *dirty, global uint *left, volatile global uint *state)
+                    const uint round, global uint4 *nodes, global uint *dirty, global uint *left,
+                    volatile global uint *state)
 {
     const uint n = state[CHOSEN + round], lid = get_local_id(0);
     SUMS(sums, state, mask_of, facts, levels);
@@ -24,16 +24,16 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, globa
         GROUP_BARRIER();
         OF_ROUND(i, base) {
             const uint vertex = chosen[i];
-            const uint2 beside = vload2(vertex, links);
-            links[2 * beside.x + 1] = beside.y;
-            links[2 * beside.y] = beside.x;
-            keys[vertex] = NEVER;   // it may be listed for a few rounds
-            const uint before = atomic_xchg(&keys[beside.x], NEW), behind = atomic_xchg(&keys[beside.y], NEW);
-            sums_gone(&sums, sums_map(&sums, vertex), areas[vertex]);
-            list_put(&changed, before != NEW, beside.x);
-            list_put(&changed, behind != NEW, beside.y);
-            list_put(&staying, before == NEVER, beside.x);
-            list_put(&staying, behind == NEVER, beside.y);
+            const uint4 node = nodes[vertex];
+            volatile global uint *const p = NODE_WORDS(nodes, node.BEFORE), *const q = NODE_WORDS(nodes, node.BEHIND);
+            p[1] = node.BEHIND;
+            q[0] = node.BEFORE;
+            const uint before = atomic_xchg(&p[KEY_WORD], NEW), behind = atomic_xchg(&q[KEY_WORD], NEW);
+            sums_gone(&sums, sums_map(&sums, vertex), node.KEY | (node.GONE_IN & LAST));
+            list_put(&changed, before != NEW, node.BEFORE);
+            list_put(&changed, behind != NEW, node.BEHIND);
+            list_put(&staying, before == NEVER, node.BEFORE);
+            list_put(&staying, behind == NEVER, node.BEHIND);
         }
         lists_next(&changed, &staying, lid);
         sums_end(&sums, lid);

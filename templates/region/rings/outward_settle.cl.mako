@@ -10,22 +10,22 @@
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void outward_settle(global const uint *before, global const ulong *facts, const uint maps, const uint levels,
-                    const uint level, global const uint *ring_of, global const uint *rounds, global const uint *areas,
-                    global const uint *state, global uchar *taken, global uchar *vanished)
+                    const uint level, global const uint *ring_of, global const uint4 *nodes, global const uint *state,
+                    global uchar *taken, global uchar *vanished)
 {
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
     EACH(i, n) {
         const uint vertex = corner_of(&own, i, &map);
-        const uint round = rounds[vertex];
+        const uint gone = nodes[vertex].GONE_IN, round = gone & ~LAST;
 % if last:
         const int goes = round > 0 && (round <= state[MAPS + MAP_WORDS * map + PASSED] || (taken[vertex] & ${flag}));
 % else:
         const int goes = round > 0${f" && (taken[vertex] & {flag})" if flag else ""};
 % endif
         taken[vertex] = goes;
-        if (goes && (areas[vertex] & LAST))
+        if (goes && (gone & LAST))
             vanished[ring_of[vertex]] = 1;
     }
 }
