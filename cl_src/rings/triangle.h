@@ -7,6 +7,7 @@
 //         v
 //
 // A bitmap has a bit for each point of the lattice, `words` words of 32 a line.
+#define FEW 8              // twice the largest area of triangles whose points are counted by weights
 #define WIDE_TRIANGLE 32   // columns from which on parts of lines are computed
 
 // Where all coordinates are below 2^15 (WIDE 0), cross products fit in an int.
@@ -49,6 +50,42 @@ inline uint columns_of(int word, span_t left, span_t right)
 inline int is_marked(global const uint *bitmap, uint words, int2 at)
 {
     return bitmap[(ulong)at.y * words + (at.x >> 5)] >> (at.x & 31) & 1;
+}
+
+// Remainders of both coordinates, not negative.
+inline int2 remainders(span2_t a, int divisor)
+{
+    const int2 rest = (int2)((int)(a.x % divisor), (int)(a.y % divisor));
+    return rest + ((rest < 0) & (int2)divisor);
+}
+
+inline int2 sum_of_remainders(int2 a, int2 b, int divisor)
+{
+    return a + b - ((a + b >= (int2)divisor) & (int2)divisor);
+}
+
+// What `holds` tells, of a triangle whose area is half of `area`, which is 1 to FEW: its points have whole weights,
+// area * q = a v + b p + c n with a + b + c = area, and few of these are points of the lattice.
+inline int holds_by_weights(global const uint *bitmap, uint words, int2 p, int2 v, int2 n, int least, int area)
+{
+    const span2_t to_p = (span2_t)((span_t)p.x - v.x, (span_t)p.y - v.y);
+    const span2_t to_n = (span2_t)((span_t)n.x - v.x, (span_t)n.y - v.y);
+    const int2 step_p = remainders(to_p, area), step_n = remainders(to_n, area);
+    // of area * (q - v) the remainders, for the first c; both are 0 at points of the lattice
+    int2 first = least == 1 ? sum_of_remainders(step_p, step_n, area) : (int2)(0, 0);
+    for (int b = least; b + least <= area; ++b) {
+        int2 rest = first;
+        for (int c = least; b + c <= area; ++c) {
+            if (rest.x == 0 && rest.y == 0 && b + c > 0 && b < area && c < area) {
+                const span2_t sum = to_p * (span_t)b + to_n * (span_t)c;
+                if (is_marked(bitmap, words, (int2)(v.x + (int)(sum.x / area), v.y + (int)(sum.y / area))))
+                    return 1;
+            }
+            rest = sum_of_remainders(rest, step_n, area);
+        }
+        first = sum_of_remainders(first, step_p, area);
+    }
+    return 0;
 }
 
 // Whether a marked point other than p, v and n is in the triangle, at a cross product of at least `least` from the edges at

@@ -13,7 +13,7 @@
 #define NESTED ${int(nested)}
 #define BOUNDED ${int(bounded)}
 #define WIDE ${int(wide)}
-#define TEAM ${min(8, wg_size & -wg_size)}   // a part of the group
+#define TEAM ${min(4, wg_size & -wg_size)}   // a part of the group
 #include "rings/each.h"
 #include "rings/measure.h"
 #include "rings/sums.h"
@@ -70,13 +70,17 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
             if (is_open(key)) {
                 const uint area = key ^ UNCHECKED;
                 if (area < beyond) {
-#if SERIAL
+#if !SERIAL
+                    if (area <= FEW && !BOUNDED) {
+#endif
                     key = is_blocked(&all, vertex, area, map, 0, 1) ? NEVER : area;
-#else
+#if !SERIAL
+                    } else {
                     const uint at = atomic_inc(&waiting);
                     searches[at] = (uint2)(vertex, area);
                     blocked[at] = 0;
                     continue;
+                    }
 #endif
                 } else {
                     sums_wait(&sums, map, area);
