@@ -2,6 +2,7 @@
 //
 //   EACH(i, n)            group:   work-item 0 takes elements 0, g, 2 g, .. of g work-items in all
 //                         serial:  each takes a share of neighbours (CPUs, which have few work-items)
+//   EACH_NEAR(i, n)       the same, but each group has a share of neighbours: for elements whose map is to be found
 //   EACH_ROUND(base, n)   group:   rounds of neighbours, element `base` is the first; all work-items of a group run all of its
 //                                  rounds, so there may be barriers beside the elements of a round
 //                         serial:  a share is one round
@@ -19,6 +20,7 @@
     for (uint base##_share = SHARE(n), base = min((uint)get_global_id(0) * base##_share, (uint)(n)),    \
               base##_end = min(base + base##_share, (uint)(n)); base < base##_end; base = base##_end)
 #define OF_ROUND(i, base) for (uint i = base; i < base##_end; ++i)
+#define EACH_NEAR(i, n) EACH(i, n)
 #else
 #ifndef PUTS
 #define PUTS 1              // most values that a work-item puts into a list for an element
@@ -26,6 +28,10 @@
 #define HELD (2 * WG_SIZE)  // values of a list that a group holds
 #define ROUND_SIZE (HELD / PUTS)
 #define EACH(i, n) for (uint i = get_global_id(0); i < (n); i += (uint)get_global_size(0))
+#define EACH_NEAR(i, n)                                                                                 \
+    for (uint i##_share = ((n) + (uint)get_global_size(0) - 1) / (uint)get_global_size(0) * WG_SIZE,    \
+              i = get_group_id(0) * i##_share + get_local_id(0),                                        \
+              i##_end = min((uint)(get_group_id(0) + 1) * i##_share, (uint)(n)); i < i##_end; i += WG_SIZE)
 #define EACH_ROUND(base, n)                                                                             \
     for (uint base = get_group_id(0) * ROUND_SIZE, base##_all = (n); base < base##_all;                 \
          base += (uint)get_num_groups(0) * ROUND_SIZE)

@@ -15,13 +15,13 @@ LISTS = {**EACH, "any": Policy("group", wg_size=256, groups_per_unit=8)}
 RINGS: dict[str, dict[str, Policy]] = {
     **{
         f"region/rings/rings_{name}": EACH
-        for name in "ends link chains firsts rank leaders sizes place corners facts offsets polygons".split()
+        for name in "ends link chains firsts rank leaders sizes place sides corners facts offsets polygons".split()
     },
     **{
         f"region/rings/outward_{name}": EACH
-        for name in "mark others gone list keys amounts bounds least take settle kept sizes emit".split()
+        for name in "others keys amounts bounds least take kept sizes emit".split()
     },
-    **{f"region/rings/outward_{name}": LISTS for name in ("begin", "choose", "remove")},
+    **{f"region/rings/outward_{name}": LISTS for name in "begin choose remove mark gone list settle".split()},
     **{f"region/rings/rings_{name}": LISTS for name in ("walk", "jump")},
     "region/rings/rings_runs": {  # instead of rings_bits and rings_ends where those are serial
         "any": Policy("serial", wg_size=1, groups_per_unit=4),

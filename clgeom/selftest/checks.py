@@ -424,7 +424,7 @@ def _coverage(session):
 
 @checks(
     "region/rings: rings_runs rings_bits rings_ends rings_link rings_trace rings_chains rings_firsts rings_walk "
-    "rings_jump rings_rank rings_leaders rings_sizes rings_place rings_corners rings_facts rings_offsets "
+    "rings_jump rings_rank rings_leaders rings_sizes rings_place rings_sides rings_corners rings_facts rings_offsets "
     "rings_polygons outward_begin outward_mark outward_others outward_measure "
     "outward_choose outward_remove outward_advance outward_gone outward_list outward_keys outward_amounts "
     "outward_bounds outward_least outward_take outward_settle outward_kept outward_sizes outward_emit",

@@ -192,26 +192,29 @@ class _Work:
         copy(session, self.bound["states"], self.bound["state"], state_bytes, start=level * state_bytes)
         fill(session, self.bound["bitmaps"], np.uint32(0), self.stride * self.maps)
         args = ("corners", "saddles", "ring_of", "begins", *self.of_level(level), *self.of_bitmaps)
-        args += ("nodes", "taken", "bitmaps", "alive_0", "state")
-        params = {"wide": self.params["wide"]}
-        plan = Plan(Step.over(profile, BEGIN, args, n, params=params, bytes_moved=36 * n))
-        if self.goal.apart:
+        nested = self.nested and (self.goal.apart or not self.is_first)
+        measured = not (self.goal.apart or self.params["bounded"])
+        args += ("mask_of", "outer" if nested else "bitmaps", "nodes", "taken", "bitmaps", f"alive_{int(measured)}")
+        params = {"nested": nested, "measured": measured, "wide": self.params["wide"]}
+        plan = Plan(Step.over(profile, BEGIN, (*args, "candidates", "state"), n, params=params, bytes_moved=36 * n))
+        if self.goal.apart:  # the vertices of other maps are known only now
             args = ("bitmaps", np.uint32(self.maps), np.uint32(self.stride), "outer")
             plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
-        limits = self.limits(n, nested=self.nested and (self.goal.apart or not self.is_first)) if n else None
+        limits = self.limits(n, nested=nested, measured=measured) if n else None
         self.head = [0] * MAPS
         while n and (i == 0 or self.head[ACTIVE]):
             for _ in range(at_once):
-                run(session, limits[i % 2], **self.bound)
+                run(session, limits[i if i < 2 else 2 + i % 2], **self.bound)
                 i += 1
             self.head = read(session, self.bound["state"], UINT, MAPS).tolist()
         self.is_first = False
 
-    def limits(self, count, *, nested):
-        """The launches for one limit, from the first list of vertices to the second one, and from that to the first.
+    def limits(self, count, *, nested, measured):
+        """The launches for the first two limits, and for all even and all odd ones after them.
 
+        Of an even limit they go from the first list of vertices to the second one, of an odd one from that to the first.
         For lists of at most `count` vertices. The session keeps them, since their host time is most of a small stack's.
         """
         size = 1 << (count - 1).bit_length()
@@ -224,11 +227,18 @@ class _Work:
             self.stride,
             self.tolerance,
             nested,
+            measured,
             *self.params.items(),
         )
-        return remembered(self.session, key, lambda: [self.limit(size, k, nested).kept() for k in (0, 1)])
 
-    def limit(self, count, k, nested):
+        def make():
+            even, odd = (self.limit(size, k, nested).kept() for k in (0, 1))
+            return [self.limit(size, 0, nested, measured).kept() if measured else even, odd, even, odd]
+
+        return remembered(self.session, key, make)
+
+    def limit(self, count, k, nested, measured=False):
+        """The launches for a limit; `measured` if its candidates are listed."""
         profile, levels = self.session.profile, np.uint32(self.levels)
         measure = ("corners", "saddles", "ring_of", "begins", "mask_of", "facts", levels, "bitmaps")
         measure += ("outer" if nested else "bitmaps", *self.of_bitmaps, self.tolerance)
@@ -240,8 +250,9 @@ class _Work:
             choose = ("candidates", "mask_of", "facts", round_, "nodes", "chosen", "state")
             remove = ("chosen", "mask_of", "facts", levels, round_, "nodes", "dirty")
             remove += (f"alive_{1 - k}", "state")
+            if number > 0 or not measured:
+                steps.append(Step.over(profile, MEASURE, args, count, params=own, bytes_moved=40 * count))
             steps += [
-                Step.over(profile, MEASURE, args, count, params=own, bytes_moved=40 * count),
                 Step.over(profile, CHOOSE, choose, count, bytes_moved=24 * count),
                 Step.over(profile, REMOVE, remove, count, bytes_moved=12 * count),
             ]

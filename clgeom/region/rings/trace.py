@@ -5,7 +5,8 @@ runs   -> connected parts, of cells that share sides (coverage_unite)
 runs   -> for each end of a run the one that follows on the boundary (rings_link)
 ends   -> chains of them (rings_trace on CPUs, where a chain is a ring; rings_link, rings_chains, rings_firsts)
 chains -> their ring and their place in it (rings_walk, rings_jump, rings_rank)
-rings  -> sorted by part (rings_leaders, a radix sort, rings_sizes, rings_place); corners in order (rings_corners)
+rings  -> sorted by part (rings_leaders, a radix sort, rings_sizes, rings_place)
+chains -> sides along rows in order (rings_sides; not on CPUs), and their corners (rings_corners)
 
 The host reads the numbers of runs, of chains, of rings and corners, and a few numbers of each map and level.
 """
@@ -26,9 +27,9 @@ from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 
-LINK, TRACE, CHAINS, FIRSTS, WALK, JUMP, RANK, LEADERS, SIZES, PLACE, CORNERS, FACTS = (
+LINK, TRACE, CHAINS, FIRSTS, WALK, JUMP, RANK, LEADERS, SIZES, PLACE, SIDES, CORNERS, FACTS = (
     f"region/rings/rings_{name}"
-    for name in "link trace chains firsts walk jump rank leaders sizes place corners facts".split()
+    for name in "link trace chains firsts walk jump rank leaders sizes place sides corners facts".split()
 )
 UNITE, SHARES, ROOTS = (f"region/coverage/coverage_{name}" for name in ("unite", "unite_shares", "roots"))
 UINT, ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
@@ -162,7 +163,7 @@ def _placed(session, names, chains, rings, corners, rows, masks):
     leaders, parts = Scratch("rings_ring_leaders", UINT, rings), Scratch("rings_ring_parts", UINT, rings)
     heads, first_edges, runs = names["heads"], names["first_edges"], names["lefts"].count
     args = (heads, first_edges, names["roots"], n, leaders, parts)
-    listed = Step.over(profile, LEADERS, args, chains, bytes_moved=8 * chains)
+    led = Step.over(profile, LEADERS, args, chains, bytes_moved=8 * chains)
     # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
     by_part, _, order = radix_plan(
         profile,
@@ -210,25 +211,21 @@ def _placed(session, names, chains, rings, corners, rows, masks):
         rings + 1,
         bytes_moved=32 * rings,
     )
-    written = Step.over(
-        profile,
-        CORNERS,
-        (
-            *(names[name] for name in ("lefts", "rights", "row_of", "following", "turns")),
-            *(names[name] for name in ("first_edges", "leaders", "places")),
-            numbers,
-            memory["begins"],
-            n,
-            np.uint32(rows),
-            np.uint32(corners),
-            *(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas")),
-        ),
-        chains,
-        bytes_moved=20 * chains + 34 * runs + 21 * corners,
-    )
+    listed, steps = select(profile, CORNERS, UINT, corners).variant != "serial", [placed]
+    items, args = chains, (*(names[name] for name in ("first_edges", "leaders", "places")), numbers, memory["begins"])
+    if listed:
+        items, sides = corners // 2, Scratch("rings_sides", ULONG, corners // 2)
+        of_chains = (names["following"], names["turns"], *args, n, sides)
+        steps.append(Step.over(profile, SIDES, of_chains, chains, bytes_moved=20 * chains + 10 * runs + 4 * corners))
+        args = (sides,)
+    args = (*(names[name] for name in ("lefts", "rights", "row_of", "following", "turns")), *args, np.uint32(items))
+    args += (np.uint32(rows), np.uint32(corners))
+    args += tuple(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas"))
+    nbytes = 20 * chains + 34 * runs + 21 * corners
+    steps.append(Step.over(profile, CORNERS, args, items, params={"listed": listed}, bytes_moved=nbytes))
     facts = (names["chains"], heads, memory["areas"], np.uint32(masks), np.uint32(rows), memory["facts"])
     found = Step.over(profile, FACTS, ("coverage_starts", *facts), masks + 1, bytes_moved=36 * masks)
-    plan = Plan(listed) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(placed, written)
+    plan = Plan(led) + by_part + Plan(sized) + exclusive_sums(profile, sizes, "sizes") + Plan(*steps)
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
 
 

@@ -15,7 +15,7 @@ void outward_gone(global const uint *before, global const ulong *facts, const ui
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH(i, n + 1) {
+    EACH_NEAR(i, n + 1) {
         const uint round = i < n ? nodes[corner_of(&own, i, &map)].GONE_IN & ~LAST : 0;
         gone[i] = round > ${"state[MAPS + MAP_WORDS * map + PASSED]" if last else "0"};
     }

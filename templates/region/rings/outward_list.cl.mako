@@ -13,7 +13,7 @@ void outward_list(global const uint *before, global const ulong *facts, const ui
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH(i, n)
+    EACH_NEAR(i, n)
         if (gone[i + 1] != gone[i])
             removed[gone[i]] = corner_of(&own, i, &map);
 }

@@ -15,7 +15,7 @@ void outward_mark(global const int *corners, global const uint *before, global c
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH(i, n) {
+    EACH_NEAR(i, n) {
         const uint vertex = corner_of(&own, i, &map);
         if (!taken[vertex] && !vanished[ring_of[vertex]]) {
             const int2 at = vload2(vertex, corners);

@@ -2,7 +2,7 @@
 // outward_remove: takes the chosen vertices out of their rings, and lists their neighbours, whose keys are new: all in
 // `dirty`, and those that are in no list in that of the next limit, too.
 //
-// Reads 20 bytes a vertex; writes 12 bytes a neighbour.
+// Reads 20 bytes a vertex and 16 a neighbour; writes 12 bytes a neighbour.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
 #define SERIAL ${int(variant == "serial")}
@@ -25,6 +25,9 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, globa
         OF_ROUND(i, base) {
             const uint vertex = chosen[i];
             const uint4 node = nodes[vertex];
+            // what is written is in the cache then: a fifth of the time on an H200
+            if (nodes[node.BEFORE].GONE_IN | nodes[node.BEHIND].GONE_IN)
+                continue;   // never
             volatile global uint *const p = NODE_WORDS(nodes, node.BEFORE), *const q = NODE_WORDS(nodes, node.BEHIND);
             p[1] = node.BEHIND;
             q[0] = node.BEFORE;

@@ -16,7 +16,7 @@ void outward_settle(global const uint *before, global const ulong *facts, const 
     const level_t own = level_of(before, facts, maps, levels, level);
     const uint n = count_of(&own);
     uint map = 0;
-    EACH(i, n) {
+    EACH_NEAR(i, n) {
         const uint vertex = corner_of(&own, i, &map);
         const uint gone = nodes[vertex].GONE_IN, round = gone & ~LAST;
 % if last:
