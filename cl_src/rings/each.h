@@ -25,7 +25,7 @@
 #ifndef PUTS
 #define PUTS 1              // most values that a work-item puts into a list for an element
 #endif
-#define HELD (2 * WG_SIZE)  // values of a list that a group holds
+#define HELD (4 * WG_SIZE)  // values of a list that a group holds
 #define ROUND_SIZE (HELD / PUTS)
 #define EACH(i, n) for (uint i = get_global_id(0); i < (n); i += (uint)get_global_size(0))
 #define EACH_NEAR(i, n)                                                                                 \

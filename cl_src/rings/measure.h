@@ -52,27 +52,23 @@ inline uint keyed(const vertices_t *all, uint vertex, uint4 node, uint map)
     return key;
 }
 
-inline int in_triangle(global const uint *bitmap, uint words, int2 p, int2 v, int2 n, int least, uint area, uint part,
-                       uint parts)
-{
-    if (area - 1 < FEW)   // not of area 0, which may be long
-        return part == 0 && holds_by_weights(bitmap, words, p, v, n, least, (int)area);
-    return holds(bitmap, words, p, v, n, least, part, parts);
-}
-
 // Whether something is in the way of a removal that adds this area: share `part` of the search, of `parts` in all.
 inline int is_blocked(const vertices_t *all, uint vertex, uint area, uint map, uint part, uint parts)
 {
     const uint before = all->nodes[vertex].BEFORE, behind = all->nodes[vertex].BEHIND;
     const int2 p = vload2(before, all->corners), v = vload2(vertex, all->corners), n = vload2(behind, all->corners);
-    if (area > 1 && in_triangle(all->bitmaps + map * all->stride, all->words, p, v, n, 1, area, part, parts))
-        return 1;
+    global const uint *const bitmap = all->bitmaps + map * all->stride, *const outer = all->outer + map * all->stride;
+    const int is_small = area - 1 < FEW;   // not of area 0, which may be long
 #if NESTED
-    global const uint *const around = all->outer + map * all->stride;
-    if (is_marked(around, all->words, v)
-        || (area != 1 && in_triangle(around, all->words, p, v, n, 0, area, part, parts)))
+    if (is_marked(outer, all->words, v))
         return 1;
 #endif
+    if (is_small && area > 1 && part == 0 && holds_by_weights(bitmap, outer, all->words, p, v, n, (int)area))
+        return 1;
+    if (!is_small && area > 1 && holds(bitmap, all->words, p, v, n, 1, part, parts))
+        return 1;
+    if (NESTED && !is_small && holds(outer, all->words, p, v, n, 0, part, parts))
+        return 1;
 #if BOUNDED
     // the corners of the exact ring between p and n are at most the tolerance away from the new edge
     const uint ring = all->ring_of[vertex], begin = all->begins[ring], end = all->begins[ring + 1];

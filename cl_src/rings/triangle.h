@@ -6,7 +6,7 @@
 //        \  /
 //         v
 //
-// A bitmap has a bit for each point of the lattice, `words` words of 32 a line.
+// A bitmap has a bit for each point of the lattice, `words` words of 32 a line. The includer has NESTED and WIDE, see measure.h.
 #define FEW 8              // twice the largest area of triangles whose points are counted by weights
 #define WIDE_TRIANGLE 32   // columns from which on parts of lines are computed
 
@@ -64,21 +64,25 @@ inline int2 sum_of_remainders(int2 a, int2 b, int divisor)
     return a + b - ((a + b >= (int2)divisor) & (int2)divisor);
 }
 
-// What `holds` tells, of a triangle whose area is half of `area`, which is 1 to FEW: its points have whole weights,
+// Whether a marked point is in the way of a triangle whose area is half of `area`, which is 1 to FEW: one of `bitmap` that is
+// not on the edges at v, which are the ring's own, or one of `outer`, if NESTED. The triangle's points have whole weights,
 // area * q = a v + b p + c n with a + b + c = area, and few of these are points of the lattice.
-inline int holds_by_weights(global const uint *bitmap, uint words, int2 p, int2 v, int2 n, int least, int area)
+inline int holds_by_weights(global const uint *bitmap, global const uint *outer, uint words, int2 p, int2 v, int2 n,
+                            int area)
 {
     const span2_t to_p = (span2_t)((span_t)p.x - v.x, (span_t)p.y - v.y);
     const span2_t to_n = (span2_t)((span_t)n.x - v.x, (span_t)n.y - v.y);
     const int2 step_p = remainders(to_p, area), step_n = remainders(to_n, area);
     // of area * (q - v) the remainders, for the first c; both are 0 at points of the lattice
-    int2 first = least == 1 ? sum_of_remainders(step_p, step_n, area) : (int2)(0, 0);
-    for (int b = least; b + least <= area; ++b) {
+    int2 first = NESTED ? (int2)(0, 0) : sum_of_remainders(step_p, step_n, area);
+    for (int b = !NESTED; b <= area - !NESTED; ++b) {
         int2 rest = first;
-        for (int c = least; b + c <= area; ++c) {
+        for (int c = !NESTED; b + c <= area; ++c) {
             if (rest.x == 0 && rest.y == 0 && b + c > 0 && b < area && c < area) {
                 const span2_t sum = to_p * (span_t)b + to_n * (span_t)c;
-                if (is_marked(bitmap, words, (int2)(v.x + (int)(sum.x / area), v.y + (int)(sum.y / area))))
+                const int2 at = (int2)(v.x + (int)(sum.x / area), v.y + (int)(sum.y / area));
+                if (((!NESTED || (b > 0 && c > 0)) && is_marked(bitmap, words, at))
+                    || (NESTED && is_marked(outer, words, at)))
                     return 1;
             }
             rest = sum_of_remainders(rest, step_n, area);
