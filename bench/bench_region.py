@@ -365,20 +365,25 @@ def points_rows(session, n, options):
     made = adaptive_region(points, 4096, assume_sorted=True, device=session)
     check_region(made, points, 4096)
     calls = {"clgeom, 4096 segments": lambda: adaptive_region(points, 4096, assume_sorted=True, device=session)}
+    regions = {"clgeom,": made}
     if not session.profile.is_cpu:
         import pyopencl.array as cl_array
 
         there = cl_array.to_device(session.queue, points)
 
-        def resident():
-            found = adaptive_region(there, 4096, assume_sorted=True)
+        def resident(segments):
+            found = adaptive_region(there, segments, assume_sorted=True)
             session.queue.finish()
             return found
 
-        calls["clgeom, 4096 segments, resident"] = resident
+        calls["clgeom, 4096 segments, resident"] = lambda: resident(4096)
+        fine = resident(n // 4)
+        check_region(fine, points, n // 4, sample=2)
+        regions = {"points": fine, **regions}
+        calls["clgeom, 4 points a segment, resident"] = lambda: resident(n // 4)
     if numba := numba_calls(points):
         calls["one chain, Numba"] = numba
-    timed = common.interleaved(calls, options.repeat, options.budget, check_points_of(points, {"clgeom,": made}))
+    timed = common.interleaved(calls, options.repeat, options.budget, check_points_of(points, regions))
     few = points[: min(n, 50_000)]
     sample, hull = few.tolist(), clgeom.convex_hull(few, device=session)
     check_hull(chain(sample), hull.points, few, "one chain, Python", eps=np.finfo(np.float64).eps)
