@@ -7,8 +7,6 @@
 //                                  rounds, so there may be barriers beside the elements of a round
 //                         serial:  a share is one round
 //   OF_ROUND(i, base)     the elements of a work-item in a round
-//   SOME_OF_ROUND(i, base)   AT_ONCE elements of a work-item in a round: i, i + WG_SIZE, .. as far as they are below base_end.
-//                            Their reads can be begun before any is waited for.
 //
 // Groups take rounds in turn, so that what runs at once is near in memory.
 // n is less than 2^31.
@@ -23,8 +21,6 @@
               base##_end = min(base + base##_share, (uint)(n)); base < base##_end; base = base##_end)
 #define OF_ROUND(i, base) for (uint i = base; i < base##_end; ++i)
 #define EACH_NEAR(i, n) EACH(i, n)
-#define AT_ONCE 1
-#define SOME_OF_ROUND(i, base) OF_ROUND(i, base)
 #else
 #ifndef PUTS
 #define PUTS 1              // most values that a work-item puts into a list for an element
@@ -41,13 +37,7 @@
          base += (uint)get_num_groups(0) * ROUND_SIZE)
 #define OF_ROUND(i, base)                                                                               \
     for (uint i = base + get_local_id(0), i##_end = min(base + ROUND_SIZE, base##_all); i < i##_end; i += WG_SIZE)
-#define AT_ONCE (ROUND_SIZE / WG_SIZE)
-#define SOME_OF_ROUND(i, base)                                                                          \
-    for (uint i = base + get_local_id(0), base##_end = min(base + ROUND_SIZE, base##_all); i < base##_end; i += ROUND_SIZE)
 #endif
-#define NONE 0xffffffffu
-// Element k of those, or NONE.
-#define ELEMENT(list, i, k, end) ((i) + (k) * WG_SIZE < (end) ? list[(i) + (k) * WG_SIZE] : NONE)
 
 // A list in memory with its length in `length`. Values are held back and written many at once; their order is that of the
 // elements only in parts.

@@ -20,32 +20,25 @@ typedef struct {
     float tolerance;                      // squared
 } vertices_t;
 
-// A vertex and its neighbours.
-typedef struct {
-    int2 p, v, n;
-    int touches;   // another ring, here or at both neighbours
-} triangle_t;
-
-inline triangle_t triangle_of(global const int *corners, global const uchar *saddles, uint vertex, uint p, uint n)
+// The key of a vertex between p and q whose triangle is not searched yet, from its area.
+inline uint searchable(global const uchar *saddles, uint vertex, uint p, uint q, span_t area)
 {
-    const triangle_t found = {vload2(p, corners), vload2(vertex, corners), vload2(n, corners),
-                              saddles[vertex] | (saddles[p] & saddles[n])};
-    return found;
+    if (area < 0 || area >= 0x7ffffff0 || saddles[vertex] || (saddles[p] && saddles[q]))
+        return NEVER;
+    return UNCHECKED | (uint)area;
 }
 
-// The key of a vertex whose triangle is not searched yet.
-inline uint searchable(triangle_t at)
-{
-    const span_t area = cross_of(at.p, at.n, at.v);
-    return area < 0 || area >= 0x7ffffff0 || at.touches ? NEVER : UNCHECKED | (uint)area;
-}
-
-// The key of a vertex whose key is_open, from its area: still open unless that alone decides. `at` is for those that are NEW.
-inline uint keyed(const vertices_t *all, uint vertex, uint4 node, triangle_t at, uint map)
+// The key of a vertex whose key is_open, from its area: still open unless that alone decides.
+inline uint keyed(const vertices_t *all, uint vertex, uint4 node, uint map)
 {
     uint key = node.KEY;
-    if (key == NEW)
-        key = node.BEFORE == node.BEHIND ? NEVER : searchable(at);
+    if (key == NEW) {
+        const uint p = node.BEFORE, n = node.BEHIND;
+        if (p == n)
+            return NEVER;
+        key = searchable(all->saddles, vertex, p, n,
+                         cross_of(vload2(p, all->corners), vload2(n, all->corners), vload2(vertex, all->corners)));
+    }
 #if !BOUNDED
     // a triangle of twice the area 1 has no points of the lattice but its corners, and is within every limit
     if (key == (UNCHECKED | 1)) {
@@ -102,15 +95,16 @@ inline int is_before(uint key, uint vertex, uint other_key, uint other, global c
     return (vertex - first) * 2654435761u < (other - first) * 2654435761u;
 }
 
-// Whether a vertex goes: those of least key (and least mixed number) among their neighbours. No two neighbours do, so all can
-// be removed at once, in any order; of a ring of four, one goes. `last` becomes LAST or 0, see rings/state.h.
+// Whether a vertex of this key goes: those of least key (and least mixed number) among their neighbours. No two neighbours
+// do, so all can be removed at once, in any order; of a ring of four, one goes. `area` becomes what to remember.
 //
 //   keys    5  3  4  .  2
 //              ^        ^        ("." is above the limit)
-inline int is_chosen(global const uint4 *nodes, uint vertex, uint4 node, uint4 at_p, uint4 at_q,
-                     global const uint *mask_of, global const ulong *facts, uint *last)
+inline int is_chosen(global const uint4 *nodes, uint vertex, uint4 node, global const uint *mask_of,
+                     global const ulong *facts, uint *last)
 {
     const uint key = node.KEY, p = node.BEFORE, q = node.BEHIND;
+    const uint4 at_p = nodes[p], at_q = nodes[q];
     if (!is_before(key, vertex, at_p.KEY, p, mask_of, facts) || !is_before(key, vertex, at_q.KEY, q, mask_of, facts))
         return 0;
     const uint beyond = at_p.BEFORE;

@@ -42,7 +42,7 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
             const uint ring = ring_of[vertex], begin = begins[ring], end = begins[ring + 1];
             const uint p = (vertex == begin ? end : vertex) - 1, q = vertex + 1 == end ? begin : vertex + 1;
             const int2 at = vload2(vertex, corners);
-            uint key = searchable(triangle_of(corners, saddles, vertex, p, q));
+            uint key = searchable(saddles, vertex, p, q, cross_of(vload2(p, corners), vload2(q, corners), at));
 % if measured:
             if (key == (UNCHECKED | 1)) {
                 key = 1;

@@ -19,31 +19,14 @@ void outward_choose(global const uint *candidates, global const uint *mask_of, g
     const uint n = state[CANDIDATES], number = state[ROUND] + round + 1, lid = get_local_id(0);
     LIST(own, chosen, &state[CHOSEN + round]);
     EACH_ROUND(base, n) {
-        SOME_OF_ROUND(i, base) {
-            uint vertices[AT_ONCE];
-            uint4 some[AT_ONCE], before[AT_ONCE], behind[AT_ONCE];
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                vertices[k] = ELEMENT(candidates, i, k, base_end);
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                some[k] = vertices[k] == NONE ? (uint4)(0, 0, 0, 1) : nodes[vertices[k]];
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                if (!some[k].GONE_IN) {
-                    before[k] = nodes[some[k].BEFORE];
-                    behind[k] = nodes[some[k].BEHIND];
-                }
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k) {
-                uint last = 0;
-                if (some[k].GONE_IN || some[k].KEY >= UNCHECKED
-                    || !is_chosen(nodes, vertices[k], some[k], before[k], behind[k], mask_of, facts, &last))
-                    continue;
-                // listed twice, it goes once
-                volatile global uint *const round_of = NODE_WORDS(nodes, vertices[k]) + ROUND_WORD;
-                list_put(&own, !atomic_xchg(round_of, number | last), vertices[k]);
-            }
+        OF_ROUND(i, base) {
+            const uint vertex = candidates[i];
+            const uint4 node = nodes[vertex];
+            uint last = 0;
+            if (node.GONE_IN || node.KEY >= UNCHECKED || !is_chosen(nodes, vertex, node, mask_of, facts, &last))
+                continue;
+            // listed twice, it goes once
+            list_put(&own, !atomic_xchg(&NODE_WORDS(nodes, vertex)[ROUND_WORD], number | last), vertex);
         }
         list_next(&own, lid);
     }

@@ -59,47 +59,34 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
 #endif
         sums_begin(&sums, list[base], lid);
         GROUP_BARRIER();
-        SOME_OF_ROUND(i, base) {
-            uint vertices[AT_ONCE];
-            uint4 some[AT_ONCE];
-            triangle_t triangles[AT_ONCE];
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                vertices[k] = ELEMENT(list, i, k, base_end);
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                some[k] = vertices[k] == NONE ? (uint4)(0, 0, 0, 1) : nodes[vertices[k]];
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                if (!some[k].GONE_IN && some[k].KEY == NEW)
-                    triangles[k] = triangle_of(corners, saddles, vertices[k], some[k].BEFORE, some[k].BEHIND);
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k) {
-                const uint vertex = vertices[k];
-                const uint4 node = some[k];
-                if (node.GONE_IN)
-                    continue;
-                const uint map = sums_map(&sums, vertex), beyond = sums_limit(&sums, map);
-                if (beyond == 0)
-                    continue;
-                uint key = is_open(node.KEY) ? keyed(&all, vertex, node, triangles[k], map) : node.KEY;
-                if (is_open(key)) {
-                    const uint area = key ^ UNCHECKED;
-                    if (area >= beyond) {
-                        sums_wait(&sums, map, area);
+        OF_ROUND(i, base) {
+            const uint vertex = list[i], map = sums_map(&sums, vertex), beyond = sums_limit(&sums, map);
+            if (beyond == 0)
+                continue;
+            const uint4 node = nodes[vertex];
+            if (node.GONE_IN)
+                continue;
+            uint key = is_open(node.KEY) ? keyed(&all, vertex, node, map) : node.KEY;
+            if (is_open(key)) {
+                const uint area = key ^ UNCHECKED;
+                if (area < beyond) {
 #if !SERIAL
-                    } else if (area > FEW || BOUNDED) {
-                        const uint at = atomic_inc(&waiting);
-                        searches[at] = (uint2)(vertex, area);
-                        blocked[at] = 0;
-                        continue;
+                    if (area <= FEW && !BOUNDED) {
 #endif
+                    key = is_blocked(&all, vertex, area, map, 0, 1) ? NEVER : area;
+#if !SERIAL
                     } else {
-                        key = is_blocked(&all, vertex, area, map, 0, 1) ? NEVER : area;
+                    const uint at = atomic_inc(&waiting);
+                    searches[at] = (uint2)(vertex, area);
+                    blocked[at] = 0;
+                    continue;
                     }
+#endif
+                } else {
+                    sums_wait(&sums, map, area);
                 }
-                put(${lists}, nodes, vertex, node.KEY, key);
             }
+            put(${lists}, nodes, vertex, node.KEY, key);
         }
 #if !SERIAL
         GROUP_BARRIER();

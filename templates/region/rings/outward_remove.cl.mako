@@ -22,26 +22,12 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, globa
     EACH_ROUND(base, n) {
         sums_begin(&sums, chosen[base], lid);
         GROUP_BARRIER();
-        SOME_OF_ROUND(i, base) {
-            uint vertices[AT_ONCE], gone[AT_ONCE];
-            uint4 some[AT_ONCE];
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                vertices[k] = ELEMENT(chosen, i, k, base_end);
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                if (vertices[k] != NONE)
-                    some[k] = nodes[vertices[k]];
-            // what is written is in the cache then, which saves a fifth of the time on an H200
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k)
-                gone[k] = vertices[k] == NONE || (nodes[some[k].BEFORE].GONE_IN | nodes[some[k].BEHIND].GONE_IN);   // never
-            #pragma unroll
-            for (uint k = 0; k < AT_ONCE; ++k) {
-            if (gone[k])
-                continue;
-            const uint vertex = vertices[k];
-            const uint4 node = some[k];
+        OF_ROUND(i, base) {
+            const uint vertex = chosen[i];
+            const uint4 node = nodes[vertex];
+            // what is written is in the cache then: a fifth of the time on an H200
+            if (nodes[node.BEFORE].GONE_IN | nodes[node.BEHIND].GONE_IN)
+                continue;   // never
             volatile global uint *const p = NODE_WORDS(nodes, node.BEFORE), *const q = NODE_WORDS(nodes, node.BEHIND);
             p[1] = node.BEHIND;
             q[0] = node.BEFORE;
@@ -51,7 +37,6 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, globa
             list_put(&changed, behind != NEW, node.BEHIND);
             list_put(&staying, before == NEVER, node.BEFORE);
             list_put(&staying, behind == NEVER, node.BEHIND);
-            }
         }
         lists_next(&changed, &staying, lid);
         sums_end(&sums, lid);
