@@ -296,10 +296,10 @@ SPACES: dict[str, Space] = {
     "region/rings/rings_ends": Space(CELLS, (), EACH_GPU),
     "region/rings/rings_walk": Space(CELLS, (), (group((64, 128, 256, 512), (1,), (4, 8, 16)),)),
     "region/rings/rings_trace": Space(("polygons along cells",), (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),)),
-    **{f"region/rings/rings_{name}": each(*CELLS) for name in ("link", "corners", "jump", "rank", "place", "sizes")},
+    **{f"region/rings/rings_{name}": each(*CELLS) for name in "link sides corners jump rank place sizes".split()},
     **{
         f"region/rings/outward_{name}": each("polygons along cells, simplified")
-        for name in ("measure", "choose", "remove", "mark", "begin", "others", "emit", "kept")
+        for name in "measure choose remove mark begin others emit kept gone list settle".split()
     },
     # Dynamic programming
     "dp/paths/tile_sweep": Space(

@@ -18,8 +18,7 @@ RINGS: dict[str, dict[str, Policy]] = {
         for name in "ends link chains firsts rank leaders sizes place sides corners facts offsets polygons".split()
     },
     **{
-        f"region/rings/outward_{name}": EACH
-        for name in "others keys amounts bounds least take kept sizes emit".split()
+        f"region/rings/outward_{name}": EACH for name in "others keys amounts bounds least take kept sizes emit".split()
     },
     **{f"region/rings/outward_{name}": LISTS for name in "begin choose remove mark gone list settle".split()},
     **{f"region/rings/rings_{name}": LISTS for name in ("walk", "jump")},

@@ -137,6 +137,22 @@ def test_levels_that_are_one_are_refused(session):
     assert len(found.at_level(close[0])) == len(found.at_level(close[1])) == 1
 
 
+@pytest.mark.parametrize("text", ("5", ["5", "6"], b"5", np.array(["5"]), np.datetime64("2020-01-01")))
+def test_levels_that_are_text_are_refused(session, text):
+    with pytest.raises(InvalidInput, match="'levels' parameter of coverage_regions must be one or more numbers"):
+        coverage_regions(np.ones((3, 3)), text, device=session)
+
+
+@pytest.mark.parametrize("outline", ("cells", "segments"))
+def test_numbers_of_parts_are_integers(session, outline):
+    found = coverage_regions(np.ones((3, 3)), 1, outline=outline, device=session)
+    assert found[np.int8(0)].cells == found[-1].cells == 9
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        found[0.0]
+    with pytest.raises(IndexError, match="There are 1 "):
+        found[1]
+
+
 def test_levels_and_nodata_beyond_the_rasters_type(session):
     values = np.array([[np.inf, 3e38, 0, -3e38, -np.inf, np.nan]], np.float32)
     for level, direction, cells in (

@@ -351,7 +351,8 @@ def as_levels(levels, direction, nodata, raster_type, *, caller, integers=False)
     try:
         given = np.empty(0)
         if levels is not None:
-            given = np.atleast_1d(np.asarray(values_of(levels, caller=caller, name="levels"), np.float64))
+            given = np.asarray(values_of(levels, caller=caller, name="levels"))
+            given = np.empty(0) if given.dtype.kind in "SUMm" else np.atleast_1d(given.astype(np.float64))  # no text
     except (ValueError, TypeError):
         given = np.empty(0)
     if given.ndim != 1 or len(given) == 0:

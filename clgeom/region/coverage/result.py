@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -388,6 +389,7 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     def __getitem__(self, index: int | slice) -> CoverageRegion | list[CoverageRegion]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"There are {len(self)} regions, and no region {index}.")
         group_number, i = self._where[:, index].tolist()

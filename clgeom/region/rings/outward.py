@@ -214,8 +214,8 @@ class _Work:
     def limits(self, count, *, nested, measured):
         """The launches for the first two limits, and for all even and all odd ones after them.
 
-        Of an even limit they go from the first list of vertices to the second one, of an odd one from that to the first.
-        For lists of at most `count` vertices. The session keeps them, since their host time is most of a small stack's.
+        Even limits go from the first list of vertices to the second one, odd ones from that to the first; lists have at
+        most `count` vertices. The session keeps the launches, since their host time is most of a small stack's.
         """
         size = 1 << (count - 1).bit_length()
         key = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -206,6 +207,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     def __getitem__(self, index: int | slice) -> CoveragePolygon | list[CoveragePolygon]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
+        index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"There are {len(self)} polygons, and no polygon {index}.")
         index %= len(self)
