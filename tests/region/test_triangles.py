@@ -1,4 +1,4 @@
-"""Lattice points in the triangles that outward simplification adds (cl_src/rings/triangle.h), against all cross products.
+"""Lattice points in the triangles that outward simplification adds (rings/triangle.h), against all cross products.
 
 The kernels see whole maps, in which most triangles are small and few are thin. Here are all small ones, and thin and
 long ones, which the unimodular maps of the small ones are, at any place of a bitmap.
@@ -33,7 +33,8 @@ kernel void probe(global const uint *bitmap, global const uint *outer, const uin
     uint answers = 0;
 % for bit, team in enumerate(parts):
     for (uint part = 0; part < ${team}; ++part)
-        if (holds(bitmap, words, p, v, n, 1, part, ${team}) || (NESTED && holds(outer, words, p, v, n, 0, part, ${team})))
+        if (holds(bitmap, words, p, v, n, 1, part, ${team})
+            || (NESTED && holds(outer, words, p, v, n, 0, part, ${team})))
             answers |= ${1 << bit};
 % endfor
     if (area > 0 && area <= FEW && holds_by_weights(bitmap, outer, words, p, v, n, (int)area))
@@ -150,7 +151,7 @@ def inner_points(triangles):
         area = int(crosses(p, n, v))
         for b, c in itertools.product(range(area + 1), repeat=2):
             at = (p - v) * b + (n - v) * c
-            if b + c <= area and not (at % area).any() if area else False:
+            if 0 < area >= b + c and not (at % area).any():
                 found.append(v + at // area)
     return np.array(found)
 
