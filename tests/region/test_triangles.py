@@ -144,6 +144,15 @@ def thin_triangles(rng, largest):
     return np.array(made)
 
 
+def large_triangles(rng, largest, count):
+    """Triangles at random, of which `holds` searches the parts of lines that are inside."""
+    corners = rng.integers(0, largest, (count, 3, 2))
+    corners[: count // 2, 2, 1] = corners[: count // 2, 0, 1] + rng.integers(-3, 4, count // 2)  # many are flat
+    turned = crosses(*(corners[:, k] for k in (0, 2, 1))) < 0
+    corners[turned] = corners[turned][:, ::-1]
+    return corners
+
+
 def inner_points(triangles):
     """Points of the lattice in or on triangles of twice an area of at most FEW + 1: these have whole weights."""
     found = []
@@ -171,10 +180,10 @@ def test_all_small_triangles(session, nested, wide):
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize(("lines", "columns"), [(2100, 2100), (64, 32767), (32767, 64)])
-def test_thin_triangles(session, nested, wide, lines, columns):
+def test_thin_and_large_triangles(session, nested, wide, lines, columns):
     rng = np.random.default_rng(2)
     if lines == columns:
-        triangles = thin_triangles(rng, 2000)
+        triangles = np.concatenate([thin_triangles(rng, 2000), large_triangles(rng, 2000, 200)])
     else:  # at the far end of the largest bitmap of WIDE 0
         triangles = small_triangles(2)
     low, high = triangles.min(1), triangles.max(1)
@@ -183,7 +192,8 @@ def test_thin_triangles(session, nested, wide, lines, columns):
     room = np.array([columns, lines]) - 1 - (high - low)
     shift = room if lines != columns else rng.integers(0, room + 1)
     triangles = triangles + (shift - low)[:, None]
-    inner = inner_points(triangles)
+    areas = crosses(*(triangles[:, k] for k in (0, 2, 1)))
+    inner = np.concatenate([inner_points(triangles[areas <= FEW + 1]), rng.integers(0, min(lines, columns), (30, 2))])
     points, around = (inner[rng.random(len(inner)) < share] for share in (0.3, 0.1))
     held = check(session, triangles, points, around, nested=nested, wide=wide, lines=lines, columns=columns)
     assert 0.02 < held / len(triangles) < 0.98
