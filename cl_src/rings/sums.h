@@ -5,7 +5,7 @@
 //                                        groups
 //   sums_map(&own, vertex)               the map of a vertex
 //   sums_limit(&own, map)                the limit of a map, plus 1
-//   sums_wait(&own, map, key)            a key of a map is not below its limit
+//   sums_wait(&own, map, key)            a key of a map, which is what sums_map has told last, is not below its limit
 //   sums_gone(&own, map, area)           a vertex has gone; see outward_choose for its area
 //   sums_end(&own, lid)                  ends a round; groups have met at a barrier since the last of the others
 //

@@ -79,7 +79,7 @@ def as_sequences(value, offsets, name, *, caller="align") -> Sequences:
             found = _many(value, name, caller)
     if len(found) and not found.lengths.all():
         index = int(np.argmin(found.lengths))
-        where = "none" if found.single else f"an empty one at index {index}"
+        where = "an empty one" if found.single else f"an empty one at index {index}"
         raise wrong(name, caller, "free of empty sequences, which align with nothing", where)
     return found
 

@@ -219,8 +219,9 @@ def _check(file, levels, outputs, options):
         given = [name for name, value in rasters_own.items() if value not in (None, False, 0)]
         if given:
             raise InvalidInput(f"The option {given[0]} is for rasters. Got the points of '{file}' instead.")
-    elif options["layer"] is not None:
-        raise InvalidInput("The option --layer is for maps with points.")
+    for name in ("layer", "value", "columns"):
+        if options[name] is not None and not _has_points(file):
+            raise InvalidInput(f"The option --{name} is for points. Got a raster instead.")
     if not all(map(math.isfinite, levels)):
         raise InvalidInput("The option --level must be a finite number.")
     if len(set(levels)) < len(levels):

@@ -94,6 +94,7 @@ def _list(session, cases, as_json):
 
 
 def _forget(session, cases, as_json):
+    from clgeom.runtime.messages import counted, printable
     from clgeom.runtime.spaces import SPACES
     from clgeom.runtime.stored_policies import forget, store_path
 
@@ -103,7 +104,8 @@ def _forget(session, cases, as_json):
     if as_json:
         terminal.print_json({"device": session.profile.asdict(), "removed": gone, "file": str(store_path())})
     else:
-        click.echo(f"{gone} policies of {session.profile.name} removed from {store_path()}")
+        where = printable(str(store_path()))
+        click.echo(f"{counted(gone, 'policy', 'policies')} of {session.profile.name} removed from {where}")
 
 
 def _tune(session, cases, seconds, quick, store, as_json):
@@ -146,6 +148,8 @@ def _tune(session, cases, seconds, quick, store, as_json):
 
 def _tell(finding):
     """Print what was found for a kernel."""
+    from clgeom.runtime.messages import counted
+
     which = finding.kernel + (f" ({finding.itemsize} bytes)" if finding.itemsize else "")
     if finding.best is not None:
         name, found = max(finding.ratios.items(), key=lambda one: finding.shares[one[0]])
@@ -154,7 +158,7 @@ def _tell(finding):
         click.echo(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
     else:
         tried = sum(one.state != "not tried" for one in finding.candidates)
-        click.echo(f"{finding.state:<10} {which:<40} {tried} shapes tried")
+        click.echo(f"{finding.state:<10} {which:<40} {counted(tried, 'shape', 'shapes')} tried")
     for one in finding.candidates:
         if one.state in ("wrong", "crashed"):
             click.echo(f"{click.style(one.state, fg='red'):<10} {which} as {one.policy}: {one.reason}")

@@ -37,5 +37,7 @@ def counted(number: int, one: str, more: str) -> str:
 
 def listed(names) -> str:
     """Names after commas, the first few of many."""
+    if not names:
+        return "none"
     more = f", ... ({len(names):,} in all)" if len(names) > LISTED else ""
     return ", ".join(map(shown, names[:LISTED])) + more

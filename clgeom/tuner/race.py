@@ -52,6 +52,13 @@ class Ratio:
         """How many times as fast the kernel is by itself."""
         return max(self.default_ms, 1e3 * TICK) / max(self.policy_ms, 1e3 * TICK)
 
+    @property
+    def slows_the_call(self) -> bool:
+        """Whether the whole call takes more: by the rounds, or by the times that are kept and shown."""
+        if self.call is None:
+            return False
+        return max(self.call, self.call_policy_ms / self.call_default_ms) >= 1 + NOISE
+
 
 def ratio(samples, present) -> Ratio:
     """Compare the samples of a shape with those of the present one in the same rounds.
@@ -106,12 +113,12 @@ def is_faster(ratios) -> bool:
     """Whether a shape beats the present one beyond noise, and makes no case slower."""
     wins = score(ratios) < 1 - NOISE and all(one.kernel < 1 + NOISE for one in ratios)
     often = any(one.won >= MOST_ROUNDS and one.kernel < 1 - NOISE for one in ratios)
-    return wins and often and all(one.call is None or one.call < 1 + NOISE for one in ratios)
+    return wins and often and not any(one.slows_the_call for one in ratios)
 
 
 def holds(found: Ratio) -> bool:
     """Whether a winner is not slower in another case, such as a smaller one, where times are short and less sure."""
-    return found.kernel < 1 + 2 * NOISE and (found.call is None or found.call < 1 + NOISE)
+    return found.kernel < 1 + 2 * NOISE and not found.slows_the_call
 
 
 def changes(policy: Policy, present: Policy) -> int:

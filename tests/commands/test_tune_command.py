@@ -80,7 +80,7 @@ def test_forget_removes_families(store):
     profile = default_session().own_profile
     for kernel in ("radio/path_loss", "primitives/scan_tiles"):
         stored_policies.keep(profile, kernel, select(profile, kernel), measured={"case": "a test"})
-    assert "1 policies" in done("tune", "--forget", "radio")
+    assert "1 policy" in done("tune", "--forget", "radio")
     assert json.loads(done("tune", "--forget", "--json"))["removed"] == 1
     assert "0 policies" in done("tune", "--forget")
 

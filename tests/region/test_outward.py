@@ -197,6 +197,20 @@ def test_rough_maps_in_every_setting(any_session):
         assert np.array_equal(found.corners, usual.corners) and np.array_equal(found.ring_offsets, usual.ring_offsets)
 
 
+@pytest.mark.settings("as_gpu", "as_is")
+def test_maps_without_small_triangles(any_session):
+    """Nothing goes with the first limit: each map tells its own next one."""
+    one, other = np.zeros((2, 20, 20), np.uint8)
+    one[2:18, 2:18], other[3:17, 3:17] = 1, 1
+    one[2:6, 2:7], other[3:9, 3:9] = 0, 0
+    options = {"outline": "cells", "iou": 0.5, "device": any_session}
+    alone = [coverage_regions(each, 1, **options) for each in (one, other)]
+    assert [found.areas.tolist() for found in alone] == [[246.0], [178.0]]
+    for order in ((0, 1), (1, 0), (1, 1, 0)):
+        stack = coverage_regions(np.stack([(one, other)[k] for k in order]), 1, **options)
+        assert stack.areas.tolist() == [alone[k].areas[0] for k in order]
+
+
 def test_removals_do_not_depend_on_launches(session):
     values = shadowing((80, 120), correlation=5, seed=4)
     first = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)

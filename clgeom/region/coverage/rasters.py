@@ -353,7 +353,7 @@ def as_levels(levels, direction, nodata, raster_type, *, caller, integers=False)
         if levels is not None:
             given = np.asarray(values_of(levels, caller=caller, name="levels"))
             given = np.empty(0) if given.dtype.kind in "SUMm" else np.atleast_1d(given.astype(np.float64))  # no text
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         given = np.empty(0)
     if given.ndim != 1 or len(given) == 0:
         raise InvalidInput(f"The 'levels' parameter of {caller} must be one or more numbers. Got {levels!r} instead.")

@@ -51,7 +51,7 @@ void outward_advance(global const ulong *rooms, global const int *wanted, const 
         atomic_add(&cut, ended);
     if (largest)
         atomic_max(&most, largest);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);   // all have read what follows changes
     if (lid > 0)
         return;
     state[ALIVE] = active ? state[LEFT] : 0;

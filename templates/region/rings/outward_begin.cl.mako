@@ -51,7 +51,7 @@ void outward_begin(global const int *corners, global const uchar *saddles, globa
                     key = NEVER;
 #endif
             } else if (key != NEVER) {
-                sums_wait(&sums, map, key ^ UNCHECKED);
+                sums_wait(&sums, sums_map(&sums, vertex), key ^ UNCHECKED);
             }
             list_put(&going, key < UNCHECKED, vertex);
 % endif
