@@ -84,9 +84,10 @@ def test_replacing_takes_long_names(tmp_path, length):
 def test_an_output_that_is_no_path_is_refused(path):
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
         check_output(path, HULL_FORMATS)
-    polygons = clgeom.coverage_polygons(np.pad(np.ones((2, 2), bool), 1))
     with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
-        polygons.to_file(path)
+        clgeom.coverage_regions(np.ones((3, 3)), 1)[0].to_file(path)
+    with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
+        clgeom.convex_hull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).to_file(path)
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path):

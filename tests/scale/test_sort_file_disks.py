@@ -159,7 +159,7 @@ def test_a_note_of_a_copy_removes_no_other_file(tmp_path):
     """Whoever may write beside the output could have written it."""
     out, kept = tmp_path / "s.npy", tmp_path / "kept.npy"
     kept.touch()
-    for note in (os.fsencode(kept), b"", b"\0", b"none/.clgeom-1-00000000.part"):
+    for note in (os.fsencode(kept), b"", b"\0/.clgeom-1-00000000.part", b"none/.clgeom-1-00000000.part"):
         state_folder(out).mkdir(exist_ok=True)
         (state_folder(out) / "copy").write_bytes(note)
         clgeom.scale.sort_file(np.arange(9)[::-1], out)
