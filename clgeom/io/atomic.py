@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import stat
 import tempfile
 from pathlib import Path
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.runtime.messages import printable
 
 #: Bytes that are copied between two disks at a time.
 COPIED_AT_ONCE = 1 << 23
+#: Names of new files that have not taken the names of outputs yet.
+PART = r"\.clgeom-\d+-[0-9a-f]{8}\.part"
 
 
 def check_output(path, formats) -> Path:
@@ -31,6 +34,8 @@ def check_output(path, formats) -> Path:
     Path
         The path, links followed.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidInput(f"An output must be the path of a file. Got {short(path)} instead.")
     given = printable(os.fspath(path))
     if Path(path).suffix.lower() not in formats:
         known = ", ".join(sorted(formats))
@@ -56,7 +61,10 @@ def check_outputs(source, *outputs) -> None:
         Each output, None where there is none, and the suffixes allowed.
     """
     sources = () if source is None else source if isinstance(source, (tuple, list)) else (source,)
-    taken = {os.path.realpath(path): "the input file" for path in sources}
+    try:
+        taken = {os.path.realpath(path): "the input file" for path in sources}
+    except ValueError as error:
+        raise InvalidInput("The name of a file must not hold a null character.") from error
     for path, formats in outputs:
         if path is None:
             continue
@@ -88,7 +96,7 @@ def replacing(path):
     followed.
     """
     try:
-        with _replacing(os.path.realpath(path)) as file:
+        with _replacing(target := os.path.realpath(path), _part_beside(target)) as file:
             yield file
     except OSError as error:
         raise InvalidInput(
@@ -97,9 +105,8 @@ def replacing(path):
 
 
 @contextlib.contextmanager
-def _replacing(target):
-    """`replacing` that raises the errors of the system, for a path without links."""
-    temporary = os.path.join(os.path.dirname(target), _part_name())
+def _replacing(target, temporary):
+    """`replacing` that raises the errors of the system, for a path without links, and the name of the new file."""
     try:
         with open(temporary, "xb") as file:  # "x" creates the file, with the usual permissions of the user
             _keep_access(temporary, target)
@@ -115,11 +122,21 @@ def _part_name() -> str:
     return f".clgeom-{os.getpid()}-{os.urandom(4).hex()}.part"
 
 
-def take_name(temporary, path) -> None:
+def _part_beside(target) -> str:
+    """A path that no other file has, in the folder of `target`."""
+    return os.path.join(os.path.dirname(target), _part_name())
+
+
+def is_part(path) -> bool:
+    """Whether a path is one of those of new files that have not taken their names yet."""
+    return re.fullmatch(PART, os.path.basename(path)) is not None
+
+
+def take_name(temporary, path, note) -> None:
     """Give a complete file the name `path` of an output, and the permissions of the old output.
 
     On another disk the output is a copy, which takes that name when it is complete and written out; then `temporary` is
-    removed.
+    removed. `note` is called with the path of the copy before it is made: the copy is left if the process is killed.
     """
     target = os.path.realpath(path)
     _keep_access(temporary, target)
@@ -128,7 +145,8 @@ def take_name(temporary, path) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        with open(temporary, "rb") as source, _replacing(target) as file:
+        note(copy := _part_beside(target))
+        with open(temporary, "rb") as source, _replacing(target, copy) as file:
             shutil.copyfileobj(source, file, COPIED_AT_ONCE)
             file.flush()
             os.fsync(file.fileno())

@@ -56,6 +56,13 @@ def boolean(value, name: str, *, caller: str) -> bool:
     return bool(value)
 
 
+def function(value, name: str, *, caller: str):
+    """The value, if it can be called."""
+    if not callable(value):
+        raise wrong(name, caller, "a function", short(value))
+    return value
+
+
 def is_masked_array(values) -> bool:
     """Whether an array has a mask. None has while ``numpy.ma`` is not imported, which this saves: it takes 10 ms."""
     return isinstance(values, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))

@@ -2,8 +2,10 @@
 
 import os
 
+import numpy as np
 import pytest
 
+import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, check_outputs, replacing
 from clgeom.io.hulls import HULL_FORMATS
@@ -78,6 +80,16 @@ def test_replacing_takes_long_names(tmp_path, length):
         check_output("a\0.csv", HULL_FORMATS)
 
 
+@pytest.mark.parametrize("path", (None, 5, b"hull.csv", ["hull.csv"]))
+def test_an_output_that_is_no_path_is_refused(path):
+    with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
+        check_output(path, HULL_FORMATS)
+    with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
+        clgeom.coverage_regions(np.ones((3, 3)), 1)[0].to_file(path)
+    with pytest.raises(InvalidInput, match="An output must be the path of a file. Got .* instead"):
+        clgeom.convex_hull(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).to_file(path)
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path):
     """The system's limit on the size of files stands in for a full disk."""
     resource = pytest.importorskip("resource")
@@ -101,4 +113,6 @@ def test_check_outputs_finds_two_of_one_name(tmp_path):
         check_outputs(None, (picture, (".png",)), (None, ()), (tmp_path / "b.png", (".png",)))
     with pytest.raises(InvalidInput, match="is the input file"):
         check_outputs(picture, (tmp_path / "b.png", (".png",)))
+    with pytest.raises(InvalidInput, match="must not hold a null character"):
+        check_outputs("a\0.csv", (picture, (".png",)))
     check_outputs(picture, (tmp_path / "c.png", (".png",)), (tmp_path / "d.png", (".png",)))

@@ -235,7 +235,7 @@ def test_interruption_while_the_outputs_get_their_names(tmp_path, monkeypatch, i
     if not in_place:
         monkeypatch.setattr(external, "are_read_in_time", lambda *_: False)
 
-    def take_one_name(part, out):
+    def take_one_name(part, out, note):
         os.replace(part, out)
         raise Broken
 
@@ -343,6 +343,12 @@ def test_bad_input_is_one_error_and_leaves_nothing(tmp_path):
         ((keys, out), {"max_bytes": 10}, "Got 10 instead"),
         ((saved(tmp_path / "flat.npy", np.ones((2, 2))), out), {}, "must have shape"),
         ((saved(tmp_path / "text.npy", np.array(["a"])), out), {}, "must be one of uint8"),
+        ((np.ones(5), None), {}, "An output must be the path of a file. Got None instead"),
+        ((keys, 5), {}, "An output must be the path of a file. Got 5 instead"),
+        ((keys, out), {"indices": 5}, "An output must be the path of a file. Got 5 instead"),
+        ((str(tmp_path / "a\0b.npy"), out), {}, "The name of a file must not hold a null character"),
+        ((keys, str(tmp_path / "a\0b.npy")), {}, "cannot be written: .*null"),
+        ((keys, out), {"progress": 5}, "'progress' parameter of sort_file must be a function. Got 5 instead"),
         ((7, out), {}, "must be the path of a .npy file, an array, or an iterable"),
         (([np.ones(3), np.arange(3)], out), {}, "must be of one type. Got int64 after float64"),
         (([np.ones((3, 2))], out), {}, "must have shape"),

@@ -3,19 +3,24 @@
 import errno
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import textwrap
 import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from children import environment
 from sorted_files import check, saved
 
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_one_disk
 from clgeom.scale.sorting import file as external
+from clgeom.scale.sorting.state import state_folder
 
 
 @pytest.fixture
@@ -102,3 +107,60 @@ def test_a_full_other_disk_keeps_the_state(tmp_path, other_disk, monkeypatch):
     found = clgeom.scale.sort_file(source, out, max_bytes=1 << 18, indices=order)
     assert found.resumed
     check(found, keys)
+
+
+KILLED = """
+    import errno, os, shutil, signal, sys
+    from pathlib import Path
+    import numpy as np
+    import clgeom
+    source, out, order = map(Path, sys.argv[1:])
+    replace = os.replace
+
+    def renamed(old, new):
+        if (Path(old).parent == order.parent) != (Path(new).parent == order.parent):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        replace(old, new)
+
+    def killed(source, file, size):
+        file.write(source.read(99))
+        file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    os.replace, shutil.copyfileobj = renamed, killed
+    keys = source if source.exists() else np.arange(500)
+    clgeom.scale.sort_file(keys, out, max_bytes=1 << 18, indices=order)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
+@pytest.mark.parametrize("later", ("the same", "no indices", "of an array"))
+def test_a_copy_that_a_killed_process_left_is_removed(tmp_path, other_disk, later):
+    keys = np.random.default_rng(0).integers(0, 99, 20_000)
+    source, out, order = tmp_path / "keys.npy", tmp_path / "s.npy", other_disk / "order.npy"
+    if later != "of an array":
+        saved(source, keys)
+    order.write_bytes(b"as it was")
+    strange = other_disk / ".clgeom-1-00000000.part"  # of another call that runs
+    strange.touch()
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), *map(str, (source, out, order))]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(os.listdir(other_disk)) == 3 and order.read_bytes() == b"as it was"
+    given, options = keys if later == "of an array" else source, {} if later == "no indices" else {"indices": order}
+    found = clgeom.scale.sort_file(given, out, max_bytes=1 << 18, **options)
+    check(found, keys)
+    assert found.resumed == (later == "the same")
+    assert sorted(os.listdir(other_disk)) == [strange.name, "order.npy"]
+    assert set(os.listdir(tmp_path)) <= {"keys.npy", "s.npy", "other disk"}
+
+
+def test_a_note_of_a_copy_removes_no_other_file(tmp_path):
+    """Whoever may write beside the output could have written it."""
+    out, kept = tmp_path / "s.npy", tmp_path / "kept.npy"
+    kept.touch()
+    for note in (os.fsencode(kept), b"", b"\0/.clgeom-1-00000000.part", b"none/.clgeom-1-00000000.part"):
+        state_folder(out).mkdir(exist_ok=True)
+        (state_folder(out) / "copy").write_bytes(note)
+        clgeom.scale.sort_file(np.arange(9)[::-1], out)
+        assert sorted(os.listdir(tmp_path)) == ["kept.npy", "s.npy"]

@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.atomic import check_outputs, is_one_disk, take_name
-from clgeom.runtime.arguments import boolean, size_in_bytes
+from clgeom.io.atomic import check_output, check_outputs, is_one_disk, take_name
+from clgeom.runtime.arguments import boolean, function, size_in_bytes
 from clgeom.runtime.chunks import Meter, Peak
 from clgeom.runtime.device import as_session
 from clgeom.runtime.messages import printable
@@ -163,7 +163,9 @@ def sort_file(
     """
     max_bytes = size_in_bytes(max_bytes, "max_bytes", caller=CALLER, least=LEAST_BYTES)
     descending = boolean(descending, "descending", caller=CALLER)
+    progress = None if progress is None else function(progress, "progress", caller=CALLER)
     named = isinstance(keys, (str, os.PathLike))
+    check_output(out, OUTPUTS)  # of several outputs, None is one that is not wanted
     check_outputs(keys if named else None, (out, OUTPUTS), (indices, OUTPUTS))
     source = FileKeys(keys) if named else ChunkKeys(keys)
     outs = tuple(Path(os.path.realpath(path)) for path in (out, indices) if path is not None)
@@ -478,7 +480,7 @@ class _Job:
         for k, (part, out, dtype) in reversed(list(enumerate(zip(self.parts, self.outs, self.types)))):
             self.writing = k
             os.truncate(part, len(_header(dtype, n)) + n * dtype.itemsize)
-            take_name(part, out)
+            take_name(part, out, self.state.note_copy)
 
 
 def _host_is_quicker(session, types, n, bits) -> bool:

@@ -2,7 +2,7 @@
 
 ``state.json`` names the job (the input, its size and time, the order), and how much is complete: the keys of each run,
 and those that are written to the output. What is written is complete before the state counts it; what was written
-since is written again.
+since is written again. ``copy`` names the copy of an output on another disk, which a killed process leaves there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 from pathlib import Path
 
 from clgeom.errors import InvalidInput
+from clgeom.io.atomic import is_part
 from clgeom.runtime.messages import printable
 
 
@@ -40,6 +41,7 @@ class State:
         self.folder = state_folder(out)
         self.job, self.runs, self.written, self.settings, self.resumed = job, {}, 0, {}, False
         self._lock = _locked(self.folder, out)
+        self._remove_copy()
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):  # no state, or a damaged one
             kept = json.loads((self.folder / "state.json").read_text())
             if goes_on and kept["job"] == job:
@@ -79,6 +81,17 @@ class State:
         """Note that so many more keys are in the output."""
         self.written += count
         self._save()
+
+    def note_copy(self, path: str) -> None:
+        """Note that a copy of an output is made there: the next call removes it if it is left."""
+        self.path("copy").write_bytes(os.fsencode(path))
+
+    def _remove_copy(self):
+        """Remove the copy that a killed process left."""
+        with contextlib.suppress(OSError, ValueError):  # there is none, or the note is damaged
+            left = os.fsdecode(self.path("copy").read_bytes())
+            if is_part(left):
+                os.unlink(left)
 
     def check(self, path: Path, nbytes: int) -> None:
         """Refuse a file that another program removed or changed."""
