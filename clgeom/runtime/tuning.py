@@ -334,7 +334,7 @@ TABLE: dict[str, dict[str, Policy]] = {
     },
     "sorting/shellsort/shell_a": {"any": Policy("group", wg_size=1)},  # as published: each item a group of its own
     "sorting/shellsort/shell_b": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
-    "sorting/shellsort/shell_c": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
+    "sorting/shellsort/shell_c": {"cpu": Policy("group", wg_size=16), "any": Policy("group", wg_size=512)},
     "sorting/shellsort/shell_d": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
     "sorting/shellsort/shell_f": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=512)},
     "sorting/shellsort/shell_exchange": {"any": Policy("group", wg_size=64)},
