@@ -40,6 +40,7 @@ TIMES = {
     "dask": ("workers s",),
     "devices": ("one s", "all s"),
     "dp": ("table", "corner", "decisions", "device", "clgeom"),
+    "extsort": ("seconds",),
     "family": ("clgeom",),
     "files": ("seconds",),
     "hull": ("clgeom", "resident", "pinned", "auto"),
@@ -60,8 +61,11 @@ RATES = {"dp-pairs": ("lcs", "lcs, way", "edit"), "primitives": ("scan", "compac
 #: Numbers that say what a row is about; all other numbers are results.
 SETTING = ("n", "m", "GB", "MB", "gap", "maps", "segments", "size", "pairs", "hulls", "capacity", "level", "exact")
 #: Columns that name a candidate. Those of other packages have such a text.
-CANDIDATES = ("call", "outline", "reader", "way")
-RIVAL = re.compile(r"NumPy|\bown\b|one chain|convex hull|cv2|rasterio|shapely|GEOS|concave|scipy", re.IGNORECASE)
+CANDIDATES = ("call", "outline", "reader", "way", "")
+RIVAL = re.compile(
+    r"NumPy|np\.sort|write and read|\bown\b|one chain|convex hull|cv2|rasterio|shapely|GEOS|concave|scipy",
+    re.IGNORECASE,
+)
 #: No command begins with fewer seconds left than this.
 FEWEST_SECONDS = 5.0
 
