@@ -207,7 +207,7 @@ def row_of(session, name, n, dtype, options):
         key: taken[key] * 1e3 if key in taken else None
         for key in ("clgeom", "resident", "read", "scipy", "shapely", "cv2", "cupy argsort", *HOST)
     }
-    row["clgeom/read"] = taken["clgeom"] / taken["read"]
+    row["clgeom / read"] = taken["clgeom"] / taken["read"]
     row["scipy/clgeom"] = taken["scipy"] / taken["clgeom"] if "scipy" in taken else None
     if options.phases:
         profiled = clgeom.convex_hull(resident if options.on_device else points, device=session, profile=True)

@@ -77,15 +77,19 @@ inline int holds_by_weights(global const uint *bitmap, global const uint *outer,
     int2 first = NESTED ? (int2)(0, 0) : sum_of_remainders(step_p, step_n, area);
     for (int b = !NESTED; b <= area - !NESTED; ++b) {
         int2 rest = first;
-        for (int c = !NESTED; b + c <= area; ++c) {
+        for (int c = !NESTED; b + c <= area; ++c, rest = sum_of_remainders(rest, step_n, area)) {
             if (rest.x == 0 && rest.y == 0 && b + c > 0 && b < area && c < area) {
                 const span2_t sum = to_p * (span_t)b + to_n * (span_t)c;
                 const int2 at = (int2)(v.x + (int)(sum.x / area), v.y + (int)(sum.y / area));
-                if (((!NESTED || (b > 0 && c > 0)) && is_marked(bitmap, words, at))
-                    || (NESTED && is_marked(outer, words, at)))
+#if NESTED
+                if (is_marked(outer, words, at))
+                    return 1;
+                if (b == 0 || c == 0)
+                    continue;
+#endif
+                if (is_marked(bitmap, words, at))
                     return 1;
             }
-            rest = sum_of_remainders(rest, step_n, area);
         }
         first = sum_of_remainders(first, step_p, area);
     }

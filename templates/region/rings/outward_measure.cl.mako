@@ -71,7 +71,7 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
                 const uint area = key ^ UNCHECKED;
                 if (area < beyond) {
 #if !SERIAL
-                    if (area <= FEW && !BOUNDED) {
+                    if (!BOUNDED && area <= FEW) {
 #endif
                     key = is_blocked(&all, vertex, area, map, 0, 1) ? NEVER : area;
 #if !SERIAL
