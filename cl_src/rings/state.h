@@ -13,6 +13,8 @@
 #define KEY z
 #define GONE_IN w
 #define NODE_WORDS(nodes, vertex) ((volatile global uint *)(nodes) + 4 * (size_t)(vertex))
+#define BEFORE_WORD 0
+#define BEHIND_WORD 1
 #define KEY_WORD 2
 #define ROUND_WORD 3
 #define LAST 0x80000000u

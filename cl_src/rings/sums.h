@@ -5,8 +5,8 @@
 //                                        groups
 //   sums_map(&own, vertex)               the map of a vertex
 //   sums_limit(&own, map)                the limit of a map, plus 1
-//   sums_wait(&own, map, key)            a key of a map, which is what sums_map has told last, is not below its limit
-//   sums_gone(&own, map, area)           a vertex has gone; see outward_choose for its area
+//   sums_wait(&own, map, key)            a key of a map is not below its limit
+//   sums_gone(&own, map, area)           a vertex has gone; its key, with LAST if that was set
 //   sums_end(&own, lid)                  ends a round; groups have met at a barrier since the last of the others
 //
 // A group has a round's map in local memory; others go to memory one by one. A serial work-item has the map of its last one.
@@ -106,12 +106,19 @@ inline uint sums_limit(const sums_t *own, uint map)
 
 inline void sums_wait(const sums_t *own, uint map, uint key)
 {
-    own->round->pending = min(own->round->pending, key);
+    if (map != own->round->map)
+        wait_in_memory(own, map, key);
+    else
+        own->round->pending = min(own->round->pending, key);
 }
 
 inline void sums_gone(const sums_t *own, uint map, uint area)
 {
     round_t *const round = own->round;
+    if (map != round->map) {
+        gone_in_memory(own, map, count_of_gone(area), area & ~LAST);
+        return;
+    }
     if (round->added >= SMALL || (area & ~LAST) >= SMALL || (round->counts & 0xffff) == 0xffff) {
         gone_in_memory(own, map, round->counts, round->added);
         round->counts = round->added = 0;

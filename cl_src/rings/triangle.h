@@ -7,7 +7,7 @@
 //         v
 //
 // A bitmap has a bit for each point of the lattice, `words` words of 32 a line. The includer has NESTED and WIDE, see measure.h.
-#define FEW 8              // twice the largest area of triangles whose points are counted by weights
+#define FEW 8              // twice the largest area of triangles whose points are found by their weights
 #define WIDE_TRIANGLE 32   // columns from which on parts of lines are computed
 
 // Where all coordinates are below 2^15 (WIDE 0), cross products fit in an int.

@@ -202,20 +202,21 @@ class _Work:
             plan += Plan(Step.over(profile, OTHERS, args, self.stride, bytes_moved=16 * self.stride * self.maps))
         run(session, plan, **self.bound)
         i, at_once = 0, LIMITS_AT_ONCE_ON_CPUS if profile.is_cpu else LIMITS_AT_ONCE
-        limits = self.limits(n, nested=nested, measured=measured) if n else None
+        first, *others = self.limits(n, nested=nested, measured=measured) if n else (None,)
         self.head = [0] * MAPS
         while n and (i == 0 or self.head[ACTIVE]):
             for _ in range(at_once):
-                run(session, limits[i if i < 2 else 2 + i % 2], **self.bound)
+                run(session, others[i % 2] if i else first, **self.bound)
                 i += 1
             self.head = read(session, self.bound["state"], UINT, MAPS).tolist()
         self.is_first = False
 
     def limits(self, count, *, nested, measured):
-        """The launches for the first two limits, and for all even and all odd ones after them.
+        """The launches for the first limit, and for all even and all odd ones after it.
 
-        Even limits go from the first list of vertices to the second one, odd ones from that to the first; lists have at
-        most `count` vertices. The session keeps the launches, since their host time is most of a small stack's.
+        Even limits, and the first one, go from the first list of vertices to the second one, odd ones from that to the
+        first; lists have at most `count` vertices. The session keeps the launches, since their host time is most of a
+        small stack's.
         """
         size = 1 << (count - 1).bit_length()
         key = (
@@ -233,7 +234,7 @@ class _Work:
 
         def make():
             even, odd = (self.limit(size, k, nested).kept() for k in (0, 1))
-            return [self.limit(size, 0, nested, measured).kept() if measured else even, odd, even, odd]
+            return [self.limit(size, 0, nested, measured).kept() if measured else even, even, odd]
 
         return remembered(self.session, key, make)
 

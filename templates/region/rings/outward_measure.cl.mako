@@ -13,7 +13,7 @@
 #define NESTED ${int(nested)}
 #define BOUNDED ${int(bounded)}
 #define WIDE ${int(wide)}
-#define TEAM ${min(4, wg_size & -wg_size)}   // a part of the group
+#define TEAM ${min(4, wg_size)}   // work-items that search a triangle
 #include "rings/each.h"
 #include "rings/measure.h"
 #include "rings/sums.h"
@@ -69,21 +69,17 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
             uint key = is_open(node.KEY) ? keyed(&all, vertex, node, map) : node.KEY;
             if (is_open(key)) {
                 const uint area = key ^ UNCHECKED;
-                if (area < beyond) {
+                if (area >= beyond) {
+                    sums_wait(&sums, map, area);
 #if !SERIAL
-                    if (!BOUNDED && area <= FEW) {
-#endif
-                    key = is_blocked(&all, vertex, area, map, 0, 1) ? NEVER : area;
-#if !SERIAL
-                    } else {
+                } else if (BOUNDED || area > FEW) {
                     const uint at = atomic_inc(&waiting);
                     searches[at] = (uint2)(vertex, area);
                     blocked[at] = 0;
                     continue;
-                    }
 #endif
                 } else {
-                    sums_wait(&sums, map, area);
+                    key = is_blocked(&all, vertex, area, map, 0, 1) ? NEVER : area;
                 }
             }
             put(${lists}, nodes, vertex, node.KEY, key);

@@ -25,12 +25,13 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, globa
         OF_ROUND(i, base) {
             const uint vertex = chosen[i];
             const uint4 node = nodes[vertex];
-            // what is written is in the cache then: a fifth of the time on an H200
+            // Neighbours of a vertex that goes are there, so this is never true. It reads what is written below, which
+            // saves a fifth of the time on an H200: writes to what is not in the cache are slow.
             if (nodes[node.BEFORE].GONE_IN | nodes[node.BEHIND].GONE_IN)
-                continue;   // never
+                continue;
             volatile global uint *const p = NODE_WORDS(nodes, node.BEFORE), *const q = NODE_WORDS(nodes, node.BEHIND);
-            p[1] = node.BEHIND;
-            q[0] = node.BEFORE;
+            p[BEHIND_WORD] = node.BEHIND;
+            q[BEFORE_WORD] = node.BEFORE;
             const uint before = atomic_xchg(&p[KEY_WORD], NEW), behind = atomic_xchg(&q[KEY_WORD], NEW);
             sums_gone(&sums, sums_map(&sums, vertex), node.KEY | (node.GONE_IN & LAST));
             list_put(&changed, before != NEW, node.BEFORE);
