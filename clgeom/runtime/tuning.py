@@ -196,7 +196,9 @@ TABLE: dict[str, dict[str, Policy]] = {
     # Pieces of wg_size * items_per_thread points. H200, sizes as 1 / rank, 64M points, normal and square, float32: 32
     # items of 128 points 2.71 and 3.61 ms, 64 of 32 2.71 and 3.65, of 64 2.79 and 3.25, of 128 2.68 and 3.18, 128 of 64
     # 2.66 and 3.37; by jobs of 128 points each for one work-item, over and over, 5.3 and 7.9.
-    "hull/batch/batch_tiles": {"any": Policy("group", wg_size=64, items_per_thread=128)},
+    "hull/batch/batch_tiles": {
+        "any": Policy("group", wg_size=64, items_per_thread=128),
+    },
     "hull/batch/batch_emit": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=65536),
         "any": Policy("group", wg_size=256, items_per_thread=8),
@@ -247,7 +249,9 @@ TABLE: dict[str, dict[str, Policy]] = {
             "group", wg_size=256, items_per_thread=16, groups_per_unit=16
         ),  # items of 4 bytes, see sorting/radix/moves.py
     },
-    "sorting/radix/radix_digits": {"any": Policy("group", wg_size=512, items_per_thread=8, groups_per_unit=8)},
+    "sorting/radix/radix_digits": {
+        "any": Policy("group", wg_size=512, items_per_thread=8, groups_per_unit=8),
+    },
     "sorting/radix/radix_onesweep": {
         "nvidia": _onesweep_of_nvidia,
         "any": Policy("group", wg_size=256, items_per_thread=16),

@@ -15,7 +15,7 @@ from clgeom.errors import InvalidInput
 def test_searchsorted_is_that_of_numpy(any_session, setting, data):
     dtype = data.draw(st.sampled_from(types_in(setting, ("float32", "int16", "uint64"))))
     name = st.sampled_from(sorted(DISTRIBUTIONS))
-    n, m = data.draw(st.sampled_from((0, 1, 2, 500, 3001))), data.draw(st.sampled_from((0, 1, 700)))
+    n, m = data.draw(st.sampled_from((0, 1, 2, 3, 7, 500, 3001))), data.draw(st.sampled_from((0, 1, 7, 8, 9, 700)))
     keys, needles = keys_of(data.draw(name), n, dtype), keys_of(data.draw(name), m, dtype, 1)
     side, order = data.draw(st.sampled_from(("left", "right"))), np.argsort(keys, kind="stable")
     expected = np.searchsorted(keys[order], needles, side)
