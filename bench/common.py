@@ -45,13 +45,18 @@ class Seconds(float):
         return taken
 
 
+#: Seconds of a call that another one precedes, untimed.
+SHORT = 5e-3
+
+
 def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0, check=None) -> dict:
     """Median seconds of each callable. They are called in turn, so that other load slows all of them equally.
 
     Each round has another order, so that none always finds the caches as the same other one left them. A call that
     returns `Seconds` took its time itself. One call of each precedes the timing, for builds and caches; ``check(name,
-    result)`` gets its result, before anything is timed. A candidate whose calls have taken `budget` seconds is called
-    no more.
+    result)`` gets its result, before anything is timed. A call of less than `SHORT` seconds follows one of its own that
+    is not timed: after a long one of another candidate it would also wait for caches and clocks. A candidate whose
+    calls have taken `budget` seconds is called no more.
     """
     for name, call in candidates.items():
         found = call()
@@ -64,6 +69,8 @@ def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0, check=N
         for name, call in order:
             if sum(times[name]) > budget:
                 continue
+            if times[name] and times[name][-1] < SHORT:
+                call()
             begin = time.perf_counter()
             found = call()
             took = time.perf_counter() - begin

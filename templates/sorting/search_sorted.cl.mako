@@ -15,7 +15,7 @@
 #define SEARCHES ${8 if variant == "serial" else 1}
 
 // Whether the answer lies behind a key of the haystack.
-#define BEHIND(key, needle) ((key) < (needle) | (right & (key) == (needle)))
+#define BEHIND(key, needle) ((uint)((key) < (needle)) | (right & (uint)((key) == (needle))))
 % if order:
 #define HAY(at) key_digits(haystack[min((ulong)order[at], (ulong)n - 1)], flip)
 % else:
@@ -44,7 +44,7 @@ ${f", global const {order} *order" if order else ""})
         for (uint length = n; length > 1; length -= length / 2)
             for (uint s = 0; s < SEARCHES; ++s) {
                 const key_t key = HAY(low[s] + length / 2 - 1);
-                low[s] += length / 2 & -(uint)BEHIND(key, needle[s]);
+                low[s] += (length / 2) & -BEHIND(key, needle[s]);
             }
         for (uint s = 0; s < SEARCHES && i + s < end; ++s) {
             if (n) {
