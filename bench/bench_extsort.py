@@ -98,12 +98,16 @@ def write_and_read(options, path, out):
 
 def clgeom_sort_file(options, path, out):
     """The seconds of `sort_file`."""
+    from measured import measured
+
     import clgeom
+    from clgeom.runtime.device import as_session
 
     clgeom.sort(np.arange(1 << 20, dtype=np.uint64)[::-1] % 1000003)  # kernels are built
     with Timed() as timed:
         found = clgeom.scale.sort_file(path, out, max_bytes=options.max_bytes)
-    return timed.row(runs=found.runs, **{"host MB": found.peak.host_bytes / 1e6})
+    used = measured(as_session(None))
+    return timed.row(runs=found.runs, measured=used, **{"host MB": found.peak.host_bytes / 1e6})
 
 
 ROWS = {
@@ -133,7 +137,7 @@ def same_bytes(one, other):
 
 
 def measure(gigabytes, max_bytes, numpy, distribution, options, folder):
-    """The rows of one file."""
+    """The rows of one file, and the kernels and modules that clgeom used."""
     n = int(gigabytes * 1e9) // 8
     path, files = Path(folder, "keys.npy"), {name: Path(folder, f"{k}.npy") for k, name in enumerate(ROWS)}
     make_file(path, n, distribution)
@@ -146,14 +150,14 @@ def measure(gigabytes, max_bytes, numpy, distribution, options, folder):
         assert same_bytes(files["np.sort in memory"], files["clgeom.scale.sort_file"]), "the result is wrong"
         files["np.sort in memory"].unlink()
         files["clgeom.scale.sort_file"].unlink()
-    rows = []
+    rows, used = [], [row.pop("measured") for row in taken["clgeom.scale.sort_file"]]
     for name, found in taken.items():
         median = sorted(found, key=lambda row: row["seconds"])[len(found) // 2]
         place = {"keys": distribution, "NumPy": numpy, "GB": gigabytes, "": name}
         rows.append({**place, **median, "GB/s": gigabytes / median["seconds"]})
     in_memory, disk, ours = (row["seconds"] for row in rows)
     rows[-1]["goal / ours"] = (in_memory + disk) / ours
-    return rows
+    return rows, used
 
 
 def main():
@@ -172,17 +176,18 @@ def main():
         found = ROWS[options.row](options, *options.files)
         print(json.dumps({**found, "peak MB": (peak_bytes() or 0) / 1e6}))
         return
-    rows, sizes = [], list(zip(map(float, options.gb.split(",")), options.max_bytes.split(","), strict=True))
+    rows, children, sizes = [], [], list(zip(map(float, options.gb.split(",")), options.max_bytes.split(","), strict=True))
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for distribution in options.keys.split(","):
             for numpy in options.numpy.split(","):
                 for gigabytes, max_bytes in sizes:
-                    rows += measure(gigabytes, max_bytes, numpy, distribution, options, folder)
+                    found, used = measure(gigabytes, max_bytes, numpy, distribution, options, folder)
+                    rows, children = rows + found, children + used
                     common.print_table(rows[-len(ROWS) :])
     if options.json:
         from clgeom.runtime.device import as_session
 
-        common.write_json(options.json, as_session(None), rows)
+        common.write_json(options.json, as_session(None), rows, children=children)
 
 
 if __name__ == "__main__":

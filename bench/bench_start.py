@@ -110,15 +110,21 @@ def all_parts():
     timed("call", call)(given, device=session)
     if name in FILLS:
         timed("another", fill)(1, session)
+    return session
 
 
-timed("all", all_parts)()
-print(json.dumps(spent))
+session = timed("all", all_parts)()
+from measured import measured
+
+print(json.dumps({**spent, "measured": measured(session)}))
 """
 
 
 def spent(name, n, device, cache, drivers):
-    """(Seconds of wall time, of processor time) by part, of one process with these folders for caches."""
+    """(Seconds of wall time, of processor time) by part, of one process with these folders for caches.
+
+    "measured" has the kernels and modules that it used.
+    """
     env = {**os.environ, "HOME": cache, "XDG_CACHE_HOME": cache, "PYTHONPATH": os.pathsep.join(sys.path)}
     env |= {"POCL_CACHE_DIR": drivers, "PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), "clgeom-bench-pyc")}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -151,7 +157,8 @@ def main():
         rows.append(row)
     print_table(rows)
     if options.json:
-        write_json(options.json, as_session(options.device), rows)
+        children = [one["measured"] for each in taken.values() for one in each]
+        write_json(options.json, as_session(options.device), rows, children=children)
 
 
 if __name__ == "__main__":

@@ -129,10 +129,12 @@ def peak_of_process() -> int:
 
 def measure(way, path, options):
     """The seconds of a way, and what it found: run in a process of its own."""
+    import measured as hashes
+
     import clgeom
     from clgeom.hull import stream
     from clgeom.runtime import staging
-    from clgeom.runtime.device import Session
+    from clgeom.runtime.device import Session, as_session
     from clgeom.scale import Chunks
 
     if way != "scipy":
@@ -182,13 +184,14 @@ def measure(way, path, options):
                 "chunks_MB": None if peak is None else peak.host_bytes / 1e6,
                 "device_MB": None if peak is None else peak.device_bytes / 1e6,
                 "vertices": sorted(np.asarray(found.vertices).tolist()) if way in WAYS and way != "labels" else None,
+                "measured": None if way == "scipy" else hashes.measured(as_session(device)),
             }
         )
     )
 
 
 def measured(way, path, gigabytes, options):
-    """The row of a way, which is printed, and the vertices that it found."""
+    """The row of a way, which is printed, the vertices that it found, and the kernels and modules that it used."""
     command = [sys.executable, __file__, "--child", way, path, "--repeat", str(options.repeat)]
     command += ["--device", options.device] if options.device else []
     command += ["--as-gpu"] if options.as_gpu else []
@@ -196,12 +199,12 @@ def measured(way, path, gigabytes, options):
     command += ["--on-map"] if options.on_map else []
     command += ["--generated", str(options.generated)]
     made = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    vertices, link = made.pop("vertices"), made.pop("link")
+    vertices, link, used = made.pop("vertices"), made.pop("link"), made.pop("measured")
     rate = gigabytes / made["seconds"]
     row = {"GB": gigabytes, "way": way, **made, "GB/s": rate}
     row |= {"link GB/s": link / 1e9, "of link": 1e9 * rate / link} if link else {}
     common.print_table([row])
-    return row, vertices
+    return row, vertices, used
 
 
 def main():
@@ -223,7 +226,7 @@ def main():
     if options.child:
         measure(*options.child, options)
         return
-    rows, limits = [], {"scipy": options.rival_limit, "whole": options.whole_limit}
+    rows, children, limits = [], [], {"scipy": options.rival_limit, "whole": options.whole_limit}
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for gigabytes in map(float, options.gigabytes.split(",")) if options.gigabytes else ():
             n, path, expected = int(gigabytes * 1e9 / ROW), str(Path(folder) / "points.npy"), None
@@ -231,17 +234,20 @@ def main():
             for way in options.ways.split(","):
                 if gigabytes > limits.get(way, gigabytes):
                     continue
-                row, vertices = measured(way, path, gigabytes, options)
+                row, vertices, used = measured(way, path, gigabytes, options)
+                children.append(used or {})
                 expected = expected or vertices
                 assert vertices in (None, expected), f"{way} found other vertices"
                 rows.append(row)
     for way in GENERATED if options.generated else ():
-        rows.append(measured(way, "-", options.generated * ROW / 1e9, options)[0])
+        row, _, used = measured(way, "-", options.generated * ROW / 1e9, options)
+        rows.append(row)
+        children.append(used)
     common.print_table(rows)
     if options.json:
         from clgeom.runtime.device import as_session
 
-        common.write_json(options.json, as_session(options.device), rows, ("scipy",))
+        common.write_json(options.json, as_session(options.device), rows, ("scipy",), children)
 
 
 if __name__ == "__main__":

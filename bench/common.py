@@ -185,13 +185,16 @@ def command_line() -> str:
     return shlex.join(words)
 
 
-def write_json(path, session, rows: list, packages=()) -> None:
-    """Write rows with their command and environment, and hashes of what was measured, under a temporary name first."""
-    from measured import measured
+def write_json(path, session, rows: list, packages=(), children=()) -> None:
+    """Write rows with their command and environment, and hashes of what was measured, under a temporary name first.
+
+    `children` are what `measured.measured` said in other processes, where a bench measures there.
+    """
+    from measured import measured, together
 
     seconds = round(time.perf_counter() - BEGAN, 1)
     facts = {"command": command_line(), **environment(session, packages), "seconds": seconds}
-    write_record(Path(path), {**facts, **measured(session), "rows": rows})
+    write_record(Path(path), {**facts, **together([measured(session), *children]), "rows": rows})
 
 
 def write_record(path: Path, record: dict) -> None:

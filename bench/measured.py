@@ -69,6 +69,15 @@ def measured(session) -> dict:
     }
 
 
+def together(found) -> dict:
+    """What several processes measured on one device, as one."""
+    whole: dict = {}
+    for one in found:
+        for name, facts in one.items():
+            whole[name] = {**whole.get(name, {}), **facts} if isinstance(facts, dict) else facts
+    return {name: dict(sorted(facts.items())) if isinstance(facts, dict) else facts for name, facts in whole.items()}
+
+
 def changed(record) -> list[str] | None:
     """Names of the kernels and modules of a record that are others now; None if it does not say what it measured.
 
