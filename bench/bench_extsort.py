@@ -122,7 +122,7 @@ def in_child(name, max_bytes, numpy, path, out):
     arguments = ["--max-bytes", max_bytes, "--row", name, "--files", str(path), str(out)]
     environment = {**os.environ, **({"NPY_DISABLE_CPU_FEATURES": AVX512} if numpy == "avx2" else {})}
     command = [sys.executable, __file__, *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -176,7 +176,11 @@ def main():
         found = ROWS[options.row](options, *options.files)
         print(json.dumps({**found, "peak MB": (peak_bytes() or 0) / 1e6}))
         return
-    rows, children, sizes = [], [], list(zip(map(float, options.gb.split(",")), options.max_bytes.split(","), strict=True))
+    rows, children, sizes = (
+        [],
+        [],
+        list(zip(map(float, options.gb.split(",")), options.max_bytes.split(","), strict=True)),
+    )
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for distribution in options.keys.split(","):
             for numpy in options.numpy.split(","):

@@ -176,7 +176,8 @@ class Outlines:
             joined = shapely.get_parts(cells.buffer(1e-6, join_style="mitre"))
             filled = shapely.union_all([shapely.Polygon(one.exterior) for one in joined])
             assert filled.covers(shape), f"{name} outlines more than the cells"
-            assert shape.buffer(1e-6).covers(filled.buffer(-1)), f"{name} outlines less than the cells"
+            lost = filled.buffer(-1).difference(shape.buffer(1e-6)).area  # more than slivers of rounding
+            assert lost < 1e-6, f"{name} outlines less than the cells"
         else:  # concave hulls of the corners
             shapely.prepare(shape)
             corners = shapely.points(corners_of(self.mask))

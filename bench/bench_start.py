@@ -129,7 +129,7 @@ def spent(name, n, device, cache, drivers):
     env |= {"POCL_CACHE_DIR": drivers, "PYTHONPYCACHEPREFIX": os.path.join(tempfile.gettempdir(), "clgeom-bench-pyc")}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", PROGRAM, name, str(n), device or ""]
-    return json.loads(subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout)
+    return json.loads(subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def main():

@@ -198,7 +198,7 @@ def measured(way, path, gigabytes, options):
     command += ["--threads", str(options.threads)] if options.threads else []
     command += ["--on-map"] if options.on_map else []
     command += ["--generated", str(options.generated)]
-    made = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    made = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
     vertices, link, used = made.pop("vertices"), made.pop("link"), made.pop("measured")
     rate = gigabytes / made["seconds"]
     row = {"GB": gigabytes, "way": way, **made, "GB/s": rate}

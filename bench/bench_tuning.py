@@ -69,7 +69,7 @@ class Side:
     def __init__(self, session, call, policies):
         self.session, self.call = session, call
         self.policies = policies or {NEUTRAL: select(session.profile, NEUTRAL)}
-        self.kernels, self.calls = {}, []
+        self.kernels, self.all_kernels, self.calls = {}, [], []
 
     def result(self):
         with override(self.policies):
@@ -91,6 +91,7 @@ class Side:
             one[names[phase.name]] = one.get(names[phase.name], 0.0) + phase.seconds
         for kernel, seconds in one.items():
             self.kernels.setdefault(kernel, []).append(seconds)
+        self.all_kernels.append(sum(one.values()))
 
 
 def usable(session, call, old, new):
@@ -115,7 +116,10 @@ def usable(session, call, old, new):
 
 
 def rows_of_case(session, case, old, new, repeat):
-    """A row for the whole call, and one for each kernel of 5 % of it that has another policy now."""
+    """Rows for the whole call, for all its kernels, and for each kernel of 5 % of them that has another policy now.
+
+    A shape may change what other kernels have to do: all kernels together tell.
+    """
     call = case.prepare(session, case.size(session.profile))
     kept, refused = usable(session, call, old, new)
     sides = {"old": Side(session, call, {**new, **kept}), "new": Side(session, call, new)}
@@ -125,7 +129,10 @@ def rows_of_case(session, case, old, new, repeat):
         shuffle(order)
         for side in order:
             side.measure()
-    rows = [row(case, "whole call", sides["old"].calls, sides["new"].calls, None)]
+    rows = [
+        row(case, "whole call", sides["old"].calls, sides["new"].calls, None),
+        row(case, "all kernels", sides["old"].all_kernels, sides["new"].all_kernels, None),
+    ]
     whole = sum(map(statistics.median, sides["old"].kernels.values()))
     for kernel, times in sides["old"].kernels.items():
         share = statistics.median(times) / whole
@@ -170,7 +177,7 @@ def main():
         if wanted and (session.profile.fp64 or not case.fp64) and time.monotonic() - begun < options.seconds:
             rows += rows_of_case(session, case, old, new, options.repeat)
     common.print_table(rows)
-    kernels = {one["what"] for one in rows if one["what"] != "whole call" and (one["old/new"] or 0) >= 1.2}
+    kernels = {one["what"] for one in rows if one["share"] is not None and (one["old/new"] or 0) >= 1.2}
     calls = [one["case"] for one in rows if one["what"] == "whole call" and one["old/new"] >= 1.1]
     slower = [f"{one['case']}, {one['what']}" for one in rows if (one["old/new"] or 1) < 0.95]
     print(f"kernels of 5 % or more at least 1.2 times faster: {len(kernels)} ({', '.join(sorted(kernels))})")

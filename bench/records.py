@@ -66,6 +66,8 @@ RIVAL = re.compile(
     r"NumPy|np\.sort|write and read|\bown\b|one chain|convex hull|cv2|rasterio|shapely|GEOS|concave|scipy",
     re.IGNORECASE,
 )
+#: Last lines of what a command said that are shown if it fails.
+SHOWN = 20
 #: No command begins with fewer seconds left than this.
 FEWEST_SECONDS = 5.0
 
@@ -130,6 +132,7 @@ def measure(name, old, options, limit) -> dict:
             ended = run([sys.executable, *words[:-1], str(path)], output, limit)
         if ended != 0:
             said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["it said nothing"]
+            print("\n".join(said[-SHOWN:]), file=sys.stderr)
             raise Failed(f"more than {limit:.0f} s" if ended is None else f"exit code {ended}: {said[-1][:100]}")
         if not path.exists():
             raise Failed("wrote no record")
@@ -166,7 +169,12 @@ def figures(name, record) -> dict:
     times, rates = of_name(TIMES, name) or (), of_name(RATES, name)
     found, seen = {}, Counter()
     for row in flat(record["rows"]):
-        texts = {key: value for key, value in row.items() if isinstance(value, str) or key in SETTING}
+        measured = rates or times  # "hulls" is a time of labels
+        texts = {
+            key: value
+            for key, value in row.items()
+            if isinstance(value, str) or (key in SETTING and key not in measured)
+        }
         texts.pop("best", None)  # a name that is measured
         is_rival = any(RIVAL.search(str(row.get(column, ""))) for column in CANDIDATES)
         if is_rival or "%" in str(row.get("table")).partition(":")[0]:  # shares are no times
@@ -174,7 +182,7 @@ def figures(name, record) -> dict:
         about = tuple(sorted(texts.items(), key=str))
         seen[about] += 1
         about += (("row", seen[about]),)  # of rows that differ by results only, the first with the first
-        for column in rates or times:
+        for column in measured:
             value = row.get(column)
             if isinstance(value, (int, float)) and value > 0:
                 found[about, column] = 1 / value if rates else value

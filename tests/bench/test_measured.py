@@ -41,6 +41,15 @@ def test_record_names_the_kernels_and_the_modules_that_planned_them(record):
     assert measured.changed(json.loads(json.dumps(record))) == []
 
 
+def test_what_several_processes_measured_is_one_record(record):
+    names = sorted(record["kernels"])
+    parts = [{**record, "kernels": {name: record["kernels"][name]}, "tuned": {name: ["x"]}} for name in reversed(names)]
+    whole = measured.together([{"kernels": {}, "modules": {}}, *parts, {}])
+    assert len(names) > 1 and list(whole["kernels"].items()) == sorted(record["kernels"].items())
+    assert whole["modules"] == record["modules"] and whole["tuned"] == {name: ["x"] for name in names}
+    assert whole["hashes"] == measured.FORMAT
+
+
 def test_record_without_hashes_is_of_unknown_age():
     assert measured.changed({"device": "any", "rows": []}) is None
     assert measured.changed({"device": "any", "kernels": {}, "modules": {}}) is None  # its children built them

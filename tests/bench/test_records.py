@@ -176,6 +176,12 @@ def test_records_refuses_bad_numbers_and_folders(house, capsys, tmp_path, words)
     assert ended.value.code == 2 and f"{words[0]}" in capsys.readouterr().err
 
 
+def test_a_time_is_no_setting_although_its_name_is_one_elsewhere():
+    rows = [{"points": 10, "hulls": 0.5, "whole": 2.0}, {"points": 20, "hulls": 0.7, "whole": 3.0}]
+    slower = [{**row, "hulls": 2 * row["hulls"]} for row in rows]
+    assert records.ratio("labels-x", {"rows": rows}, {"rows": slower}) == (1.5, 4)
+
+
 def test_every_record_has_figures_of_ours():
     for path in sorted((Path(records.__file__).parent / "results").glob("*.json")):
         record = read(path)
