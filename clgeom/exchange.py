@@ -6,7 +6,6 @@ Shapely, pandas, GeoPandas and PyArrow are imported when they are needed.
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import as_crs, same_crs
 from clgeom.optional import require, require_shapely
 from clgeom.runtime.interop.frames import is_laspy
+from clgeom.runtime.interop.parameter import is_instance
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,8 +28,7 @@ TAKEN = frozenset(
 
 def is_geopandas(rows) -> bool:
     """Whether `rows` is a GeoDataFrame or a GeoSeries."""
-    geopandas = sys.modules.get("geopandas")
-    return geopandas is not None and isinstance(rows, (geopandas.GeoSeries, geopandas.GeoDataFrame))
+    return is_instance(rows, "geopandas", "GeoSeries", "GeoDataFrame")
 
 
 def crs_of(points) -> Any:

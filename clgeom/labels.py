@@ -21,6 +21,7 @@ from clgeom.optional import require
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.interop.objects import values_of
+from clgeom.runtime.interop.parameter import is_instance
 
 EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
 #: Labels of an Arrow array that one thread converts to numbers.
@@ -97,18 +98,18 @@ class _BadNoise(Exception):
 
 
 def _as_labels(labels, noise, caller, name):
-    pandas, pyarrow, polars = (sys.modules.get(name) for name in ("pandas", "pyarrow", "polars"))
     if is_device_array(labels):
         host = labels if labels.dtype.kind in "iu" else fetched(labels)
         return _of_numpy(host, noise)
-    if pandas is not None and isinstance(labels, (pandas.DataFrame, pandas.MultiIndex)):
+    if is_instance(labels, "pandas", "DataFrame", "MultiIndex"):
         raise _BadLabels(f"a {type(labels).__name__} of shape {labels.shape}")
-    if pandas is not None and isinstance(labels, (pandas.Series, pandas.Index, pandas.api.extensions.ExtensionArray)):
-        return _of_pandas(pandas, labels, noise)
-    if polars is not None and isinstance(labels, polars.Series):
+    extension = is_instance(labels, "pandas.api.extensions", "ExtensionArray")
+    if extension or is_instance(labels, "pandas", "Series", "Index"):
+        return _of_pandas(sys.modules["pandas"], labels, noise)
+    if is_instance(labels, "polars", "Series"):
         require("PyArrow", "A Polars Series as labels")
-        return _of_polars(polars, labels, noise)
-    if pyarrow is not None and isinstance(labels, (pyarrow.Array, pyarrow.ChunkedArray)):
+        return _of_polars(sys.modules["polars"], labels, noise)
+    if is_instance(labels, "pyarrow", "Array", "ChunkedArray"):
         return _of_arrow(labels, noise)
     one, many = hasattr(labels, "__arrow_c_array__"), hasattr(labels, "__arrow_c_stream__")
     if (one or many) and not hasattr(labels, "__array__"):

@@ -27,6 +27,7 @@ from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
 from clgeom.labels import as_array, as_labels
 from clgeom.runtime.arguments import one_of, wrong
+from clgeom.runtime.interop.parameter import is_instance
 from clgeom.runtime.typing import Collinear, NDArray, Nonfinite
 
 CALLER = "dask.convex_hulls_by_label"
@@ -232,8 +233,8 @@ def _objects(values: list[Any]) -> np.ndarray:
 def _one_column(columns: list[Any]) -> Any:
     """The labels of neighbours, one after another, as Dask would join the columns of their chunks."""
     filled = [column for column in columns if len(column)]
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and any(isinstance(column, pandas.Index) for column in columns):
+    if any(is_instance(column, "pandas", "Index") for column in columns):
+        pandas = sys.modules["pandas"]
         series = [pandas.Series(column) for column in columns]
         if all(isinstance(one.dtype, pandas.CategoricalDtype) for one in series):
             from dask.dataframe.dispatch import concat

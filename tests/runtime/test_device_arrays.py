@@ -4,6 +4,9 @@ Every function that takes such an array must read it as NumPy does. Nothing may 
 type is one that kernels read.
 """
 
+import sys
+import types
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
@@ -344,3 +347,12 @@ def test_parameters_of_a_table_of_any_layout(session):
     ):
         found = dp.fill(equation, (1, 5), w=array)
         np.testing.assert_array_equal(found.numpy()[0], weights)
+
+
+@pytest.mark.parametrize("package", ("pyopencl.array", "torch", "pandas", "pandas.api.extensions", "polars", "pyarrow"))
+def test_packages_that_another_thread_is_importing_have_no_instances_yet(session, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, types.ModuleType(package))
+    assert not is_device_array(np.zeros((3, 2)))
+    points, labels = np.random.default_rng(0).normal(size=(50, 2)), np.repeat([0, 1], 25)
+    found = clgeom.convex_hulls_by_label(clgeom.scale.Chunks([(points, labels)]), device=session)
+    assert len(found) == 2

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.runtime.interop.parameter import Parameter
+from clgeom.runtime.interop.parameter import Parameter, is_instance
 
 #: DLPack's numbers of memory that the host can read: CPU, page-locked memory of CUDA and of ROCm.
 HOST = (1, 3, 11)
@@ -93,10 +93,10 @@ class _reported:
 
 def _wait_for_device(value):
     """Wait for all streams of the value's device."""
-    torch, cuda = sys.modules.get("torch"), sys.modules.get("numba.cuda")
-    if torch is not None and isinstance(value, torch.Tensor):
+    cuda = sys.modules.get("numba.cuda")
+    if is_instance(value, "torch", "Tensor"):
         if value.is_cuda:
-            torch.cuda.synchronize(value.device)
+            sys.modules["torch"].cuda.synchronize(value.device)
     elif hasattr(getattr(value, "device", None), "synchronize"):  # of CuPy
         value.device.synchronize()
     elif cuda is not None and hasattr(value, "copy_to_host"):
