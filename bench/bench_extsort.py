@@ -176,11 +176,8 @@ def main():
         found = ROWS[options.row](options, *options.files)
         print(json.dumps({**found, "peak MB": (peak_bytes() or 0) / 1e6}))
         return
-    rows, children, sizes = (
-        [],
-        [],
-        list(zip(map(float, options.gb.split(",")), options.max_bytes.split(","), strict=True)),
-    )
+    rows, children = [], []
+    sizes = list(zip(map(float, options.gb.split(",")), options.max_bytes.split(","), strict=True))
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for distribution in options.keys.split(","):
             for numpy in options.numpy.split(","):

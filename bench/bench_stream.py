@@ -134,7 +134,7 @@ def measure(way, path, options):
     import clgeom
     from clgeom.hull import stream
     from clgeom.runtime import staging
-    from clgeom.runtime.device import Session, as_session
+    from clgeom.runtime.device import Session
     from clgeom.scale import Chunks
 
     if way != "scipy":
@@ -184,7 +184,7 @@ def measure(way, path, options):
                 "chunks_MB": None if peak is None else peak.host_bytes / 1e6,
                 "device_MB": None if peak is None else peak.device_bytes / 1e6,
                 "vertices": sorted(np.asarray(found.vertices).tolist()) if way in WAYS and way != "labels" else None,
-                "measured": None if way == "scipy" else hashes.measured(as_session(device)),
+                "measured": None if way == "scipy" else hashes.measured(device),
             }
         )
     )
