@@ -40,8 +40,7 @@ HULL = (
 )
 RESIDENT = """Milliseconds; resident: the points are on the device. sieve: the pass over all points, beside one read of
 them; launches: all that the device does. cupy argsort: of as many 64-bit keys. At 1e6 points the rivals run in
-turn with ours, beyond that nothing but our call from NumPy. In records older than 2026-11-24, resident calls of below
-1 ms come after calls that copy all points from the host, and take up to 0.5 ms more than one after the other."""
+turn with ours, beyond that nothing but our call from NumPy."""
 ORDERS = "Milliseconds of whole calls with the sieve (auto) and with the octagon of the extreme points; float32."
 FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
 PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, measured on a GTX 1050 Ti and its host, and
