@@ -20,7 +20,7 @@ from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import begun_hull
 from clgeom.hull.stream import OnDevice, is_mapped, loaded, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
-from clgeom.primitives.extremes import require_finite
+from clgeom.primitives.extremes import points_left, require_finite
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import (
     MOST_ITEMS,
@@ -28,8 +28,8 @@ from clgeom.runtime.arrays import (
     as_given,
     canonical_points,
     is_device_array,
-    leave_out,
     refuse_nonfinite,
+    rows_at,
     session_of,
     to_device,
 )
@@ -133,7 +133,7 @@ def convex_hull(
     sessions = as_sessions(points, device, caller=caller)
     crs, session, points = crs_of(points), sessions[0], as_given(points, caller=caller)
     require_whole(points)
-    left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
+    left, kept = points_left(points, nonfinite=nonfinite, caller=caller)
     if not is_device_array(left) and not is_mapped(left):
         left = canonical_points(left, caller=caller)
     some = sessions if len(sessions) > 1 and len(left) >= 2 * LEAST_OF_DEVICES else sessions[:1]
@@ -180,7 +180,7 @@ class Found:
         if not isinstance(self.vertices, VerticesOnDevice):
             return self.vertices, self.corners
         vertices, host = self.vertices.read(), self.vertices.points.host
-        return vertices, self.vertices.read_corners() if host is None else host[vertices]
+        return vertices, self.vertices.read_corners() if host is None else rows_at(host, vertices)
 
 
 def hull_of(points, *, keep_collinear, filter) -> Found:

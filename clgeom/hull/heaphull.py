@@ -17,8 +17,8 @@ import numpy as np
 
 from clgeom.hull.predicates import orientation, predicate_parameters
 from clgeom.primitives import compact
-from clgeom.primitives.extremes import extremes
-from clgeom.runtime.arrays import as_device_points, as_given, leave_out, refuse_nonfinite, session_of
+from clgeom.primitives.extremes import extremes, points_left
+from clgeom.runtime.arrays import as_device_points, as_given, refuse_nonfinite, session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.launch import allocate, run, write
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
@@ -104,7 +104,7 @@ def heaphull_filter(
     """
     caller = "heaphull_filter"
     session, points = session_of(points, device), as_given(points, caller=caller)
-    left, kept = leave_out(points, nonfinite=nonfinite, caller=caller)
+    left, kept = points_left(points, nonfinite=nonfinite, caller=caller)
     array = as_device_points(session, left, caller=caller)
     if array.n == 0:
         none = np.empty(0, np.int64)

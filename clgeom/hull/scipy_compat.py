@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
-from clgeom.runtime.arrays import canonical_points, is_device_array
+from clgeom.runtime.arrays import canonical_points, finite_rows, is_device_array
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
@@ -393,7 +393,7 @@ def _hull(points, device, *, caller, given):
 
 
 def _require_finite(points, *, caller):
-    finite = np.isfinite(points).all(axis=1)
+    finite = finite_rows(points)
     if finite.all():
         return
     row = int(np.argmin(finite))

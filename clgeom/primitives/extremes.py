@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arrays import c_name, refuse_nonfinite
+from clgeom.runtime.arrays import POINT_TYPES, as_device_points, c_name, leave_out, refuse_nonfinite, session_of
+from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -83,6 +84,15 @@ def require_finite(points, *, caller: str, name: str = "points", drop: bool = Tr
     few = points.host is not None and points.n < FEW
     if not (np.isfinite(points.host).all() if few else extremes(points, ((1, 0),))[1]):
         refuse_nonfinite(points, caller=caller, name=name, drop=drop)
+
+
+def points_left(points, *, nonfinite: str, caller: str):
+    """`leave_out`; points on a device stay there if all are finite."""
+    if isinstance(nonfinite, str) and nonfinite == "drop" and is_device_array(points) and points.dtype in POINT_TYPES:
+        array = as_device_points(session_of(points, None), points, caller=caller)
+        if array.n == 0 or array.dtype.kind != "f" or extremes(array, ((1, 0),))[1]:
+            return points, None
+    return leave_out(points, nonfinite=nonfinite, caller=caller)
 
 
 def extremes_plan(profile, points, axes):

@@ -292,22 +292,34 @@ def leave_out(points, *, nonfinite: str, caller: str, first: int = 0):
         return points, None
     array, kept = fetched(points) if is_device_array(points) else points, None
     if masked:
-        kept = np.flatnonzero(~np.ma.getmaskarray(points).any(axis=1))
-        array = np.ma.getdata(points)[kept]
+        hidden = functools.reduce(np.logical_or, np.ma.getmaskarray(points).T)
+        kept = np.flatnonzero(~hidden)
+        array = rows_at(np.ma.getdata(points), kept)
     array = canonical_points(array, caller=caller)
     if nonfinite == "raise":
         require_finite_rows(array, caller=caller, first=first, kept=kept)
         return array, kept
-    finite = np.isfinite(array).all(axis=1)
+    finite = finite_rows(array)
     if not finite.all():
-        kept = np.flatnonzero(finite) if kept is None else kept[finite]
-        array = array[finite]
+        places = np.flatnonzero(finite)
+        kept = places if kept is None else kept[places]
+        array = rows_at(array, places)
     return array, kept
+
+
+def rows_at(points: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Some rows of points of the host, in memory of their own. `take` needs a fifth of the time of an index."""
+    return np.asarray(points).take(places, axis=0)
+
+
+def finite_rows(points: np.ndarray) -> np.ndarray:
+    """Which points of the host, shape (n, 2), are finite. By columns: NumPy's `all` over short rows is slow."""
+    return np.isfinite(points[:, 0]) & np.isfinite(points[:, 1])
 
 
 def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept=None) -> None:
     """Raise `InvalidInput` for points of the host that are not finite; `kept` are their numbers from `first` on."""
-    finite = np.isfinite(points).all(axis=1)
+    finite = finite_rows(points)
     if not finite.all():
         row = int(np.argmin(finite))
         raise _not_finite(points[row], first + (row if kept is None else kept[row]), caller=caller)
@@ -320,7 +332,7 @@ def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", d
     """
     for chunk in array.chunks:
         values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
-        finite = np.isfinite(values).all(axis=1)
+        finite = finite_rows(values)
         if not finite.all():
             row = int(np.argmin(finite))
             raise _not_finite(values[row], array.first + chunk.start + row, caller=caller, name=name, drop=drop)

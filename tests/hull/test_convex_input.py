@@ -301,6 +301,31 @@ def test_convex_hull_device_array_views_types_and_contexts(session):
             convex_hull(there.reshape(shape))
 
 
+def test_finite_points_stay_on_the_device(session, monkeypatch):
+    import pyopencl.array as cl_array
+
+    from clgeom.runtime import arrays
+
+    points, offsets = cloud("disc", 20_000, np.float32), np.array([0, 5000, 20_000])
+    there = cl_array.to_device(session.queue, points)
+    calls = (
+        lambda given, nonfinite: convex_hull(given, nonfinite=nonfinite).vertices,
+        lambda given, nonfinite: clgeom.heaphull_filter(given, nonfinite=nonfinite).labels,
+        lambda given, nonfinite: clgeom.convex_hulls(given, offsets, nonfinite=nonfinite).vertices,
+        lambda given, nonfinite: clgeom.adaptive_region(given, 8, nonfinite=nonfinite).polygon,
+    )
+    known = [call(there, "raise") for call in calls]
+    bad = points.copy()
+    bad[[3, 19_999]] = np.nan, np.inf
+    dropped = [call(bad, "drop") for call in calls]
+    read = [call(cl_array.to_device(session.queue, bad), "drop") for call in calls]
+    monkeypatch.setattr(arrays, "fetched", None)
+    for call, expected in zip(calls, known):
+        np.testing.assert_array_equal(call(there, "drop"), expected)
+    for ours, expected in zip(read, dropped):
+        np.testing.assert_array_equal(ours, expected)
+
+
 def test_convex_hull_device_array_strided(session):
     import pyopencl.array as cl_array
 

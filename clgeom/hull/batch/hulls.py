@@ -26,6 +26,7 @@ from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
 from clgeom.labels import as_array, as_labels
 from clgeom.primitives.compact import compact
+from clgeom.primitives.extremes import points_left
 from clgeom.runtime.arguments import is_masked_array, one_of, wrong
 from clgeom.runtime.arrays import (
     as_device_points,
@@ -36,7 +37,6 @@ from clgeom.runtime.arrays import (
     chunk_bounds,
     host_values,
     is_device_array,
-    leave_out,
     refuse_nonfinite,
 )
 from clgeom.runtime.call import recording
@@ -333,7 +333,7 @@ class _Call:
         """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
         on_device, sizes = is_device_array(points), offsets
         self.queue = (points.queue if on_device else None) or self.session.queue
-        left, kept = leave_out(points, nonfinite=self.nonfinite, caller=self.caller)
+        left, kept = points_left(points, nonfinite=self.nonfinite, caller=self.caller)
         numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
         if kept is None or len(kept) == len(points):
             left, kept = np.ma.getdata(points) if is_masked_array(points) else points, None

@@ -20,6 +20,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import crs_of
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import first_out_of_order, require_order
+from clgeom.primitives.extremes import points_left
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
 from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
 from clgeom.region.arc.outline_plans import OutlineOptions
@@ -30,7 +31,6 @@ from clgeom.runtime.arrays import (
     as_device_points,
     as_given,
     c_name,
-    leave_out,
     refuse_nonfinite,
     session_of,
     to_device,
@@ -185,7 +185,7 @@ def region_of(
         session, axes = session_of(points, device), "xy" if axis == "both" else axis
         return _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, session, made, profile)
     crs, session, points = crs_of(points), session_of(points, device), as_given(points, caller=CALLER)
-    left, _ = leave_out(points, nonfinite=nonfinite, caller=CALLER)
+    left, _ = points_left(points, nonfinite=nonfinite, caller=CALLER)
     array = as_device_points(session, left, caller=CALLER)
     options = {"cuts": cuts, "join": join, "kernel": kernel}
     axes = "xy" if axis == "both" else axis
