@@ -15,7 +15,7 @@ from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import canonical_queries, fetched_points
+from clgeom.runtime.arrays import canonical_queries, fetched_points, rows_at
 from clgeom.runtime.chunks import Peak
 from clgeom.runtime.cl_arrays import new_array, to_array
 from clgeom.runtime.device import Session, as_session
@@ -131,18 +131,17 @@ class Hull(Exchange):
         first, last = corners[0], corners[np.lexsort((corners[:, 1], corners[:, 0]))[-1]]
         inside = ~_before(queries, first) & ~_before(last, queries)
         if self.dimension == 1:
-            chains = [(np.stack([first, last]), (0,))]
-        else:
-            turn = int(np.flatnonzero((corners == last).all(axis=1))[0])
-            lower, upper = corners[: turn + 1], np.concatenate([corners[turn:], corners[:1]])[::-1]
-            chains = [(lower, (1, 0)), (upper, (-1, 0))]
-        for chain, sides in chains:
-            # At the x of a vertex both edges that meet there count: one may be vertical.
-            for side in ("left", "right"):
-                edge = np.clip(np.searchsorted(chain[:, 0], queries[:, 0], side=side) - 1, 0, len(chain) - 2)
-                signs = self._signs(chain[edge], chain[edge + 1], queries)
-                inside &= np.isin(signs, sides)
-        return inside
+            return inside & (self._sides_of(np.stack([first, last]), queries, "left") == 0)
+        turn = int(np.flatnonzero((corners == last).all(axis=1))[0])
+        lower, upper = corners[: turn + 1], np.concatenate([corners[turn:], corners[:1]])[::-1]
+        # The lower chain may end with a vertical edge, and the upper one begin with one: neither may decide.
+        inside &= self._sides_of(lower, queries, "left") >= 0
+        return inside & (self._sides_of(upper, queries, "right") <= 0)
+
+    def _sides_of(self, chain, queries, side):
+        """The sides of a chain that queries are on; `side` says which edge decides at the x of a vertex."""
+        edge = np.clip(np.searchsorted(chain[:, 0], queries[:, 0], side=side) - 1, 0, len(chain) - 2)
+        return self._signs(rows_at(chain, edge), rows_at(chain, edge + 1), queries)
 
     def _signs(self, *triples):
         """Signs of `orient2d`, on the host where the hull's device cannot compute in the triples' type."""
@@ -194,7 +193,10 @@ class Hull(Exchange):
 
     def to_shapely(self) -> Any:
         """The hull as a Shapely geometry: Polygon, LineString, Point or empty GeometryCollection."""
-        return require_shapely().geometry.shape(self.__geo_interface__)
+        shapely, corners = require_shapely(), self.points.astype(np.float64)
+        if self.dimension < 1:
+            return shapely.Point(corners[0]) if self.dimension == 0 else shapely.GeometryCollection()
+        return shapely.Polygon(corners) if self.dimension == 2 else shapely.LineString(corners)
 
     def _columns(self):
         return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}

@@ -150,6 +150,19 @@ def test_hull_contains(session, refused, name, dtype):
             assert inside[:n].all()
 
 
+GRID_POINTS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=14)
+
+
+@given(GRID_POINTS, st.sampled_from(["drop", "keep"]))
+@settings(deadline=None)
+def test_hull_contains_beside_vertical_edges(session, points, collinear):
+    points = np.array(points, np.float32)
+    queries = np.stack(np.meshgrid(np.arange(-4, 4.5, 0.5), np.arange(-4, 4.5, 0.5)), -1).reshape(-1, 2).astype("f4")
+    hull = convex_hull(points, collinear=collinear, device=session)
+    corners = reference.convex_hull(points)
+    np.testing.assert_array_equal(hull.contains(queries), reference.contains(points, corners, queries))
+
+
 @pytest.mark.fp64
 def test_hull_contains_other_types_and_single_points(session):
     hull = convex_hull(np.array([[0, 0], [4, 0], [4, 4], [0, 4]], np.int32), device=session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import heapq
 import math
@@ -19,7 +20,7 @@ from clgeom.hull.predicates import THETA, orient2d, orientation
 from clgeom.hull.result import polygon_area
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
-from clgeom.runtime.arrays import canonical_queries
+from clgeom.runtime.arrays import canonical_queries, rows_at
 from clgeom.runtime.chunks import Peak
 from clgeom.runtime.device import Session
 from clgeom.runtime.interop.columns import column_of_counts
@@ -29,6 +30,8 @@ from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
 
 #: Most vertices of a region whose repr shows the area.
 SHOWN = 100_000
+#: Most triples of points whose orientation the host computes.
+FEW_TRIPLES = 1024
 
 
 class Region(Exchange):
@@ -389,21 +392,19 @@ def checked_tolerance(tolerance, *, caller):
 
 
 def _signs(a, b, c, session):
-    """Exact orientation of triples: in float64 where its error bound decides, else on the device, else by fractions."""
-    wide = [points.astype(np.float64) for points in (a, b, c)]
-    (ax, ay), (bx, by), (cx, cy) = (points.T for points in wide)
+    """Exact orientation of triples: of many on the device, else in float64 where its error bound decides, and the rest
+    by fractions.
+    """
+    if len(a) > FEW_TRIPLES:
+        with contextlib.suppress(DeviceLimit):
+            return orient2d(a, b, c, device=session)
+    (ax, ay), (bx, by), (cx, cy) = (np.array(points.T, np.float64, order="C") for points in (a, b, c))
     with np.errstate(all="ignore"):
         left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
         det = left - right
         certain = np.abs(det) > THETA * np.abs(left + right) + 1e-307
     signs = np.where(certain, np.sign(det), 0).astype(np.int8)
     rest = np.flatnonzero(~certain)
-    if len(rest) > 64:
-        try:
-            signs[rest] = orient2d(a[rest], b[rest], c[rest], device=session)
-            return signs
-        except DeviceLimit:
-            pass
     signs[rest] = [orientation(*triple) for triple in zip(*(points[rest].tolist() for points in (a, b, c)))]
     return signs
 
@@ -413,14 +414,15 @@ def _above(chain, points, session):
     if len(chain) == 1:
         return np.sign(points[:, 1].astype(object) - chain[0, 1].item()).astype(np.int8)
     edge = np.clip(np.searchsorted(chain[:, 0], points[:, 0], side="right") - 1, 0, len(chain) - 2)
-    return _signs(chain[edge], chain[edge + 1], points, session)
+    return _signs(rows_at(chain, edge), rows_at(chain, edge + 1), points, session)
 
 
 def _between(points, lower, upper, session):
     inside = np.zeros(len(points), bool)
     if len(lower):
         at = np.flatnonzero((points[:, 0] >= lower[0, 0]) & (points[:, 0] <= lower[-1, 0]))
-        inside[at] = (_above(lower, points[at], session) >= 0) & (_above(upper, points[at], session) <= 0)
+        points = rows_at(points, at)
+        inside[at] = (_above(lower, points, session) >= 0) & (_above(upper, points, session) <= 0)
     return inside
 
 
