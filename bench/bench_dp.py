@@ -450,12 +450,12 @@ def main():
     begin = time.perf_counter()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}; medians in ms")
-    rows = []
+    rows, left_out = [], []
 
     def write():  # after each row, because runs may be stopped
         if options.json:
             packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
-            common.write_json(options.json, session, rows, packages)
+            common.write_json(options.json, session, rows, packages, left_out=left_out)
 
     with contextlib.suppress(KeyboardInterrupt):
         if options.pairs:
@@ -470,11 +470,14 @@ def main():
             # the smallest of all cases first: they are there if the time ends
             for size, case in sorted(work(options), key=lambda one: one[0]):
                 if time.perf_counter() - begin > options.seconds:
-                    break
+                    left_out.append(f"{case} of {size:g} million cells")
+                    continue
                 row = measure(session, case, round(size * 1e6), options)
                 common.print_table([row])
                 rows = sorted([*rows, row], key=lambda row: CASES.index(row["case"]))
                 write()
+    if left_out:
+        print(f"left out after {options.seconds:g} s: {', '.join(left_out)}")
     write()
 
 

@@ -14,6 +14,7 @@ import random
 import shlex
 import statistics
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,6 +31,17 @@ if (
 # `clgeom tune` found here, which the record then names.
 if Path(getattr(sys.modules["__main__"], "__file__", None) or "none").resolve().parent == HERE:
     os.environ.setdefault("CLGEOM_POLICIES", "shipped")
+
+
+def _end_with_input():
+    """End the process when its standard input ends, as it does when ``clgeom bench`` is killed."""
+    with contextlib.suppress(OSError):
+        os.read(0, 1)
+    os._exit(1)
+
+
+if os.environ.pop("CLGEOM_BENCH_WATCH", None):
+    threading.Thread(target=_end_with_input, daemon=True).start()
 
 
 class Seconds(float):
@@ -185,15 +197,17 @@ def command_line() -> str:
     return shlex.join(words)
 
 
-def write_json(path, session, rows: list, packages=(), children=()) -> None:
+def write_json(path, session, rows: list, packages=(), children=(), left_out=()) -> None:
     """Write rows with their command and environment, and hashes of what was measured, under a temporary name first.
 
-    `children` are what `measured.measured` said in other processes, where a bench measures there.
+    `children` are what `measured.measured` said in other processes, where a bench measures there; `left_out` names
+    what a bench had no time for.
     """
     from measured import measured, together
 
     seconds = round(time.perf_counter() - BEGAN, 1)
     facts = {"command": command_line(), **environment(session, packages), "seconds": seconds}
+    facts |= {"left_out": list(left_out)} if left_out else {}
     write_record(Path(path), {**facts, **together([measured(session), *children]), "rows": rows})
 
 

@@ -114,14 +114,15 @@ class Run:
             self.print_part(k, part, result)
 
     def print_part(self, k, part, result) -> None:
-        from clgeom.commands.bench_runs import DONE, LEFT_OUT, absent
+        from clgeom.commands.bench_runs import DONE, LEFT_OUT, absent, too_late
 
         state = result["state"]
         mark = click.style(state, fg={DONE: "green", LEFT_OUT: "yellow"}.get(state, "red"))
         error = f": {result['error']}" if result["error"] else ""
         taken = f" in {result['seconds']:.1f} s" if state != LEFT_OUT else ""
         without = f" (not installed: {', '.join(absent(part))})" if absent(part) and state != LEFT_OUT else ""
-        click.echo(f"{k:2d} of {len(self.parts)}  {part.title}: {mark}{error}{taken}{without}")
+        late = f"; no time for {too_late(result)}" if too_late(result) else ""
+        click.echo(f"{k:2d} of {len(self.parts)}  {part.title}: {mark}{error}{taken}{without}{late}")
 
     def data(self) -> dict:
         """Everything that was measured, for JSON."""
