@@ -81,13 +81,17 @@ def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0, check=N
         for name, call in order:
             if sum(times[name]) > budget:
                 continue
-            if times[name] and times[name][-1] < SHORT:
-                call()
-            begin = time.perf_counter()
-            found = call()
-            took = time.perf_counter() - begin
-            times[name].append(found if isinstance(found, Seconds) else took)
+            took = _timed(call)
+            times[name].append(_timed(call) if took < SHORT else took)
     return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def _timed(call) -> float:
+    """The seconds of a call, or those that it says of itself."""
+    begin = time.perf_counter()
+    found = call()
+    took = time.perf_counter() - begin
+    return found if isinstance(found, Seconds) else took
 
 
 #: Points that are drawn at a time.
