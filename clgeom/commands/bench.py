@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import click
@@ -36,6 +37,7 @@ def bench(families, quick, tuned, device, report, as_json):
     check_outputs(None, (report, (".html", ".htm")), (as_json, (".json",)))
     session = as_session(device)
     flags = [name for name, given in (("--quick", quick), ("--tuned", tuned)) if given]
+    flags += ["--device", shlex.quote(device)] if device is not None else []
     command = " ".join(["clgeom bench", *(families or ["all"]), *flags])
     run = Run(session, parts_of(chosen), chosen, quick, device, command, tuned=tuned, with_pictures=report is not None)
     errors: list[Exception] = []

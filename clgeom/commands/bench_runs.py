@@ -54,6 +54,7 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
     It uses shipped policies, or those that ``clgeom tune`` found here, if `tuned`.
     On an interrupt the process is ended, and the result has the state `STOPPED`.
     """
+    options += f" --device {shlex.quote(device)}" if device is not None else ""
     found = {"name": part.name, "title": part.title, "command": f"python bench/{part.script} {options}"}
     found |= {"limit": seconds, "seconds": 0.0, "state": DONE, "error": None, "record": None}
     missing = [name for module, name in part.needs if not is_installed(module)]
@@ -63,7 +64,6 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
     with tempfile.TemporaryDirectory(prefix="clgeom-bench-", ignore_cleanup_errors=True) as place:
         path, errors = Path(place, "record.json"), Path(place, "errors.txt")
         command = [sys.executable, str(folder() / part.script), *shlex.split(options), "--json", str(path)]
-        command += ["--device", device] if device is not None else []
         try:
             with open(errors, "wb") as log:
                 code = _wait(command, log, seconds, {"CLGEOM_POLICIES": "tuned" if tuned else "shipped"})

@@ -213,6 +213,17 @@ def test_absent_packages_are_named_and_left_out(here, scripts, monkeypatch):
     assert "<svg" not in text and parsed("r.html").rows
 
 
+def test_commands_name_the_device_that_was_asked_for(here, scripts, monkeypatch, session):
+    monkeypatch.setattr(bench, "parts_of", lambda families: [part("well.py", quick="--sizes 1e2")])
+    asked = session.profile.name
+    done("bench", "--quick", "--device", asked, "--json", "r.json")
+    data, words = json.loads(Path("r.json").read_text()), ["--device", asked]
+    assert shlex.split(data["command"]) == ["clgeom", "bench", "all", "--quick", *words]
+    assert shlex.split(data["parts"][0]["command"]) == ["python", "bench/well.py", "--sizes", "1e2", *words]
+    done("bench", "--quick", "--json", "r.json")
+    assert "--device" not in Path("r.json").read_text()
+
+
 def test_part_over_its_limit_fails_the_command(here, scripts, monkeypatch):
     monkeypatch.setattr(bench, "parts_of", lambda families: [part("hang.py", seconds=(0.3, 0.3))])
     assert run("bench", "--quick", "--json", "r.json").exit_code == 1
