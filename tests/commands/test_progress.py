@@ -91,7 +91,7 @@ def test_numbers_report_reading_and_writing(tmp_path):
     assert seen[-1][0] == seen[-1][1] == (tmp_path / "keys.csv").stat().st_size
 
 
-@pytest.mark.parametrize("columns, lines", ((200, 2), (80, 5), (40, 2)))
+@pytest.mark.parametrize("columns, lines", ((200, 2), (80, 3), (40, 2)))
 def test_tables_cut_no_text_off_in_narrow_terminals(monkeypatch, capsys, columns, lines):
     for name, value in (("FORCE_COLOR", "1"), ("COLUMNS", columns), ("LINES", 24), ("TERM", "xterm")):
         monkeypatch.setenv(name, str(value))
