@@ -216,6 +216,10 @@ def verify(session, case, candidates, shape, given):
     assert candidates["corner"]().corner == value, "corner"
     if "decisions" in candidates:
         assert candidates["decisions"]().corner == value, "decisions"
+    if "stages" in candidates:
+        stages = candidates["stages"]()
+        assert stages[answer] == value, "stages"
+        assert np.prod(shape) >= 2e7 or np.array_equal(stages.numpy(), table.numpy()), "stages"
     if reference is not None:
         assert reference[answer] == value, "reference"
         if reference.size < 2e7:
@@ -334,6 +338,20 @@ def others(texts):
     return candidates
 
 
+#: Letters up to which `plain_edits` is quick.
+PLAIN = 1 << 13
+
+
+def plain_edits(a, b):
+    """The edit distance of two arrays of letters, row by row: insertions of a row are a running minimum."""
+    steps = np.arange(len(b) + 1)
+    row = steps
+    for k, letter in enumerate(a, 1):
+        least = np.minimum(row[1:] + 1, row[:-1] + (b != letter))
+        row = np.minimum.accumulate(np.append(k, least) - steps) + steps
+    return row[-1]
+
+
 def pairs(session, n, options):
     """Billions of cells a second for two sequences of n letters each: bits in words, the equation, and rivals."""
     rng = np.random.default_rng(n)
@@ -354,6 +372,11 @@ def pairs(session, n, options):
     way = lcs(*texts, subsequence=True, device=session).subsequence
     assert all(all(letter in rest for letter in way) for rest in letters), "lcs, way: not in both"
     wanted = {"lcs": len(way), "edit": edit_distance(*texts, operations=False, device=session).distance}
+    if n <= PLAIN:
+        assert wanted["edit"] == plain_edits(a, b), "edit"
+    elif n <= 1 << 16:
+        found = edit_distance(*texts, operations=False, method="equation", device=session).distance
+        assert wanted["edit"] == found, "edit"
 
     def check(name, found):
         kind = "lcs" if "lcs" in name else "edit"
@@ -427,12 +450,12 @@ def main():
     begin = time.perf_counter()
     session = as_session(options.device)
     print(f"{session.profile.name}, {session.profile.platform}; medians in ms")
-    rows = []
+    rows, left_out = [], []
 
     def write():  # after each row, because runs may be stopped
         if options.json:
             packages = ("numba", "rapidfuzz", "edlib", "parasail", "ortools")
-            common.write_json(options.json, session, rows, packages)
+            common.write_json(options.json, session, rows, packages, left_out=left_out)
 
     with contextlib.suppress(KeyboardInterrupt):
         if options.pairs:
@@ -447,11 +470,14 @@ def main():
             # the smallest of all cases first: they are there if the time ends
             for size, case in sorted(work(options), key=lambda one: one[0]):
                 if time.perf_counter() - begin > options.seconds:
-                    break
+                    left_out.append(f"{case} of {size:g} million cells")
+                    continue
                 row = measure(session, case, round(size * 1e6), options)
                 common.print_table([row])
                 rows = sorted([*rows, row], key=lambda row: CASES.index(row["case"]))
                 write()
+    if left_out:
+        print(f"left out after {options.seconds:g} s: {', '.join(left_out)}")
     write()
 
 

@@ -14,6 +14,7 @@ import random
 import shlex
 import statistics
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,6 +31,17 @@ if (
 # `clgeom tune` found here, which the record then names.
 if Path(getattr(sys.modules["__main__"], "__file__", None) or "none").resolve().parent == HERE:
     os.environ.setdefault("CLGEOM_POLICIES", "shipped")
+
+
+def _end_with_input():
+    """End the process when its standard input ends, as it does when ``clgeom bench`` is killed."""
+    with contextlib.suppress(OSError):
+        os.read(0, 1)
+    os._exit(1)
+
+
+if os.environ.pop("CLGEOM_BENCH_WATCH", None):
+    threading.Thread(target=_end_with_input, daemon=True).start()
 
 
 class Seconds(float):
@@ -69,13 +81,17 @@ def interleaved(candidates: dict, repeat: int = 7, budget: float = 20.0, check=N
         for name, call in order:
             if sum(times[name]) > budget:
                 continue
-            if times[name] and times[name][-1] < SHORT:
-                call()
-            begin = time.perf_counter()
-            found = call()
-            took = time.perf_counter() - begin
-            times[name].append(found if isinstance(found, Seconds) else took)
+            took = _timed(call)
+            times[name].append(_timed(call) if took < SHORT else took)
     return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def _timed(call) -> float:
+    """The seconds of a call, or those that it says of itself."""
+    begin = time.perf_counter()
+    found = call()
+    took = time.perf_counter() - begin
+    return found if isinstance(found, Seconds) else took
 
 
 #: Points that are drawn at a time.
@@ -185,15 +201,17 @@ def command_line() -> str:
     return shlex.join(words)
 
 
-def write_json(path, session, rows: list, packages=(), children=()) -> None:
+def write_json(path, session, rows: list, packages=(), children=(), left_out=()) -> None:
     """Write rows with their command and environment, and hashes of what was measured, under a temporary name first.
 
-    `children` are what `measured.measured` said in other processes, where a bench measures there.
+    `children` are what `measured.measured` said in other processes, where a bench measures there; `left_out` names
+    what a bench had no time for.
     """
     from measured import measured, together
 
     seconds = round(time.perf_counter() - BEGAN, 1)
     facts = {"command": command_line(), **environment(session, packages), "seconds": seconds}
+    facts |= {"left_out": list(left_out)} if left_out else {}
     write_record(Path(path), {**facts, **together([measured(session), *children]), "rows": rows})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import click
@@ -36,6 +37,7 @@ def bench(families, quick, tuned, device, report, as_json):
     check_outputs(None, (report, (".html", ".htm")), (as_json, (".json",)))
     session = as_session(device)
     flags = [name for name, given in (("--quick", quick), ("--tuned", tuned)) if given]
+    flags += ["--device", shlex.quote(device)] if device is not None else []
     command = " ".join(["clgeom bench", *(families or ["all"]), *flags])
     run = Run(session, parts_of(chosen), chosen, quick, device, command, tuned=tuned, with_pictures=report is not None)
     errors: list[Exception] = []
@@ -114,14 +116,15 @@ class Run:
             self.print_part(k, part, result)
 
     def print_part(self, k, part, result) -> None:
-        from clgeom.commands.bench_runs import DONE, LEFT_OUT, absent
+        from clgeom.commands.bench_runs import DONE, LEFT_OUT, absent, too_late
 
         state = result["state"]
         mark = click.style(state, fg={DONE: "green", LEFT_OUT: "yellow"}.get(state, "red"))
         error = f": {result['error']}" if result["error"] else ""
         taken = f" in {result['seconds']:.1f} s" if state != LEFT_OUT else ""
         without = f" (not installed: {', '.join(absent(part))})" if absent(part) and state != LEFT_OUT else ""
-        click.echo(f"{k:2d} of {len(self.parts)}  {part.title}: {mark}{error}{taken}{without}")
+        late = f"; no time for {too_late(result)}" if too_late(result) else ""
+        click.echo(f"{k:2d} of {len(self.parts)}  {part.title}: {mark}{error}{taken}{without}{late}")
 
     def data(self) -> dict:
         """Everything that was measured, for JSON."""

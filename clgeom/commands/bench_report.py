@@ -11,7 +11,7 @@ from typing import Any
 from clgeom import __version__
 from clgeom.commands import bench_facts as facts
 from clgeom.commands.bench_parts import Curve, Part
-from clgeom.commands.bench_runs import DONE, absent
+from clgeom.commands.bench_runs import DONE, absent, too_late
 from clgeom.optional import is_installed
 
 
@@ -116,9 +116,9 @@ def tables(part: Part, result: dict[str, Any]) -> list[tuple[str, list[dict[str,
 
 
 def state_of(result: dict[str, Any]) -> str:
-    """What a part lacks; nothing if it came to its end."""
+    """What a part lacks; nothing if it measured all."""
     if result["state"] == DONE:
-        return ""
+        return f"There was no time for {too_late(result)}." if too_late(result) else ""
     rows = "what it had measured is here" if result["record"] else "nothing was measured"
     why = f" ({result['error']})" if result["error"] else ""
     return f"This part is incomplete: {result['state']}{why}; {rows}."

@@ -26,6 +26,8 @@ DONE, FAILED, LATE, STOPPED, LEFT_OUT = "done", "failed", "over its time limit",
 
 #: Variables that would keep a bench from importing what is beside it, and from verifying anything.
 UNWANTED = ("PYTHONSAFEPATH", "PYTHONOPTIMIZE")
+#: With this variable a bench ends when its standard input does.
+WATCH = "CLGEOM_BENCH_WATCH"
 
 
 def folder() -> Path:
@@ -41,12 +43,18 @@ def absent(part: Part) -> list[str]:
     return [name for module, name in part.rivals if not is_installed(module)]
 
 
+def too_late(result: dict[str, Any]) -> str:
+    """What a bench had no time for, as text; nothing if it measured all."""
+    return ", ".join((result["record"] or {}).get("left_out", ()))
+
+
 def run(part: Part, options: str, *, seconds: float, device: str | None = None, tuned: bool = False) -> dict[str, Any]:
     """Run a part and return what became of it: "state", "error", "seconds", "command" and the record of its bench.
 
     It uses shipped policies, or those that ``clgeom tune`` found here, if `tuned`.
     On an interrupt the process is ended, and the result has the state `STOPPED`.
     """
+    options += f" --device {shlex.quote(device)}" if device is not None else ""
     found = {"name": part.name, "title": part.title, "command": f"python bench/{part.script} {options}"}
     found |= {"limit": seconds, "seconds": 0.0, "state": DONE, "error": None, "record": None}
     missing = [name for module, name in part.needs if not is_installed(module)]
@@ -56,7 +64,6 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
     with tempfile.TemporaryDirectory(prefix="clgeom-bench-", ignore_cleanup_errors=True) as place:
         path, errors = Path(place, "record.json"), Path(place, "errors.txt")
         command = [sys.executable, str(folder() / part.script), *shlex.split(options), "--json", str(path)]
-        command += ["--device", device] if device is not None else []
         try:
             with open(errors, "wb") as log:
                 code = _wait(command, log, seconds, {"CLGEOM_POLICIES": "tuned" if tuned else "shipped"})
@@ -73,16 +80,21 @@ def run(part: Part, options: str, *, seconds: float, device: str | None = None, 
 
 
 def _wait(command, log, seconds, variables) -> int:
-    """The exit code of a process, which is ended whatever happens here."""
-    nowhere, environment = subprocess.DEVNULL, {**os.environ, **variables}
+    """The exit code of a process, which is ended whatever happens here.
+
+    If this process is killed, the pipe that nothing is written to ends, and ``common`` ends the other one.
+    """
+    nowhere, environment = subprocess.DEVNULL, {**os.environ, **variables, WATCH: "1"}
     for name in UNWANTED:
         environment.pop(name, None)
-    process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=log, env=environment)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, stderr=log, env=environment)
     try:
         return process.wait(timeout=seconds)
     finally:
         process.kill()
         process.wait()
+        if process.stdin:
+            process.stdin.close()
 
 
 def _why(code: int, errors: Path) -> str | None:

@@ -140,19 +140,26 @@ def finite(value):
     return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
+#: Columns of a terminal below which texts in columns of a few letters could not be read.
+NARROW = 70
+
+
 def print_table(headings, rows):
-    """Print a table; to a file in full width. A heading that starts with ">" belongs to a column of numbers."""
+    """Print a table; to a file, and to terminals narrower than `NARROW`, in full width. No text is cut off.
+
+    A heading that starts with ">" belongs to a column of numbers.
+    """
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         numbers = heading.startswith(">")
-        table.add_column(heading.lstrip(">"), justify="right" if numbers else "left", no_wrap=numbers)
+        table.add_column(heading.lstrip(">"), justify="right" if numbers else "left", no_wrap=numbers, overflow="fold")
     for row in rows:
         table.add_row(*row)
     console = Console()
-    if not console.is_terminal:
+    if not console.is_terminal or console.width < NARROW:
         console = Console(width=240)
     console.print(table, highlight=False, markup=False)
 

@@ -58,7 +58,7 @@ def test_interleaved_checks_the_first_result_of_each_and_times_none_after_a_wron
     candidates = {name: lambda name=name: call(name) for name in ("own", "other")}
     assert common.interleaved(candidates, 2, check=lambda *found: seen.append(found))["own"] == 2.0
     assert seen == [("own", "own"), ("other", "other")]
-    assert sorted(calls) == ["other"] * 4 + ["own"] * 3  # a short call follows one that is not timed
+    assert sorted(calls) == ["other"] * 5 + ["own"] * 3  # each short call follows one that is not timed
     calls.clear()
 
     def check(name, found):
@@ -296,6 +296,54 @@ def test_solutions_must_be_possible():
     for wrong in ([(0, 1, 2)], [(0, 0, 2), (0, 0, 1)], [(0, 1, 2), (0, 0, 1), (1, 1, 1)]):
         with pytest.raises(AssertionError, match="host"):
             bench_dp.check_solution("chain", wrong, 64, d, (3, 3), "host")
+
+
+def test_dp_bench_refuses_wrong_stages_whether_numba_is_installed_or_not(session):
+    rng = np.random.default_rng(2)
+    a, b = (rng.integers(0, 4, 30).astype(np.int32) for _ in "ab")
+
+    def filled(a, b, **how):
+        return bench_dp.fill(bench_dp.LCS, (31, 31), a=a, b=b, device=session, **how)
+
+    reference = filled(a, b, path="stages").numpy()
+    right = {"table": lambda: filled(a, b), "corner": lambda: filled(a, b, keep="corner")}
+    right |= {"numba": lambda: reference, "stages": lambda: filled(a, b, path="stages")}
+    given = {"a": a, "b": b}
+    bench_dp.verify(session, "lcs", right, (31, 31), given)
+    inner = a.copy()
+    inner[0] = 9  # a first row of zeros, and perhaps the same last cell
+    for other in (a + 9, inner):
+        wrong = {**right, "stages": lambda other=other: filled(other, b, path="stages")}
+        with pytest.raises(AssertionError, match="stages"):
+            bench_dp.verify(session, "lcs", wrong, (31, 31), given)
+
+
+def test_pairs_bench_refuses_a_wrong_edit_distance_without_rivals(session, quiet, monkeypatch):
+    a, b = (np.random.default_rng(k).integers(0, 4, size).astype(np.uint8) for k, size in ((1, 70), (2, 50)))
+    expected = clgeom.dp.problems.edit_distance(a.tobytes(), b.tobytes(), operations=False, device=session).distance
+    assert bench_dp.plain_edits(a, b) == bench_dp.plain_edits(b, a) == expected
+    monkeypatch.setattr(bench_dp, "others", lambda texts: {})
+    options = types.SimpleNamespace(repeat=1, budget=1.0)
+    with pytest.raises(LookupError, match="all were accepted"):
+        bench_dp.pairs(session, 128, options)
+    wrong = types.SimpleNamespace(distance=7)
+    monkeypatch.setattr(clgeom.dp.problems, "edit_distance", lambda *a, **how: wrong)
+    with pytest.raises(AssertionError, match="edit"):
+        bench_dp.pairs(session, 128, options)
+
+
+def test_scores_by_a_matrix_and_of_one_pair_are_checked_without_rivals(session):
+    for letters, count, length, asked in (
+        (bench_align.PROTEIN, 60, 20, {"matrix": "BLOSUM62", "mode": "local", "path": False}),
+        (bench_align.PROTEIN, 3, 40, {"matrix": "BLOSUM62", "path": False}),
+        (b"ACGT", 1, 200, {"path": False}),
+        (b"ACGT", 1, 200, {"path": False, "mode": "local", "gap_extend": 0}),
+    ):
+        pairs = bench_align.related(count, length, letters, 0.4)
+        scores = np.asarray(clgeom.align(*map(bench_align.texts, pairs), device=session, **asked).scores)
+        bench_align.check_of(scores, pairs, asked)("clgeom", scores)
+        with pytest.raises(AssertionError, match="the scores are wrong"):
+            bench_align.check_of(scores + 1, pairs, asked)
 
 
 def test_plain_scores_are_those_of_align(session):

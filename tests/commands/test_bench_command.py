@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import re
 import shlex
 import signal
@@ -212,6 +213,17 @@ def test_absent_packages_are_named_and_left_out(here, scripts, monkeypatch):
     assert "<svg" not in text and parsed("r.html").rows
 
 
+def test_commands_name_the_device_that_was_asked_for(here, scripts, monkeypatch, session):
+    monkeypatch.setattr(bench, "parts_of", lambda families: [part("well.py", quick="--sizes 1e2")])
+    asked = session.profile.name
+    done("bench", "--quick", "--device", asked, "--json", "r.json")
+    data, words = json.loads(Path("r.json").read_text()), ["--device", asked]
+    assert shlex.split(data["command"]) == ["clgeom", "bench", "all", "--quick", *words]
+    assert shlex.split(data["parts"][0]["command"]) == ["python", "bench/well.py", "--sizes", "1e2", *words]
+    done("bench", "--quick", "--json", "r.json")
+    assert "--device" not in Path("r.json").read_text()
+
+
 def test_part_over_its_limit_fails_the_command(here, scripts, monkeypatch):
     monkeypatch.setattr(bench, "parts_of", lambda families: [part("hang.py", seconds=(0.3, 0.3))])
     assert run("bench", "--quick", "--json", "r.json").exit_code == 1
@@ -315,6 +327,61 @@ main.main()
     text = Path("r.html").read_text(encoding="utf-8")
     assert "Missing: Title of hang.py, Title of error.py." in text
     assert sum(in_table({"n": 1000, "clgeom": 2.5, "scipy": 10.0}, [row]) for row in parsed("r.html").rows) >= 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
+def test_bench_ends_when_the_command_is_killed(here, tmp_path):
+    """The bench leaves its number and waits; nothing of it stays when its parent is gone."""
+    script = tmp_path / "waits.py"
+    beside = Path(__file__).resolve().parents[2] / "bench"
+    script.write_text(
+        f"import os, sys, time\nsys.path.insert(0, {str(beside)!r})\nimport common\n"
+        f"assert 'CLGEOM_BENCH_WATCH' not in os.environ  # its own children have another input\n"
+        f"open({str(tmp_path / 'number.part')!r}, 'w').write(str(os.getpid()))\n"
+        f"os.replace({str(tmp_path / 'number.part')!r}, {str(tmp_path / 'number')!r})\ntime.sleep(60)\n"
+    )
+    code = (
+        f"import sys\nfrom clgeom.commands.bench_runs import _wait\n"
+        f"_wait([sys.executable, {str(script)!r}], None, 50, {{}})"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment())
+    number = tmp_path / "number"
+    try:
+        assert waited(number.exists)
+    finally:
+        process.kill()
+        process.wait()
+    assert waited(lambda: is_gone(int(number.read_text())))
+
+
+def waited(condition, seconds=20.0) -> bool:
+    """Whether a condition holds within so many seconds."""
+    begin = time.monotonic()
+    while not condition() and time.monotonic() - begin < seconds:
+        time.sleep(0.05)
+    return condition()
+
+
+def is_gone(number) -> bool:
+    """Whether there is no such process, or none that runs: nobody may take its exit code."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        pass
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_what_a_bench_had_no_time_for_is_named(here, scripts, monkeypatch):
+    end = "record['left_out'] = ['knapsack of 1 million cells']\njson.dump(record, open(sys.argv[-1], 'w'))"
+    (scripts / "late.py").write_text(SCRIPT + end)
+    monkeypatch.setattr(bench, "parts_of", lambda families: [part("late.py"), part("well.py")])
+    printed = done("bench", "--quick", "--report", "r.html")
+    assert printed.count("; no time for knapsack of 1 million cells") == 1
+    assert Path("r.html").read_text().count("There was no time for knapsack of 1 million cells.") == 1
 
 
 def test_bad_calls_are_refused(here, monkeypatch):

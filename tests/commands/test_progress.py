@@ -1,6 +1,7 @@
 """Bars: on a terminal only, after half a second, with the time left where work says how far it is."""
 
 import io
+import re
 import sys
 import time
 
@@ -88,3 +89,16 @@ def test_numbers_report_reading_and_writing(tmp_path):
     seen.clear()
     assert (read_numbers(tmp_path / "keys.csv", progress=lambda *share: seen.append(share)) == keys).all()
     assert seen[-1][0] == seen[-1][1] == (tmp_path / "keys.csv").stat().st_size
+
+
+@pytest.mark.parametrize("columns, lines", ((200, 2), (80, 3), (40, 2)))
+def test_tables_cut_no_text_off_in_narrow_terminals(monkeypatch, capsys, columns, lines):
+    for name, value in (("FORCE_COLOR", "1"), ("COLUMNS", columns), ("LINES", 24), ("TERM", "xterm")):
+        monkeypatch.setenv(name, str(value))
+    heads = ("family", "case", ">size", "clgeom", ">figure", "rival", ">times as fast", "faster")
+    row = ("sort", "host, float32", "1e6", "argsort", "20.3 ms", "np.argsort stable", "8.32", "from 10,000 on")
+    terminal.print_table(heads, [row])
+    text = re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out)
+    assert len(text.splitlines()) == lines and "…" not in text
+    letters = "".join(text.split())
+    assert sorted(letters) == sorted("".join(word.lstrip(">") for word in (*heads, *row)).replace(" ", ""))
