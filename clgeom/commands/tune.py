@@ -164,14 +164,14 @@ def _tell(finding):
         name, found = max(finding.ratios.items(), key=lambda one: finding.shares[one[0]])
         mark = click.style(f"{'faster':<{WORD}}", fg="green")
         times = f"{found.default_ms:.3g} -> {found.policy_ms:.3g} ms ({found.gain:.2f} x)"
-        click.echo(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
+        terminal.echo_beside_bar(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
     else:
         tried = sum(one.state != "not tried" for one in finding.candidates)
-        click.echo(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'shape', 'shapes')} tried")
+        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'shape', 'shapes')} tried")
     for one in finding.candidates:
         if one.state in ("wrong", "crashed"):
             mark = click.style(f"{one.state:<{WORD}}", fg="red")
-            click.echo(f"{mark} {which} as {one.policy}: {printable(one.reason)}")
+            terminal.echo_beside_bar(f"{mark} {which} as {one.policy}: {printable(one.reason)}")
 
 
 def _changed(before, after) -> str:

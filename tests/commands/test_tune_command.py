@@ -1,5 +1,6 @@
 """``clgeom tune``: what it lists, measures, keeps and forgets; what it refuses; Ctrl-C."""
 
+import io
 import json
 import os
 import signal
@@ -12,8 +13,11 @@ from types import SimpleNamespace
 import pytest
 from children import environment
 from command_line import done, refused, run
+from rich.console import Console
+from rich.file_proxy import FileProxy
 
-from clgeom.commands.tune import _summary
+from clgeom.commands.main import _warn
+from clgeom.commands.tune import _summary, _tell
 from clgeom.errors import DeviceError, InvalidInput
 from clgeom.runtime import stored_policies
 from clgeom.runtime.device import default_session
@@ -101,6 +105,20 @@ def test_wrong_variable_is_refused_at_once(store, monkeypatch):
     """Not by each child, for all of the time."""
     monkeypatch.setenv("CLGEOM_POLICIES", "Shipped")
     assert "CLGEOM_POLICIES must be" in refused("tune", "--quick")
+
+
+def test_lines_are_above_the_bar(monkeypatch):
+    """On a terminal a bar takes what is printed; what goes round it lands behind the bar's last word."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", FileProxy(Console(file=out, width=200), io.TextIOWrapper(io.BytesIO())))
+    monkeypatch.setattr(sys, "stderr", FileProxy(Console(file=out, width=200), io.TextIOWrapper(io.BytesIO())))
+    crashed = Candidate(Policy(), "crashed", "signal\x1b 6")
+    _tell(Finding("radio/path_loss", None, {}, Policy(), [crashed], state="as it was"))
+    _warn("the driver is old", UserWarning)
+    first, second, warning = out.getvalue().splitlines()
+    assert first.startswith("as it was   radio/path_loss ") and first.endswith("1 shape tried")
+    assert second.startswith("crashed     radio/path_loss as Policy(") and second.endswith(r"signal\x1b 6")
+    assert warning == "clgeom: warning: the driver is old"
 
 
 @pytest.mark.parametrize("failure", ["in the store", "in the search"])
