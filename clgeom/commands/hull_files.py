@@ -6,7 +6,6 @@ import os
 from dataclasses import replace
 from types import SimpleNamespace
 
-import click
 import numpy as np
 
 from clgeom import __version__, convex_hull
@@ -94,7 +93,8 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
         except BaseException:
             if state.shown is not None and hulls:
                 kept = counted(len(hulls), "file is", "files are")
-                click.echo(f"clgeom: note: {kept} done; the same command goes on from '{state.shown}'", err=True)
+                note = f"clgeom: note: {kept} done; the same command goes on from '{state.shown}'"
+                terminal.echo_beside_bar(note, err=True)
             raise
     if not hulls:
         none = f"None of the {len(files):,} files can be read. " if len(files) > 1 else ""

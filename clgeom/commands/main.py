@@ -130,8 +130,10 @@ def _forget_stdout():
 
 def _warn(message, category, *_, **__):
     """Print a warning as one line, without its position in the code."""
+    from clgeom.commands import terminal
+
     del category
-    click.echo(f"clgeom: warning: {printable(' '.join(str(message).split()))}", err=True)
+    terminal.echo_beside_bar(f"clgeom: warning: {printable(' '.join(str(message).split()))}", err=True)
 
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

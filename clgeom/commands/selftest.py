@@ -40,7 +40,7 @@ def selftest(every, device, as_json):
 
 def _print_check(check):
     mark = click.style("ok  ", fg="green") if check.ok else click.style("FAIL", fg="red")
-    click.echo(f"{mark} {check.name:<44} {check.seconds:8.3f} s  {check.detail}".rstrip())
+    terminal.echo_beside_bar(f"{mark} {check.name:<44} {check.seconds:8.3f} s  {check.detail}".rstrip())
 
 
 def _checked(check_device, session, quiet):

@@ -130,7 +130,8 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
             found, work = terminal.worked(sort_file, file, output, **options)
         except KeyboardInterrupt:
             if state_folder(output).exists():
-                click.echo(f"clgeom: sorted pieces are kept in '{state_folder(output)}' for the same command", err=True)
+                note = f"clgeom: sorted pieces are kept in '{state_folder(output)}' for the same command"
+                terminal.echo_beside_bar(note, err=True)
             raise
     if as_json:
         facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "is_sorted": True, "runs": found.runs}

@@ -121,6 +121,14 @@ def device_words(session) -> str:
     return f"{session.profile.name} ({session.profile.platform}, {session.profile.kind})"
 
 
+def echo_beside_bar(line, *, err=False):
+    """Print a line while a progress bar may be shown: above it, not behind its last word.
+
+    A bar puts a stream of its own before stdout and stderr. It has no encoding, so click by itself goes round it.
+    """
+    click.echo(line, file=sys.stderr if err else sys.stdout, err=err)
+
+
 def print_facts(*facts):
     """Print a line with a name and a value for each fact."""
     for name, value in facts:

@@ -13,6 +13,8 @@ from clgeom.commands import terminal
 MINUTES, QUICK_SECONDS = 10.0, 10.0
 #: Most minutes: a week.
 MOST_MINUTES = 7 * 24 * 60
+#: Letters of the first word of a line: "not reached".
+WORD = 11
 
 
 @click.command()
@@ -111,10 +113,12 @@ def _forget(session, cases, as_json):
 def _tune(session, cases, seconds, quick, store, as_json):
     """Tune, show what was found, and return the exit code."""
     from clgeom.commands.main import STOPPED
-    from clgeom.runtime.stored_policies import require_writable, store_path
+    from clgeom.errors import ClgeomError
+    from clgeom.runtime.stored_policies import require_writable, store_path, stored
     from clgeom.tuner.cases import QUICK, QUICK_KERNELS
     from clgeom.tuner.search import Tuner
 
+    stored(session.own_profile)  # refuses what CLGEOM_POLICIES must not be, before anything is measured
     if store:
         require_writable()
     chosen = {"size": 0.25, "most": QUICK_KERNELS} if quick else {}
@@ -122,7 +126,7 @@ def _tune(session, cases, seconds, quick, store, as_json):
         cases = [case for case in cases if case.name in QUICK]
     if not as_json:
         terminal.print_facts(("device", terminal.device_words(session)), ("time", terminal.duration(seconds)))
-    begun, stopped = time.perf_counter(), False
+    begun, stopped, failed = time.perf_counter(), False, None
     with terminal.progress("Tuning", hidden=as_json) as advance:
         tuner = Tuner(
             session,
@@ -137,31 +141,37 @@ def _tune(session, cases, seconds, quick, store, as_json):
             tuner.run()
         except KeyboardInterrupt:
             stopped = True
-    took = time.perf_counter() - begun
+        except ClgeomError as error:  # what was found until then is shown
+            failed = error
+    took, failed = time.perf_counter() - begun, failed or tuner.unkept
+    path = store_path() if store and not tuner.unkept else None
     if as_json:
         facts = {"device": session.profile.asdict(), "seconds": took, "interrupted": stopped}
-        terminal.print_json({**facts, "file": str(store_path()) if store else None, **tuner.asdict()})
+        terminal.print_json({**facts, "file": path and str(path), **tuner.asdict()})
     else:
-        _summary(tuner, took, stopped, quick, store_path() if store else None)
+        _summary(tuner, took, stopped or bool(failed), quick, path)
+    if failed:
+        raise failed
     return STOPPED if stopped else 0
 
 
 def _tell(finding):
     """Print what was found for a kernel."""
-    from clgeom.runtime.messages import counted
+    from clgeom.runtime.messages import counted, printable
 
     which = finding.kernel + (f" ({finding.itemsize} bytes)" if finding.itemsize else "")
     if finding.best is not None:
         name, found = max(finding.ratios.items(), key=lambda one: finding.shares[one[0]])
-        mark = click.style("faster   ", fg="green")
+        mark = click.style(f"{'faster':<{WORD}}", fg="green")
         times = f"{found.default_ms:.3g} -> {found.policy_ms:.3g} ms ({found.gain:.2f} x)"
-        click.echo(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
+        terminal.echo_beside_bar(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
     else:
         tried = sum(one.state != "not tried" for one in finding.candidates)
-        click.echo(f"{finding.state:<10} {which:<40} {counted(tried, 'shape', 'shapes')} tried")
+        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'shape', 'shapes')} tried")
     for one in finding.candidates:
         if one.state in ("wrong", "crashed"):
-            click.echo(f"{click.style(one.state, fg='red'):<10} {which} as {one.policy}: {one.reason}")
+            mark = click.style(f"{one.state:<{WORD}}", fg="red")
+            terminal.echo_beside_bar(f"{mark} {which} as {one.policy}: {printable(one.reason)}")
 
 
 def _changed(before, after) -> str:
@@ -172,17 +182,20 @@ def _changed(before, after) -> str:
 
 
 def _summary(tuner, took, stopped, quick, path):
+    from clgeom.runtime.messages import printable
+
     faster = [one for one in tuner.findings if one.best is not None]
     missed = sum(one.state == "not reached" for one in tuner.findings)
     for name, reason in tuner.failed.items():
-        click.echo(f"left out   {name}: {reason}")
+        click.echo(f"{'left out':<{WORD}} {name}: {printable(reason)}")
     for kernel, (name, share) in tuner.unknown.items():
-        click.echo(f"fixed      {kernel} takes {share:.0%} of '{name}' and has no other shapes")
+        click.echo(f"{'fixed':<{WORD}} {kernel} takes {share:.0%} of '{name}' and has no other shapes")
     click.echo(f"{len(faster)} of {len(tuner.findings)} kernels faster, in {terminal.duration(took)}")
     more = "'clgeom tune' without --quick takes more time" if quick else "--minutes gives more time"
     if missed:
         click.echo(f"{missed} kernels not reached{'' if stopped else f': {more}'}")
-    elif not tuner.findings and not stopped:
+    elif not (tuner.findings or tuner.failed or stopped):
         click.echo(f"no kernel was reached: {more}")
     if faster and path:
-        click.echo(f"kept in {path}; 'clgeom tune --explain' shows what is used, 'clgeom tune --forget' removes it")
+        where = printable(str(path))
+        click.echo(f"kept in {where}; 'clgeom tune --explain' shows what is used, 'clgeom tune --forget' removes it")

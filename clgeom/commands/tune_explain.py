@@ -75,6 +75,8 @@ def row(*, kernel, share, policy, step, key, measured, **_) -> tuple[str, ...]:
 
 def measured_words(measured) -> str:
     """A measurement in a few words: "2.1 -> 1.8 ms, hull of a circle, 2026-11-23"."""
+    from clgeom.runtime.messages import printable
+
     before, after = measured.get("default_ms"), measured.get("policy_ms")
     times = f"{before:.3g} -> {after:.3g} ms" if isinstance(before, float) and isinstance(after, float) else ""
-    return ", ".join(str(one) for one in (times, measured.get("case"), measured.get("date")) if one)
+    return ", ".join(printable(str(one)) for one in (times, measured.get("case"), measured.get("date")) if one)

@@ -90,12 +90,15 @@ class DeviceProfile:
 
     @property
     def runtime(self) -> str:
-        """Short name of the OpenCL implementation: pocl, nvidia, intel, amd, apple, or the platform's first word."""
+        """Short name of the OpenCL implementation: pocl, nvidia, intel, amd, apple, or the platform's first word.
+
+        It is "unknown" where the platform has no name.
+        """
         words = f"{self.platform} {self.vendor}".lower()
         for word, name in RUNTIMES:
             if word in words:
                 return name
-        return self.platform.split()[0].lower()
+        return next(iter(self.platform.lower().split()), "unknown")
 
     def asdict(self) -> dict[str, Any]:
         """The profile as plain values, ready for JSON."""

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.spaces import SPACES, candidates
 from clgeom.runtime.stored_policies import forget_stale, keep
@@ -115,6 +116,8 @@ def _plain(policy):
 class Tuner:
     """Tunes kernels on the device of a session. `findings` grows as kernels are decided, also when interrupted.
 
+    A store that cannot be written ends nothing: `unkept` is the last error, None where there was none.
+
     Parameters
     ----------
     session : Session
@@ -160,6 +163,7 @@ class Tuner:
         self.unknown: dict[str, tuple[str, float]] = {}  # kernels of 5 % without a space: case and share
         self.findings: list[Finding] = []
         self.base: dict[tuple[str, int | None], Policy] = {}
+        self.unkept: InvalidInput | None = None
 
     def run(self) -> list[Finding]:
         """Tune; winners are kept as they are found."""
@@ -177,7 +181,7 @@ class Tuner:
                     self._race(finding, len(self.findings) - number)
                     self.tell(finding)
         if self.store:
-            forget_stale(self.session.own_profile, self._is_decided)
+            self._write(forget_stale, self.session.own_profile, self._is_decided)
         self.watch(1.0, "done")
         return self.findings
 
@@ -421,13 +425,21 @@ class Tuner:
         finding.ratios = dict(zip(finding.shares, ratios[best]))
         self.base[finding.kernel, finding.itemsize] = finding.best
         if self.store:
-            keep(
+            self._write(
+                keep,
                 self.session.own_profile,
                 finding.kernel,
                 finding.best,
                 dtype=self._dtype(finding.itemsize),
                 measured=_measured(finding),
             )
+
+    def _write(self, change, *args, **kwargs):
+        """Change the store; where that fails, the search goes on, and its user gets what it finds."""
+        try:
+            change(*args, **kwargs)
+        except InvalidInput as error:
+            self.unkept = error
 
     def _is_decided(self, kernel) -> bool:
         """Whether a kernel was measured again in all its cases, or cannot be, so that stale entries for it may go."""

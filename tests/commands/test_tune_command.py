@@ -1,5 +1,6 @@
 """``clgeom tune``: what it lists, measures, keeps and forgets; what it refuses; Ctrl-C."""
 
+import io
 import json
 import os
 import signal
@@ -12,12 +13,19 @@ from types import SimpleNamespace
 import pytest
 from children import environment
 from command_line import done, refused, run
+from rich.console import Console
+from rich.file_proxy import FileProxy
 
-from clgeom.commands.tune import _summary
+from clgeom.commands.main import _warn
+from clgeom.commands.tune import _summary, _tell
+from clgeom.errors import DeviceError, InvalidInput
 from clgeom.runtime import stored_policies
 from clgeom.runtime.device import default_session
+from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import TABLE, select
 from clgeom.tuner.offer import OFFER, is_unmeasured
+from clgeom.tuner.race import Ratio
+from clgeom.tuner.search import Candidate, Finding, Tuner
 
 
 @pytest.fixture
@@ -91,6 +99,59 @@ def test_folder_that_cannot_be_written_is_refused_at_once(store, monkeypatch):
     begin = time.monotonic()
     assert "cannot be written" in refused("tune", "primitives", "--minutes", "5")
     assert time.monotonic() - begin < 5
+
+
+def test_wrong_variable_is_refused_at_once(store, monkeypatch):
+    """Not by each child, for all of the time."""
+    monkeypatch.setenv("CLGEOM_POLICIES", "Shipped")
+    assert "CLGEOM_POLICIES must be" in refused("tune", "--quick")
+
+
+def test_lines_are_above_the_bar(monkeypatch):
+    """On a terminal a bar takes what is printed; what goes round it lands behind the bar's last word."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", FileProxy(Console(file=out, width=200), io.TextIOWrapper(io.BytesIO())))
+    monkeypatch.setattr(sys, "stderr", FileProxy(Console(file=out, width=200), io.TextIOWrapper(io.BytesIO())))
+    crashed = Candidate(Policy(), "crashed", "signal\x1b 6")
+    _tell(Finding("radio/path_loss", None, {}, Policy(), [crashed], state="as it was"))
+    _warn("the driver is old", UserWarning)
+    first, second, warning = out.getvalue().splitlines()
+    assert first.startswith("as it was   radio/path_loss ") and first.endswith("1 shape tried")
+    assert second.startswith("crashed     radio/path_loss as Policy(") and second.endswith(r"signal\x1b 6")
+    assert warning == "clgeom: warning: the driver is old"
+
+
+@pytest.mark.parametrize("failure", ["in the store", "in the search"])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_what_was_found_is_shown_where_something_fails(store, monkeypatch, failure, form):
+    """A disk that is full, or children that no longer start: the exit code is 2, and nothing is lost."""
+    before, best = Policy("serial", wg_size=1), Policy("serial", wg_size=1, items_per_thread=8)
+    case, times = "coverage map", Ratio(0.5, 0.5, 1.0, 2.0, 1.0, 2.0, 1.0)
+    finding = Finding("radio/path_loss", None, {case: 1.0}, before, [Candidate(best, "right")])
+
+    def run_as_if(tuner):
+        tuner.findings = [finding]
+        monkeypatch.setattr(tuner, "_holds", lambda *_: True)
+        tuner._decide(finding, {0: [times]}, [best])
+        tuner.tell(finding)
+        if failure == "in the search":
+            raise DeviceError("The processes that measure do not start.")
+
+    def no_room(*_, **__):
+        raise InvalidInput("No space left on device.")
+
+    monkeypatch.setattr(Tuner, "run", run_as_if)
+    if failure == "in the store":
+        monkeypatch.setattr("clgeom.tuner.search.keep", no_room)
+    result = run("tune", "radio", *form)
+    assert result.exit_code == 2 and result.stderr.startswith("clgeom: error: "), result.output
+    if form:
+        found = json.loads(result.stdout)
+        assert [one["state"] for one in found["kernels"]] == ["faster"]
+        assert (found["file"] is None) == (failure == "in the store")
+    else:
+        assert "1 of 1 kernels faster" in result.stdout and "items_per_thread 1 -> 8" in result.stdout
+        assert ("kept in" in result.stdout) == (failure == "in the search")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

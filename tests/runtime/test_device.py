@@ -86,6 +86,7 @@ def test_profile_is_a_value_and_json(session):
         ("rusticl", "Mesa", "rusticl"),
         ("rusticl", "AMD", "rusticl"),  # whose compiler is not AMD's
         ("Clover Mesa", "X", "clover"),
+        ("", "X", "unknown"),
     ],
 )
 def test_runtime_name(platform, vendor, runtime_name):

@@ -78,6 +78,7 @@ def test_measured_policies():
         (choice,) = explain(GPU, [phase(SCAN, policy)])
         assert choice.step == "measured" and choice.measured.items() > MEASURED.items() and choice.policy == policy
     assert measured_words(choice.measured) == f"2 -> 1.5 ms, some call, {choice.measured['date']}"
+    assert measured_words({"case": "a\x1b[2J\nb"}) == r"a\x1b[2J\nb"
     (choice,) = explain(GPU, [SCAN])
     assert choice.policy == found and choice.seconds is None
 
