@@ -45,8 +45,8 @@ ORDERS = "Milliseconds of whole calls with the sieve (auto) and with the octagon
 FROM_HOST = """Milliseconds. copy: the array to the device, and nothing else; pinned: from page-locked memory."""
 PUBLISHED = """Milliseconds of the tables in GPU heaphull's paper, measured on a GTX 1050 Ti and its host, and
 of clgeom for float32 points on the device. The extreme points are those of the octagon; IV holds ratios of III. Rounded
-to float32, few points of a circle are vertices (of 1e6, 58,351): V is compared in float64 only. Then a circle with 2 % of
-distortion, in float32, and the share of points discarded."""
+to float32, few points of a circle are vertices (of 1e6, 58,351): V is compared in float64 only. Then a circle with 2 %
+of distortion, in float32, and the share of points discarded."""
 BATCH = """clgeom and resident (points and offsets on the device): milliseconds of whole calls. us/..: microseconds
 per hull, of the rivals for the first groups of the same points. zipf: sizes as 1 / rank, as many points in all."""
 MERGES = "Milliseconds for both hoods of sorted points on a circle."

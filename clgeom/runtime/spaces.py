@@ -13,7 +13,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-from clgeom.runtime.policies import Policy, require_legal
+from clgeom.runtime.limits import require_shape
+from clgeom.runtime.policies import Policy
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def candidates(profile, kernel: str, present: Policy) -> list[Policy]:
         for values in itertools.product(*product.values()):
             try:
                 policy = replace(present, **dict(zip(product, values)))
-                require_legal(kernel, policy)
+                require_shape(kernel, policy)
             except ValueError:  # a combination that no kernel has
                 continue
             if policy.wg_size <= profile.max_wg_size and policy != present:

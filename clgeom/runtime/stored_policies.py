@@ -33,8 +33,9 @@ from typing import Any
 from clgeom.errors import DeviceWarning, InvalidInput, warn
 from clgeom.runtime import sources
 from clgeom.runtime.caches import digest_of
+from clgeom.runtime.limits import require_shape
 from clgeom.runtime.messages import printable, shown
-from clgeom.runtime.policies import Policy, require_legal
+from clgeom.runtime.policies import Policy
 
 #: Version of the file's format.
 VERSION = 1
@@ -280,7 +281,7 @@ def _checked(entry, profile) -> Stored:
     if {name: type(value) for name, value in given.items()} != types:
         raise ValueError("it is damaged")
     policy = made(**given)
-    require_legal(kernel, policy)
+    require_shape(kernel, policy)
     if within_limits(policy, profile) != policy:
         raise ValueError(f"its groups of {policy.wg_size} do not fit the device, which allows {profile.max_wg_size}")
     return Stored(policy, entry["measured"])

@@ -12,7 +12,8 @@ import contextlib
 import contextvars
 from dataclasses import replace
 
-from clgeom.runtime.policies import PairsPolicy, Policy, require_legal
+from clgeom.runtime.limits import require_shape
+from clgeom.runtime.policies import PairsPolicy, Policy
 from clgeom.runtime.profile import KINDS, RUNTIMES
 from clgeom.runtime.stored_policies import stored_policy
 from clgeom.runtime.tuning_dp import DP
@@ -513,7 +514,7 @@ def override(policies: dict[str, Policy]):
     if unknown:
         raise KeyError(f"no such kernel: {', '.join(unknown)}; known: {', '.join(sorted(TABLE))}")
     for kernel, policy in policies.items():
-        require_legal(kernel, policy)
+        require_shape(kernel, policy)
     token = _overrides.set({**_overrides.get(), **policies})
     try:
         yield

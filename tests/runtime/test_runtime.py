@@ -17,8 +17,9 @@ from clgeom.runtime.build import build, compiles, kernel_of
 from clgeom.runtime.call import current, recording, unrecorded
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import allocate, fill, read, run, write
+from clgeom.runtime.limits import require_shape
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
-from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy, ceil_div, require_legal
+from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy, ceil_div
 from clgeom.runtime.render import render, render_text
 from clgeom.runtime.spaces import SPACES, Space, candidates
 from clgeom.runtime.tuning import TABLE
@@ -73,7 +74,7 @@ def test_stage_policy_knows_the_layouts_of_tables():
 def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
     """By the context and by the tuner's candidates alike."""
     present = replace(TABLE[kernel]["any"], variant=variant, wg_size=1, items_per_thread=8)
-    require_legal(kernel, present)
+    require_shape(kernel, present)
     tried = ({"items_per_thread": (1, 2, 4, 6, 12)},)
     space = Space((), tried, tried)
     with pytest.MonkeyPatch.context() as patch:
@@ -87,11 +88,34 @@ def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
         assert not tuning.overridden()
 
 
+@pytest.mark.parametrize(
+    "kernel, policy, words",
+    [
+        *(
+            (kernel, Policy("group", 64, items), f"must be at most 32 .* Got {items} ")
+            for kernel in ("hull/sieve/sieve", "hull/sieve/tile_hoods")
+            for items in (33, 64, 100)
+        ),
+        *(
+            ("region/arc/arc_hulls_blocks", Policy("group", 64, items), f"a multiple of 8, at most 64 .* Got {items} ")
+            for items in (1, 3, 5, 12, 72)
+        ),
+        ("hull/batch/batch_hulls", Policy("serial", 1, 1024), "groups_per_unit of .* must be at least 1. Got 0 "),
+        ("dp/paths/tile_sweep", TilePolicy("group", 64, strips=7), "strips of .* must be 1 in .* Got 7 "),
+    ],
+    ids=str,
+)
+def test_shapes_with_other_results_are_refused(kernel, policy, words):
+    with pytest.raises(InvalidInput, match=words), tuning.override({kernel: policy}):
+        pass
+    assert not tuning.overridden()
+
+
 def test_rows_are_shapes_that_their_kernels_have():
     for kernel, rows in TABLE.items():
         for policy in rows.values():
             if not callable(policy):
-                require_legal(kernel, policy)
+                require_shape(kernel, policy)
 
 
 def test_policy_is_a_frozen_value():
