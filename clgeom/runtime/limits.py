@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import Policy, TilePolicy, require_legal
 
-#: The most items of a work-item: those of the sieve and of its hoods are the bits of a word.
-MOST_ITEMS = {
-    ("hull/sieve/sieve", "group"): 32,
-    ("hull/sieve/tile_hoods", "group"): 32,
-    ("region/arc/arc_hulls_blocks", "group"): 64,
-}
-#: What the number of items must be a multiple of, beside what `require_legal` knows.
-MULTIPLES = {("region/arc/arc_hulls_blocks", "group"): 8}
+#: The most items of a work-item: they are the bits of a word.
+MOST_ITEMS = {("hull/sieve/sieve", "group"): 32, ("hull/sieve/tile_hoods", "group"): 32}
+#: Kernels whose work-items take runs of up to eight items, in pairs.
+RUNS_OF_EIGHT = {("region/arc/arc_hulls_blocks", "group")}
 #: Kernels that have as many groups as a device can hold, and so no group for each tile.
 SOME_GROUPS = {("hull/batch/batch_hulls", "serial")}
 
@@ -32,12 +26,13 @@ def require_shape(kernel: str, policy: Policy) -> None:
     """
     require_legal(kernel, policy)
     shape, items = (kernel, policy.variant), policy.items_per_thread
-    multiple, most = MULTIPLES.get(shape, 1), MOST_ITEMS.get(shape, math.inf)
-    if items % multiple or items > most:
-        allowed = f"a multiple of {multiple}, " if multiple > 1 else ""
+    if items > MOST_ITEMS.get(shape, items):
         raise InvalidInput(
-            f"The items_per_thread of {kernel} must be {allowed}at most {most} in the variant {policy.variant!r}. "
-            f"Got {items} instead."
+            f"The items_per_thread of {kernel} must be at most {MOST_ITEMS[shape]}. Got {items} instead."
+        )
+    if shape in RUNS_OF_EIGHT and items not in (2, 4, *range(8, 65, 8)):
+        raise InvalidInput(
+            f"The items_per_thread of {kernel} must be 2, 4 or a multiple of 8, at most 64. Got {items} instead."
         )
     if shape in SOME_GROUPS and not policy.groups_per_unit:
         raise InvalidInput(f"The groups_per_unit of {kernel} must be at least 1. Got 0 instead.")
