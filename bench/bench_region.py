@@ -15,8 +15,9 @@ published: the setting of the ARC study's figures 27 to 30, sorted float32 point
 compiled chain; the naive and the local kernel, on the device only ("kernels") and as whole calls from NumPy ("call");
 for comparison 4096 segments.
 bench/report.py draws the figures of its record.
-Every outline is verified before anything is timed: ours cover every cell, or point, and no more than the definition
-says; those of others are compared with the exact outline of the cells, or with our convex hull.
+Every outline is verified before anything is timed: ours cover every cell, or point, and lie in the convex hull of them
+all; how much more than the cells they cover is in the record, not verified. Those of others are compared with the exact
+outline of the cells, or with our convex hull.
 """
 
 from __future__ import annotations
