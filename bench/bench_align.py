@@ -5,8 +5,8 @@
     python bench/bench_align.py --device nvidia --pairs 1e6 --cases short --input numpy,device
 
 All results are compared first: every score must be the same in all, and those of the first pairs must be what a plain
-recurrence in NumPy gives. The rivals run on as many threads as the device
-has compute units, up to the number of cores, and on the first pairs, --loops of them. Times are medians of interleaved
+recurrence in NumPy gives. The rivals run on as many threads as the device has compute units, up to the number of cores,
+and on the first pairs, --loops of them. Times are medians of interleaved
 calls, everything included, of ours from the --input: two lists of ``str``, "numpy" letters and offsets, "pinned" the
 same in page-locked memory, "device" the same in arrays of pyopencl. GCUPS are cells of all tables a nanosecond;
 "kernel" is what the device's clock says of the kernels alone, in calls that take turns with the others. "letters" are
