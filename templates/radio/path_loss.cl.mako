@@ -1,4 +1,4 @@
-<%page args="model='walfisch_ikegami', real='float', fields=('distance',), ranges=(('distance', '0.02f', '5.0f'),), city='medium', area='urban', outside='raise', variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="model='walfisch_ikegami', real='float', fields=('distance',), ranges=(('distance', '0.02f', '5.0f'),), city='medium', area='urban', outside='raise', near='', variant='group', wg_size=256, items_per_thread=1"/>\
 <%
     NAMES = {
         "free_space": ("distance", "frequency"),
@@ -32,6 +32,7 @@
 //
 // A cell takes arithmetic and logarithms only: it reads each field once, and writes one number. A field's value beyond its
 // range sets the field's bit in `poison` with outside="raise"; "clip" takes the nearest value allowed, "nan" writes NaN.
+// Nearer than `near`, the least distance of the model, the loss continues into free space, which sets bit 31.
 // The models and their sources are in radio/models.h.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -94,7 +95,20 @@ void path_loss(
             fits_${name} &= good_${name};
 % endif
 % endfor
+% if near:
+            const ${flag} is_near = distance < (${T})${near};
+            distance = distance < NUM(${T}, 0.001) ? NUM(${T}, 0.001) : distance;
+% endif
             ${T} result = loss${s}(${", ".join(names)});
+% if near:
+            if (${"is_near" if width == 1 else "any(is_near)"}) {
+                const ${T} end = (${T})${near}, down = base_height - mobile_height;
+                const ${T} short_by = FREE_SPACE(${T}, end, frequency, down) - loss${s}(${", ".join(["end", *names[1:]])});
+                const ${T} least = FREE_SPACE(${T}, distance, frequency, down) - (short_by > NUM(${T}, 0.0) ? short_by : NUM(${T}, 0.0));
+                result = (is_near & (least > result)) ? least : result;
+                bad |= 1u << 31;
+            }
+% endif
 % if outside != "raise":
 % for name in checked:
             result = ${"known" if outside == "clip" else "good"}_${name} ? result : (${T})NAN;
