@@ -111,9 +111,9 @@ def walfisch_ikegami(
     Notes
     -----
     Nearer than its range every measured model has the greater of its formula and of the loss in free space between the
-    antennas, whose heights count. A formula that is below free space at the end of its range already, as this one by
-    0.04 dB along a street from a low antenna, goes on as free space less that difference: the loss has no step and
-    grows with the distance. A distance below 1 m is taken as 1 m.
+    antennas, whose heights count. Where a formula is below free space at the end of its range already, as this one
+    below a high mast, the loss goes on with 10 dB a decade until it meets free space. So it has no step, and grows
+    with the distance. A distance below 1 m is taken as 1 m.
 
     Without line of sight ``L = L0 + max(0, Lrts + Lmsd)``: free space, diffraction from the last roof into the street,
     and over the roofs before it. Devices may compute logarithms differently: in float32 the loss is within 2e-4 dB of

@@ -214,9 +214,10 @@ def check_ranges(model, transmitters, mobile_height, surroundings, nearest_km, f
     if found and strict:
         raise InvalidInput(f"{found[0]} strict=False goes on with its formula.")
     if nearest_km < low:
+        least, got = f"{low * 1000:g} m", f"{nearest_km * 1000:.3g} m"
         found.append(
-            f"The model '{model}' of {caller} is for distances from {low * 1000:g} m. A cell is {nearest_km * 1000:.3g} "
-            "m from its transmitter: nearer than the range the loss continues into free space."
+            f"The model '{model}' of {caller} is for distances of {least} or more. A cell is {got} from its "
+            "transmitter: nearer than the range the loss continues into free space."
         )
     if found:
         warn(" ".join(found), InputWarning)

@@ -76,10 +76,10 @@ inline ${T} power_of${s}(global const float *r, global const float *tables, cons
 % if near:
     const ${flag} is_near = ground < r[AT_NEAREST];
     if (${"is_near" if width == 1 else "any(is_near)"}) {
-        // into free space, less what the formula is below it at the end of the model's range
-        const ${T} end = (${T})r[AT_NEAREST];
-        const ${T} short_by = r[AT_FREE] + 3.01029996f * log2(end + z2) - loss_of${s}(r, end, z2${into});
-        const ${T} least = r[AT_FREE] + 3.01029996f * log2(ground + z2) - fmax(short_by, (${T})0.0f);
+        // into free space; where the formula is below it at the end of the range, with half its slope until they meet
+        const ${T} end = (${T})r[AT_NEAREST], log_end = log2(end + z2), log_here = log2(ground + z2);
+        const ${T} below = r[AT_FREE] + 1.50514998f * (log_end + log_here) - loss_of${s}(r, end, z2${into});
+        const ${T} least = r[AT_FREE] + 3.01029996f * log_here - fmax(below, (${T})0.0f);
         loss = (is_near & (least > loss)) ? least : loss;
     }
 % endif

@@ -102,9 +102,11 @@ void path_loss(
             ${T} result = loss${s}(${", ".join(names)});
 % if near:
             if (${"is_near" if width == 1 else "any(is_near)"}) {
+                // into free space; where the formula is below it at the end of the range, with half its slope until they meet
                 const ${T} end = (${T})${near}, down = base_height - mobile_height;
-                const ${T} short_by = FREE_SPACE(${T}, end, frequency, down) - loss${s}(${", ".join(["end", *names[1:]])});
-                const ${T} least = FREE_SPACE(${T}, distance, frequency, down) - (short_by > NUM(${T}, 0.0) ? short_by : NUM(${T}, 0.0));
+                const ${T} free_end = FREE_SPACE(${T}, end, frequency, down), free = FREE_SPACE(${T}, distance, frequency, down);
+                const ${T} below = NUM(${T}, 0.5) * (free_end + free) - loss${s}(${", ".join(["end", *names[1:]])});
+                const ${T} least = free - (below > NUM(${T}, 0.0) ? below : NUM(${T}, 0.0));
                 result = (is_near & (least > result)) ? least : result;
                 bad |= 1u << 31;
             }

@@ -20,7 +20,7 @@ def continued(formula, d, low, f, down):
     """The loss `formula(d)`, and nearer than `low` km what continues it into free space; `down` m between heights.
 
     Nearer it is the greater of the formula and of free space between the antennas. Where the formula is below free
-    space at `low` already, free space is lowered by that, so that the loss has no step. No cell is nearer than 1 m.
+    space at `low` already, the loss falls by half of what free space does until they meet. No cell is nearer than 1 m.
     """
     if d >= low:
         return formula(d)
@@ -28,9 +28,10 @@ def continued(formula, d, low, f, down):
     def free(km):
         return free_space(np.sqrt(L(km) ** 2 + (L(down) / 1000) ** 2), f)
 
-    short = max(free(low) - formula(low), 0)
-    d = max(d, 0.001)
-    return max(formula(d), free(d) - short)
+    d, at_low = max(d, 0.001), formula(low)
+    if at_low >= free(low):
+        return max(formula(d), free(d))
+    return max(formula(d), min(free(d), at_low - (free(low) - free(d)) / 2))
 
 
 def two_ray(d, f, base, mobile):
