@@ -208,7 +208,8 @@ def shadowing(
     if not (isinstance(sigma, numbers.Real) and math.isfinite(sigma) and sigma >= 0):
         raise InvalidInput(f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead.")
     if sigma == 0:
-        warn_unused({"correlation": (correlation, 50.0), "seed": (seed, 0)}, "shadowing", "sigma=0")
+        given = {"correlation": (correlation, 50.0), "pixel": (pixel, 1.0), "seed": (seed, 0)}
+        warn_unused(given, "shadowing", "sigma=0")
     torus = [_fast_length(size + math.ceil(min(UNRELATED * reach, size))) for size in shape]
     rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in torus)
     covariance = np.exp(-np.hypot(rows[:, None], columns[None, :]) / reach)

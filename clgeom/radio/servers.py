@@ -20,6 +20,7 @@ from clgeom.radio.maps import checked_crs, checked_shape
 from clgeom.radio.path_loss import CITIES
 from clgeom.radio.transmitters import (
     FIELDS,
+    IN_SPACE,
     KNOWN,
     RANGES,
     SURROUNDINGS,
@@ -200,7 +201,7 @@ def best_server(
     -----
     InputWarning
         Cells that are nearer to a transmitter than the model's range: there the loss continues into free space. A
-        parameter that the model does not know.
+        parameter that the model does not know, or `ground_m` where no distance and no antenna depends on heights.
 
     Notes
     -----
@@ -244,8 +245,13 @@ def best_server(
     ground = as_field(session, ground_m, shape, "ground_m", CALLER, grid)
     extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER, grid)
     grounds = [0.0] * len(transmitters) if ground is None else heights_under(session, transmitters, grid, ground)
+    params = _params(model, transmitters, ground, extra, nearest)
+    if not (params["patterns"] or params["near"] or model in IN_SPACE):
+        warn_unused(
+            {"ground_m": (ground_m, None)}, CALLER, f"the model '{model}' and antennas that radiate alike everywhere"
+        )
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
-    params = _params(model, transmitters, tables, ground, extra, nearest)
+    params["tables"] = len(tables) > 0
     job = _Job(session, grid, rows, tables, params, noise, least)
     with recording(profile) as phases:
         maps = _on_device(job, ground, extra) if boolean(on_device, "on_device", caller=CALLER) else None
@@ -335,14 +341,13 @@ def whole_buffer(session, value, name, caller=CALLER):
     return made.chunks[0].buffer
 
 
-def _params(model, transmitters, tables, ground, extra, nearest):
+def _params(model, transmitters, ground, extra, nearest):
     antennas = [one.antenna for one in transmitters]
     return {
         "fields": FIELDS,
         "lines": {"two-ray": 2, "uma": 3, "umi": 3, "uma-los": 2, "umi-los": 2}.get(model, 1),
         "streets": model == "wim",
         "patterns": not all(antenna.is_isotropic for antenna in antennas),
-        "tables": len(tables) > 0,
         "grounds": ground is not None,
         "extras": extra is not None,
         "near": math.isfinite(nearest),

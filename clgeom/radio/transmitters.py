@@ -54,6 +54,8 @@ SURROUNDINGS = {
     "city": "medium",
     "area": "urban",
 }
+#: Models whose distance is that in space between the antennas.
+IN_SPACE = ("free-space", "two-ray", "uma", "uma-los", "umi", "umi-los")
 STREETS = ("roof_height", "street_width", "separation", "street")
 #: The surroundings that a model knows; the others know none.
 KNOWN = {"wim": (*STREETS, "city"), "okumura-hata": ("city", "area"), "cost231-hata": ("city",)}
@@ -286,12 +288,13 @@ def _pattern(antenna, tables, places):
 
 
 def _loss(model, one, mobile, around):
-    """The lines of a model for one transmitter, by log2 of the square of the distance in m, and its ranges in m2."""
+    """The fields of a model for one transmitter: lines by log2 of the square of the distance in m, ranges in m2."""
     low = RANGES[model]["distance"][0]
     lines, extra = LINES[model.removesuffix("-los")](
         math.log10(one.frequency_mhz), one.height_m, mobile, model.endswith("-los"), around
     )
     found = {"free": FREE_SPACE + 20 * math.log10(one.frequency_mhz), "nearest": (low * 1000) ** 2, **extra}
+    found["rise_counts"] = float(model in IN_SPACE)
     found["farthest"] = _below(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
     for k, (a, b) in enumerate((*lines, NO_LINE, NO_LINE)[:3]):
         found |= {f"a{k}": a, f"b{k}": b * math.log10(2) / 2}
@@ -305,12 +308,12 @@ def _below(value) -> float:
 
 
 def _free_space(log_f, base, mobile, seen, around):
-    return [(FREE_SPACE + 20 * log_f, 20.0)], {"rise_counts": 1.0}
+    return [(FREE_SPACE + 20 * log_f, 20.0)], {}
 
 
 def _two_ray(log_f, base, mobile, seen, around):
     plane = -20 * (math.log10(base) + math.log10(mobile))
-    return [(FREE_SPACE + 20 * log_f, 20.0), (plane, 40.0)], {"rise_counts": 1.0}
+    return [(FREE_SPACE + 20 * log_f, 20.0), (plane, 40.0)], {}
 
 
 def _okumura_hata(log_f, base, mobile, seen, around):
@@ -358,7 +361,7 @@ def _urban(log_f, base, mobile, first, slope, share, hidden):
     start = first + 20 * (log_f - 3)
     turn = 4 * (base - 1) * (mobile - 1) * 10 ** (log_f + 6) / 3e8
     lines = [(start, slope), (start - share * math.log10(turn**2 + (base - mobile) ** 2), 40.0)]
-    return [*lines, *([] if hidden is None else [hidden])], {"rise_counts": 1.0}
+    return [*lines, *([] if hidden is None else [hidden])], {}
 
 
 def _walfisch_ikegami(log_f, base, mobile, seen, around):
