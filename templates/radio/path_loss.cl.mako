@@ -96,8 +96,8 @@ void path_loss(
 % endif
 % endfor
 % if near:
-            const ${flag} is_near = distance < (${T})${near};
-            distance = distance < NUM(${T}, 0.001) ? NUM(${T}, 0.001) : distance;
+            const ${flag} is_near = (distance < (${T})${near}) & (distance >= NUM(${T}, 0.0));
+            distance = is_near & (distance < NUM(${T}, 0.001)) ? NUM(${T}, 0.001) : distance;
 % endif
             ${T} result = loss${s}(${", ".join(names)});
 % if near:
