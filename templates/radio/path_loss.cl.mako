@@ -23,6 +23,15 @@
         else (real, "int", "")
         for width in widths
     }
+    def load(name, width):
+        T, flag, _ = kinds[width]
+        if name == "line_of_sight":
+            if name not in fields:
+                return f"(({flag})({'the_line_of_sight ? -1 : 0'}))"
+            return f"({name}s[i] != 0)" if width == 1 else f"(convert_{flag}(vload{width}(0, {name}s + i)) != 0)"
+        if name not in fields:
+            return f"({T})the_{name}"
+        return f"{name}s[i]" if width == 1 else f"vload{width}(0, {name}s + i)"
 %>\
 // path_loss: loss in dB of a radio link for every cell of a map, by one of the models of clgeom.radio.
 //
@@ -32,7 +41,7 @@
 //
 // A cell takes arithmetic and logarithms only: it reads each field once, and writes one number. A field's value beyond its
 // range sets the field's bit in `poison` with outside="raise"; "clip" takes the nearest value allowed, "nan" writes NaN.
-// Nearer than `near`, the least distance of the model, the loss continues into free space, which sets bit 31.
+// Nearer than `near`, the least distance of the model, a second loop continues the loss into free space, and sets bit 31.
 // The models and their sources are in radio/models.h.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -62,27 +71,26 @@ void path_loss(
     const ulong end = n;
 % endif
     uint bad = 0;
+% if near:
+    const ulong first = i;
+    bool has_near = false;
+% endif
 % for width in widths:
 <%
     T, flag, s = kinds[width]
     step = f"{width}" if variant == "serial" else "get_global_size(0)"
     checked = [name for name in names if name in fields and name in limits]
-    def load(name):
-        if name == "line_of_sight":
-            if name not in fields:
-                return f"(({flag})({'the_line_of_sight ? -1 : 0'}))"
-            return f"({name}s[i] != 0)" if width == 1 else f"(convert_{flag}(vload{width}(0, {name}s + i)) != 0)"
-        if name not in fields:
-            return f"({T})the_{name}"
-        return f"{name}s[i]" if width == 1 else f"vload{width}(0, {name}s + i)"
 %>\
     {
 % for name in checked:
         ${flag} fits_${name} = ${"1" if width == 1 else "-1"};
 % endfor
+% if near:
+        ${flag} nearer = 0;
+% endif
         for (; i + ${width} <= end; i += ${step}) {
 % for name in names:
-            ${flag if name == "line_of_sight" else T} ${name} = ${load(name)};
+            ${flag if name == "line_of_sight" else T} ${name} = ${load(name, width)};
 % endfor
 % for name in checked:
 <% low, high = limits[name] %>\
@@ -96,21 +104,9 @@ void path_loss(
 % endif
 % endfor
 % if near:
-            const ${flag} is_near = (distance < (${T})${near}) & (distance >= NUM(${T}, 0.0));
-            distance = is_near & (distance < NUM(${T}, 0.001)) ? NUM(${T}, 0.001) : distance;
+            nearer |= distance < (${T})${near};
 % endif
             ${T} result = loss${s}(${", ".join(names)});
-% if near:
-            if (${"is_near" if width == 1 else "any(is_near)"}) {
-                // into free space; where the formula is below it at the end of the range, with half its slope until they meet
-                const ${T} end = (${T})${near}, down = base_height - mobile_height;
-                const ${T} free_end = FREE_SPACE(${T}, end, frequency, down), free = FREE_SPACE(${T}, distance, frequency, down);
-                const ${T} below = NUM(${T}, 0.5) * (free_end + free) - loss${s}(${", ".join(["end", *names[1:]])});
-                const ${T} least = free - (below > NUM(${T}, 0.0) ? below : NUM(${T}, 0.0));
-                result = (is_near & (least > result)) ? least : result;
-                bad |= 1u << 31;
-            }
-% endif
 % if outside != "raise":
 % for name in checked:
             result = ${"known" if outside == "clip" else "good"}_${name} ? result : (${T})NAN;
@@ -122,6 +118,9 @@ void path_loss(
             vstore${width}(result, 0, losses + i);
 % endif
         }
+% if near:
+        has_near |= ${"nearer" if width == 1 else "any(nearer)"};
+% endif
 % if outside == "raise":
 % for k, name in enumerate(names):
 % if name in checked:
@@ -135,6 +134,23 @@ void path_loss(
 % endif
     }
 % endfor
+% if near:
+    // Into free space; where the formula is below it at the end of the range, with half its slope until they meet.
+    for (i = first; has_near && i < end; i += ${"1" if variant == "serial" else "get_global_size(0)"}) {
+% for name in names:
+        const ${"int" if name == "line_of_sight" else real} ${name} = ${load(name, 1)};
+% endfor
+        if (!(distance < ${near} && distance >= 0))
+            continue;
+        const ${real} here = fmax(distance, NUM(${real}, 0.001)), range = ${near}, down = base_height - mobile_height;
+        const ${real} free = FREE_SPACE(${real}, here, frequency, down);
+        const ${real} lacking = FREE_SPACE(${real}, range, frequency, down) - loss(${", ".join(["range", *names[1:]])});
+        const ${real} below = lacking - NUM(${real}, 0.5) * (FREE_SPACE(${real}, range, frequency, down) - free);
+        const ${real} formula = loss(${", ".join(["here", *names[1:]])}), least = free - (below > 0 ? below : 0);
+        losses[i] = least > formula ? least : formula;
+        bad |= 1u << 31;
+    }
+% endif
     if (bad)
         atomic_or(poison, bad);
 }
