@@ -111,7 +111,6 @@ def main(picture="munich.png", output=None):
         street_width=width,
         separation=(2 * width),
         city="metropolitan",
-        outside="clip",
     )
     received = 46 - loss + shadowing(heights.shape, sigma=4, correlation=40, pixel=pixel, seed=1)
     received[built] -= 15  # through the walls

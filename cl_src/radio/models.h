@@ -23,6 +23,11 @@ inline T name(T distance, T frequency)                                          
     return NUM(T, 32.44778322188337) + NUM(T, 20.0) * (log10(distance) + log10(frequency));                           \
 }
 
+// The loss in free space between antennas that are `distance` km apart along the ground, and `down` m in height.
+#define FREE_SPACE(T, distance, frequency, down)                                                                      \
+    (NUM(T, 32.44778322188337) + NUM(T, 20.0) * log10(frequency)                                                      \
+     + NUM(T, 10.0) * log10(distance * distance + NUM(T, 0.000001) * down * down))
+
 // The loss in free space, and beyond the distance where it is larger, the plane earth's with the fourth power of distance.
 #define LOSS_two_ray(name, T, flag_t)                                                                                 \
 inline T name(T distance, T frequency, T base_height, T mobile_height)                                                \

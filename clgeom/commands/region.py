@@ -55,7 +55,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
 @click.option("--model", type=click.Choice(MODELS), help="Make a radio map by this model instead of reading FILE.")
 @with_default("--size", 512, "Rows and columns of the map of --model.")
 @with_default("--pixel", 5.0, "Side of its cells in metres.")
-@with_default("--frequency", 1800.0, "Its frequency in MHz.")
+@click.option("--frequency", type=float, help="Its frequency in MHz: by default 900 for okumura-hata, else 1800.")
 @with_default("--sigma", 8.0, "Standard deviation of its shadowing in dB.")
 @with_default("--seed", 0, "Seed of its shadowing.")
 @with_default("--band", 1, "Band of a raster, from 1.")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
@@ -35,13 +35,19 @@ class Antenna:
         Angles between the directions of half the power (3 dB), for the parabolic pattern; None: no pattern in this
         plane.
     front_to_back_db, side_lobe_db : float
-        Greatest attenuation in the horizontal plane and in all, and in the vertical plane, in dB.
+        Greatest attenuation in the horizontal plane and in all, and in the vertical plane, in dB; each for an antenna
+        with the beamwidth in its plane.
     downtilt_deg : float
         Electrical downtilt: the vertical pattern is shifted down by it.
     horizontal, vertical : ndarray of float32, shape (360,), or None
         Measured cuts: attenuation in dB at whole degrees, clockwise from the main direction, and from the horizon
         downwards. They replace the parabolic pattern.
     name : str
+
+    Raises
+    ------
+    InvalidInput
+        A value out of its limits, or a parameter of a pattern that the antenna does not have.
 
     Examples
     --------
@@ -74,6 +80,20 @@ class Antenna:
         for name in ("horizontal", "vertical"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _cut(getattr(self, name), name))
+        self._refuse_unused()
+
+    def _refuse_unused(self) -> None:
+        """Refuse parameters that this kind of pattern does not read."""
+        given = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}
+        if self.horizontal is not None:
+            names = ("horizontal_beamwidth_deg", "vertical_beamwidth_deg", "front_to_back_db", "side_lobe_db")
+            refuse_unused({name: given[name] for name in names}, "Antenna", "a parabolic pattern: there are cuts")
+            return
+        if self.horizontal_beamwidth_deg is None:
+            refuse_unused({"front_to_back_db": given["front_to_back_db"]}, "Antenna", "a horizontal_beamwidth_deg")
+        if self.vertical_beamwidth_deg is None:
+            names = ("side_lobe_db", "downtilt_deg")
+            refuse_unused({name: given[name] for name in names}, "Antenna", "a vertical_beamwidth_deg")
 
     def __repr__(self) -> str:
         what = "measured" if self.horizontal is not None else "isotropic" if self.is_isotropic else "parabolic"
@@ -153,6 +173,11 @@ def sector_antenna(
     -------
     Antenna
 
+    Raises
+    ------
+    InvalidInput
+        A value out of its limits, or `side_lobe_db` or `downtilt_deg` of an antenna without a vertical beamwidth.
+
     Notes
     -----
     Sources: 3GPP TR 36.942, 4.2.1.1; 3GPP TR 38.901, table 7.3-1, where the attenuations of both planes are added and
@@ -168,14 +193,19 @@ def sector_antenna(
     one_of(standard, tuple(STANDARDS), "standard", caller="sector_antenna")
     width, height, back, lobes, gain = STANDARDS[standard]
     back = back if front_to_back_db is None else front_to_back_db
-    lobes = lobes or back
+    height = height if vertical_beamwidth_deg is None else vertical_beamwidth_deg
+    if height is None:
+        given = {"side_lobe_db": (side_lobe_db, None), "downtilt_deg": (downtilt_deg, 0)}
+        refuse_unused(given, "sector_antenna", "a vertical_beamwidth_deg")
+    elif side_lobe_db is None:
+        side_lobe_db = lobes or back
     return Antenna(
         gain if gain_dbi is None else gain_dbi,
         width if beamwidth_deg is None else beamwidth_deg,
-        height if vertical_beamwidth_deg is None else vertical_beamwidth_deg,
+        height,
         back,
-        lobes if side_lobe_db is None else side_lobe_db,
-        downtilt_deg,
+        **({} if side_lobe_db is None else {"side_lobe_db": side_lobe_db}),
+        downtilt_deg=downtilt_deg,
         name=name,
     )
 
@@ -213,6 +243,25 @@ def _cut(values, name) -> np.ndarray:
         )
     cut.flags.writeable = False
     return cut
+
+
+def unused(given: dict[str, tuple[Any, Any]]) -> list[str]:
+    """The names of the parameters, of (value, default), that have another value than their default."""
+    return [name for name, (value, default) in given.items() if not (np.ndim(value) == 0 and value == default)]
+
+
+def refuse_unused(given: dict[str, tuple[Any, Any]], caller: str, needs: str) -> None:
+    """Refuse the parameters, of (value, default), that are given although they have no effect."""
+    for name in unused(given)[:1]:
+        raise InvalidInput(f"The '{name}' parameter of {caller} has no effect without {needs}.")
+
+
+def warn_unused(given: dict[str, tuple[Any, Any]], caller: str, beside: str) -> None:
+    """Warn once of the parameters, of (value, default), that are given although they have no effect."""
+    names = unused(given)
+    if names:
+        said = f"The '{names[0]}' parameter" if len(names) == 1 else f"The parameters {', '.join(map(repr, names))}"
+        warn(f"{said} of {caller} {'has' if len(names) == 1 else 'have'} no effect with {beside}.", InputWarning)
 
 
 def number(value: Any, name: str, caller: str, unit: str, least: float = -math.inf, most: float = math.inf) -> float:

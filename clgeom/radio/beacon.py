@@ -14,7 +14,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
-from clgeom.radio.antennas import number
+from clgeom.radio.antennas import number, warn_unused
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.regions import coverage_regions
@@ -119,9 +119,9 @@ def locate_by_beacon(
         Use at most so many places for a node, those that it hears with the most predicted power; 2 for the intersection
         of two maps.
     segments : int
-        Resolution of the regions, as for `coverage_regions`.
+        Resolution of the regions, as for `coverage_regions`. Only for method="regions".
     device : optional
-        As everywhere in clgeom.
+        As everywhere in clgeom. Masks are intersected on the host.
 
     Returns
     -------
@@ -131,6 +131,11 @@ def locate_by_beacon(
     ------
     InvalidInput
         Arrays of other shapes, or a node outside of the map.
+
+    Warns
+    -----
+    InputWarning
+        `segments` with a method that does not use them.
 
     Notes
     -----
@@ -150,6 +155,8 @@ def locate_by_beacon(
     True
     """
     one_of(method, METHODS, "method", caller=CALLER)
+    if method != "regions":
+        warn_unused({"segments": (segments, 64)}, CALLER, f"method='{method}'")
     maps = fetched(maps) if is_device_array(maps) else maps
     if np.ndim(maps) != 3:
         raise InvalidInput(

@@ -82,7 +82,7 @@ def beam_pattern(
         )
     with np.errstate(divide="ignore"):
         cut = 10 * slope * np.log10(farthest / reach) - margin
-    return Antenna(gain_dbi, horizontal=np.clip(cut, 0, most), vertical=np.zeros(360), front_to_back_db=most)
+    return Antenna(gain_dbi, horizontal=np.clip(cut, 0, most), vertical=np.zeros(360))
 
 
 def _rings(region):

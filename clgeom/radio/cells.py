@@ -32,7 +32,11 @@ from clgeom.runtime.plan import Plan, Scratch, Step
 KERNEL = "radio/path_loss"
 TYPES = ("float32", "float64")
 OUTSIDE = ("raise", "clip", "nan")
+#: Least distance along the ground in km. A cell that holds the base station has this distance.
+LEAST_KM = 1e-3
 
+#: The bit of the kernel for a cell nearer than the model's range.
+NEAR = 1 << 31
 #: The kernel's parameters for each model, in its order.
 LINK = ("distance", "frequency", "base_height", "mobile_height")
 STREET = ("roof_height", "street_width", "separation", "orientation", "line_of_sight")
@@ -61,11 +65,24 @@ class Call:
     city: str = "medium"
     area: str = "urban"
     strict: bool = True
-    warned: list = field(default_factory=list, compare=False)
+    warnings: dict = field(default_factory=dict, compare=False)  # the first message of each kind
+
+    @property
+    def continues(self) -> bool:
+        """Whether the loss of a cell nearer than the model's range continues into free space."""
+        return self.outside == "raise" and self.ranges["distance"][0] > LEAST_KM
 
 
 def losses(call, given, device):
-    """The loss for the parameters of a public function, of the type that its docstring says."""
+    """The loss for the parameters of a public function, of the type that its docstring says; at most one warning."""
+    found = computed_losses(call, given, device)
+    if call.warnings:
+        warn(" ".join(call.warnings.values()), InputWarning)
+    return found
+
+
+def computed_losses(call, given, device):
+    """The same, with the warnings left in the call."""
     if not boolean(call.strict, "strict", caller=call.caller):
         if call.outside != "raise":
             raise InvalidInput(
@@ -147,17 +164,27 @@ def _common_shape(call, fields):
 
 def _check_numbers(call, single):
     for name, value in single.items():
-        if name in call.ranges and not call.ranges[name][0] <= value <= call.ranges[name][1]:
+        if name in call.ranges and not _lowest(call, name) <= value <= call.ranges[name][1]:
             _out_of_range(call, f"{_expected(call, name)} Got {value!r} instead.")
+    if call.continues and single.get("distance", math.inf) < call.ranges["distance"][0]:
+        _warn_near(call, repr(single["distance"]))
+
+
+def _lowest(call, name):
+    """The lowest value of a parameter that is not refused."""
+    return 0.0 if name == "distance" and call.continues else call.ranges[name][0]
 
 
 def _out_of_range(call, message):
-    """Refuse what is out of a model's range, or warn with strict=False, once in a call."""
+    """Refuse what is out of a model's range, or warn with strict=False."""
     if call.strict:
         raise InvalidInput(message)
-    if not call.warned:
-        call.warned.append(message)
-        warn(message, InputWarning)
+    call.warnings.setdefault("range", message)
+
+
+def _warn_near(call, got):
+    message = f"{_expected(call, 'distance')} Got {got}: nearer than that the loss continues into free space."
+    call.warnings.setdefault("near", message)
 
 
 def _expected(call, name):
@@ -182,7 +209,7 @@ def _on_host(session, call, dtype, single, fields, shape):
         losses = in_place(session, part) if on_cpu else allocate(session, part.nbytes)
         poison = _launch(session, call, dtype, single, fields, count, {**buffers, "losses": losses})
         if poison:
-            _refuse(call, flat, poison, shape)
+            _judge(call, flat, poison, shape)
         if on_cpu:
             show_host(session, losses, part)
         else:
@@ -221,7 +248,7 @@ def _on_device(session, call, dtype, single, fields, shape):
                 name: np.broadcast_to(fetched(value) if is_device_array(value) else value, shape)
                 for name, value in fields.items()
             }
-            _refuse(call, found, poison, shape)
+            _judge(call, found, poison, shape)
     return out
 
 
@@ -230,7 +257,7 @@ def _stored(name, dtype):
 
 
 def _launch(session, call, dtype, single, fields, count, buffers):
-    """Run the kernel. Return a bit for each parameter with a cell out of range."""
+    """Run the kernel. Return a bit for each parameter with a cell out of range, and `NEAR`."""
     plan, poison = path_loss_plan(session.profile, call, dtype, single, tuple(fields), count)
     buffers["poison"] = allocate(session, 4)
     fill(session, buffers["poison"], np.uint32(0), 1)
@@ -238,16 +265,24 @@ def _launch(session, call, dtype, single, fields, count, buffers):
     return int(result.read(poison)[0]) if call.outside == "raise" else 0
 
 
-def _refuse(call, fields, poison, shape):
-    """Refuse the first cell out of range, of the first parameter that has one."""
-    name = next(name for bit, name in enumerate(MODELS[call.model]) if poison >> bit & 1)
-    low, high, _ = call.ranges[name]
-    values = fields[name].reshape(-1)
-    inside = (values >= values.dtype.type(low)) & (values <= values.dtype.type(high))
-    first = int(np.argmin(inside))
-    place = ", ".join(map(str, np.unravel_index(first, shape)))
-    remedy = " (outside='clip' takes the nearest value allowed, outside='nan' marks such cells)" if call.strict else ""
-    _out_of_range(call, f"{_expected(call, name)} Got {values[first]} at index [{place}] instead{remedy}.")
+def _judge(call, fields, poison, shape):
+    """Refuse the first cell out of range, of the first parameter that has one; else warn of the first near one."""
+
+    def first_of(name, wrong):
+        index = int(np.argmax(wrong))
+        place = ", ".join(map(str, np.unravel_index(index, shape)))
+        return f"{fields[name].reshape(-1)[index]} at index [{place}]"
+
+    if poison & ~NEAR:
+        name = next(name for bit, name in enumerate(MODELS[call.model]) if poison >> bit & 1)
+        values = fields[name].reshape(-1)
+        low, high = map(values.dtype.type, (_lowest(call, name), call.ranges[name][1]))
+        got = first_of(name, ~((values >= low) & (values <= high)))
+        remedy = " (outside='clip' takes the nearest value allowed, outside='nan' marks such cells)"
+        _out_of_range(call, f"{_expected(call, name)} Got {got} instead{remedy if call.strict else ''}.")
+    if poison & NEAR and "distance" in fields:
+        values = fields["distance"].reshape(-1)
+        _warn_near(call, first_of("distance", values < values.dtype.type(call.ranges["distance"][0])))
 
 
 def path_loss_plan(profile, call, dtype, single, fields, n):
@@ -263,10 +298,12 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
         return np.uint8(single[name]) if name == "line_of_sight" else real.type(single[name])
 
     ranges = tuple(
-        (name, *(_literal(limit, real) for limit in limits[:2]))
+        (name, _literal(_lowest(call, name), real), _literal(limits[1], real))
         for name, limits in call.ranges.items()
         if name in fields
     )
+    low = call.ranges["distance"][0]
+    near = call.continues and ("distance" in fields or real.type(single["distance"]) < real.type(low))
     poison = Scratch("poison", np.uint32, 1)
     step = Step.over(
         profile,
@@ -280,6 +317,7 @@ def path_loss_plan(profile, call, dtype, single, fields, n):
             "fields": tuple(sorted(fields)),
             "ranges": ranges,
             "outside": call.outside,
+            "near": _literal(low, real) if near else "",
             "city": call.city,
             "area": call.area,
         },

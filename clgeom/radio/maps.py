@@ -15,20 +15,30 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geodesy import as_crs, shown
-from clgeom.radio import path_loss, urban
+from clgeom.radio.antennas import number, warn_unused
+from clgeom.radio.cells import LEAST_KM, Call, computed_losses
+from clgeom.radio.cells import MODELS as LOSSES
+from clgeom.radio.path_loss import CITIES
+from clgeom.radio.transmitters import KNOWN, RANGES, default_link
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
-#: The models of `coverage_map`.
-MODELS = (
-    *("wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata"),
-    *("uma", "uma-los", "umi", "umi-los"),
-)
-#: Default height of the base station in m, where a model has another than 25.
-BASE_HEIGHTS = {"okumura-hata": 30.0, "cost231-hata": 30.0, "umi": 10.0, "umi-los": 10.0}
+#: The models of `coverage_map`, and the kernel's names of them.
+MODELS = {
+    "wim": "walfisch_ikegami",
+    "wim-los": "line_of_sight",
+    "free-space": "free_space",
+    "two-ray": "two_ray",
+    "okumura-hata": "okumura_hata",
+    "cost231-hata": "cost231_hata",
+    "uma": "urban_macro",
+    "uma-los": "urban_macro",
+    "umi": "urban_micro",
+    "umi-los": "urban_micro",
+}
 #: Correlation lengths beyond which shadowing is taken as uncorrelated (1/e^8 = 0.03 % of the variance).
 UNRELATED = 8
 
@@ -61,9 +71,9 @@ class RadioMap:
     transmitters: tuple[tuple[float, float], ...]
 
     def __repr__(self) -> str:
-        low, high = np.nanmin(self.values), np.nanmax(self.values)
-        rows, columns = self.values.shape
-        return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {low:.1f} to {high:.1f} dBm)"
+        known, (rows, columns) = self.values[~np.isnan(self.values)], self.values.shape
+        said = f"{known.min():.1f} to {known.max():.1f} dBm" if known.size else "nothing received"
+        return f"RadioMap({rows} x {columns} cells of {self.transform[0]:g}, {said})"
 
     @property
     def sites(self) -> list[tuple[float, float]]:
@@ -197,6 +207,9 @@ def shadowing(
     reach = _positive(correlation, "correlation", "shadowing") / pixel
     if not (isinstance(sigma, numbers.Real) and math.isfinite(sigma) and sigma >= 0):
         raise InvalidInput(f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead.")
+    if sigma == 0:
+        given = {"correlation": (correlation, 50.0), "pixel": (pixel, 1.0), "seed": (seed, 0)}
+        warn_unused(given, "shadowing", "sigma=0")
     torus = [_fast_length(size + math.ceil(min(UNRELATED * reach, size))) for size in shape]
     rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in torus)
     covariance = np.exp(-np.hypot(rows[:, None], columns[None, :]) / reach)
@@ -237,7 +250,7 @@ def coverage_map(
     transmitters: Sequence[Sequence[FloatLike]] | None = None,
     pixel: FloatLike = 5.0,
     power: FloatLike = 43.0,
-    frequency: FloatLike = 1800.0,
+    frequency: FloatLike | None = None,
     base_height: FloatLike | None = None,
     mobile_height: FloatLike = 1.5,
     roof_height: FloatLike = 15.0,
@@ -248,6 +261,7 @@ def coverage_map(
     sigma: FloatLike = 8.0,
     correlation: FloatLike = 50.0,
     seed: int | np.random.Generator = 0,
+    range_m: FloatLike | None = None,
     origin: Sequence[FloatLike] = (0.0, 0.0),
     crs: Any = None,
     device: DeviceLike = None,
@@ -268,12 +282,16 @@ def coverage_map(
     power : float
         Radiated power in dBm (EIRP).
     frequency, base_height, mobile_height, roof_height, street_width, separation, city
-        As for `walfisch_ikegami`; where the model knows them. `base_height` is 25 m by default, 30 m for the models of
-        Hata and 10 m for "umi". Cells nearer or farther than the model's range get the value at the range's end.
+        As for `walfisch_ikegami`; for models that know them. `frequency` is 1800 MHz by default, 900 for
+        "okumura-hata"; `base_height` is 25 m, 30 for the models of Hata and 10 for "umi". Nearer than the model's range
+        the loss continues into free space, with one warning.
     street : float or array_like of `shape`
         Direction of the streets in degrees, clockwise from north.
     sigma, correlation, seed
         As for `shadowing`, each transmitter with its own; sigma=0 leaves it out.
+    range_m : float, optional
+        Distance along the ground beyond which a transmitter is not received. Cells without any are NaN, as are those
+        beyond the range of the model, of which a warning tells.
     origin : (x, y)
         Of the map's north-west corner in `crs`, in m.
     crs : object, optional
@@ -285,6 +303,11 @@ def coverage_map(
     -------
     RadioMap
 
+    Warns
+    -----
+    InputWarning
+        Cells out of the model's range, or a parameter that the model does not know.
+
     Examples
     --------
     >>> from clgeom import radio
@@ -295,6 +318,7 @@ def coverage_map(
     shape, origin = checked_shape(shape, "coverage_map"), checked_pair(origin, "origin", "coverage_map")
     pixel = _positive(pixel, "pixel", "coverage_map")
     one_of(model, tuple(MODELS), "model", caller="coverage_map")
+    one_of(city, CITIES, "city", caller="coverage_map")
     if transmitters is None:
         transmitters = ((shape[0] / 2, shape[1] / 2),)
     if not np.iterable(transmitters) or len(transmitters) == 0:
@@ -306,42 +330,64 @@ def coverage_map(
     if not (isinstance(power, numbers.Real) and math.isfinite(power)):
         raise InvalidInput(f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead.")
     checked_crs(crs, "coverage_map")
-    best = np.full(shape, -np.inf, np.float32)
-    base = BASE_HEIGHTS.get(model, 25.0) if base_height is None else base_height
-    link = {"frequency": frequency, "base_height": base, "mobile_height": mobile_height}
-    link |= {"outside": "clip", "device": device}
-    streets = {"roof_height": roof_height, "street_width": street_width, "separation": separation}
+    if range_m is not None:
+        range_m = number(range_m, "range_m", "coverage_map", "m", 1)
+    _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city)
+    if sigma == 0:
+        warn_unused({"correlation": (correlation, 50.0), "seed": (seed, 0)}, "coverage_map", "sigma=0")
+    base, usual = default_link(model)
+    link = {
+        "frequency": usual if frequency is None else frequency,
+        "base_height": base if base_height is None else base_height,
+        "mobile_height": mobile_height,
+        "roof_height": roof_height,
+        "street_width": street_width,
+        "separation": separation,
+        "line_of_sight": model.endswith("-los"),
+    }
+    call = Call("coverage_map", MODELS[model], RANGES[model], "raise", None, city)
+    names = LOSSES[call.model]
+    least, most, _ = call.ranges["distance"]
+    wanted = math.inf if range_m is None else range_m / 1000
+    reach, best = min(most, wanted), np.full(shape, np.nan, np.float32)
     streams = _seeded(np.random.SeedSequence, seed, "coverage_map").spawn(len(transmitters))
     for position, stream in zip(transmitters, streams):
-        distance = distance_map(shape, position, pixel=pixel)
+        distance = distance_map(shape, position, pixel=pixel, dtype=np.float64)
+        heard = distance <= reach
+        if most < wanted and not heard.all():
+            call.warnings["far"] = f"Cells farther than {most:g} km, where the model has no value, are NaN."
+        link["distance"] = np.clip(distance, LEAST_KM, reach).astype(np.float32)
         if model == "wim":
-            streets["orientation"] = orientation_map(shape, position, street)
-        loss = _loss(model, distance, link, streets, city)
-        received = np.float32(power) - loss
+            link["orientation"] = orientation_map(shape, position, street)
+        received = np.float32(power) - computed_losses(call, {name: link[name] for name in names}, device)
         if sigma:
             received += shadowing(
                 shape, sigma=sigma, correlation=correlation, pixel=pixel, seed=np.random.default_rng(stream)
             )
-        np.maximum(best, received, out=best)
+        np.fmax(best, np.where(heard, received, np.float32(np.nan)), out=best)
+    if "near" in call.warnings:
+        call.warnings["near"] = f"Nearer than {least:g} km the loss continues into free space."
+    if call.warnings:
+        said = " ".join(call.warnings.values())
+        warn(f"Cells of the map are out of the range of the model '{model}' of coverage_map. {said}", InputWarning)
     x, y = origin
     return RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
 
 
-def _loss(model, distance, link, streets, city):
-    """Path loss by a model of `coverage_map`."""
-    name, sees = model.removesuffix("-los"), model.endswith("-los")
-    if name == "wim":
-        return path_loss.walfisch_ikegami(distance, **link, **streets, line_of_sight=sees, city=city)
-    if name == "two-ray":
-        return path_loss.two_ray(distance, **link)
-    if name == "free-space":
-        of_link = {key: link[key] for key in ("frequency", "outside", "device")}
-        return path_loss.free_space(distance, **of_link)
-    if name in ("uma", "umi"):
-        cell = urban.urban_macro if name == "uma" else urban.urban_micro
-        return cell(distance, **link, line_of_sight=np.broadcast_to(sees, distance.shape))
-    hata = urban.okumura_hata if name == "okumura-hata" else urban.cost231_hata
-    return hata(distance, **link, city=city)
+def _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city):
+    """Warn of parameters of `coverage_map` that the model does not know."""
+    given = {
+        "base_height": (base_height, None),
+        "mobile_height": (mobile_height, 1.5),
+        "roof_height": (roof_height, 15.0),
+        "street_width": (street_width, 20.0),
+        "separation": (separation, 40.0),
+        "street": (street, 30.0),
+        "city": (city, "medium"),
+    }
+    known = KNOWN.get(model, ()) + (() if model == "free-space" else ("base_height", "mobile_height"))
+    given = {name: value for name, value in given.items() if name not in known}
+    warn_unused(given, "coverage_map", f"the model '{model}'")
 
 
 def checked_crs(crs, caller):

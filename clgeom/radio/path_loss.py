@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.radio.antennas import refuse_unused, warn_unused
 from clgeom.radio.cells import LINK, Call, losses
+from clgeom.runtime.arguments import boolean
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 CITIES = ("medium", "metropolitan")
@@ -60,7 +62,8 @@ def walfisch_ikegami(
     Parameters
     ----------
     distance : float or array_like
-        Distance from base to mobile station along the ground, in km, 0.02 to 5.
+        Distance from base to mobile station along the ground, in km, 0.02 to 5; nearer the loss continues into free
+        space.
     frequency : float or array_like
         In MHz, 800 to 2000.
     base_height, mobile_height : float or array_like
@@ -74,16 +77,17 @@ def walfisch_ikegami(
     orientation : float or array_like
         Angle between the street and the direct ray, in degrees, 0 to 90; the report advises 90 where it is not known.
     line_of_sight : bool or array_like of bool
-        Where base and mobile station see each other along a street; the roofs then do not matter.
+        Where base and mobile station see each other along a street; the roofs and the city then do not matter.
     city : {"medium", "metropolitan"}
         Medium-sized city or suburb with moderate trees, or metropolitan centre.
     outside : {"raise", "clip", "nan"}
-        The result for a cell with a value out of its range. "raise": an error that names the first such cell. "clip":
-        the loss for the nearest value allowed, so that a map may contain its own transmitter. "nan": NaN. A cell that
-        holds NaN is an error with "raise", and stays NaN otherwise. Single numbers must always be within their ranges.
+        The result for a cell with a value out of its range. "raise": an error that names the first such cell; but
+        nearer than the range the loss continues into free space (see Notes), with one `InputWarning`. "clip": the loss
+        for the nearest value allowed, so that all nearer cells have the same. "nan": NaN. A cell that holds NaN is an
+        error with "raise", and stays NaN otherwise. Other single numbers must always be within their ranges.
     strict : bool
-        False: values out of their ranges are computed by the formula as they are, with one `InputWarning`; the result
-        is NaN where the formula has none. Not together with `outside`.
+        False: other values out of their ranges are computed by the formula as they are, with one `InputWarning`; the
+        result is NaN where the formula has none. Not together with `outside`.
     dtype : {"float32", "float64"}, optional
         Type of the computation. By default float32 when all floating-point arrays are, else float64.
     device : optional
@@ -99,8 +103,18 @@ def walfisch_ikegami(
     InvalidInput
         A value out of its range, or shapes that do not fit.
 
+    Warns
+    -----
+    InputWarning
+        A distance below the range. Parameters that have no effect with ``line_of_sight=True``.
+
     Notes
     -----
+    Nearer than its range every measured model has the greater of its formula and of the loss in free space between the
+    antennas, whose heights count. Where a formula is below free space at the end of its range already, as this one
+    below a high mast, the loss goes on with 10 dB a decade until it meets free space. So it has no step, and grows
+    with the distance. A distance below 1 m is taken as 1 m.
+
     Without line of sight ``L = L0 + max(0, Lrts + Lmsd)``: free space, diffraction from the last roof into the street,
     and over the roofs before it. Devices may compute logarithms differently: in float32 the loss is within 2e-4 dB of
     the exact formula for these inputs, in float64 within 1e-12 dB, hence twice that between devices.
@@ -133,6 +147,10 @@ def walfisch_ikegami(
     model = "walfisch_ikegami"
     if isinstance(line_of_sight, (bool, np.bool_)) and line_of_sight:
         model = "line_of_sight"
+        names = ("roof_height", "street_width", "separation", "orientation")
+        defaults = {"city": (city, "medium")}
+        defaults |= {name: (given[name], default) for name, default in zip(names, (12.0, 25.0, 50.0, 90.0))}
+        warn_unused(defaults, "walfisch_ikegami", "line_of_sight=True")
         given = {name: given[name] for name in LINK}
     call = Call("walfisch_ikegami", model, WALFISCH_IKEGAMI, outside, dtype, city, strict=strict)
     return losses(call, given, device)
@@ -199,7 +217,7 @@ def two_ray(
         form: free space up to the distance ``4 pi hB hM / wavelength``, from there on the plane earth's
         ``40 log10 d - 20 log10 (hB hM)``.
     reflection : float or array_like
-        The ground's reflection coefficient for `interference`, -1 to 1; -1 at grazing incidence.
+        The ground's reflection coefficient, -1 to 1; -1 at grazing incidence. Only with `interference`.
     outside, dtype, device
         As for `walfisch_ikegami`.
 
@@ -226,7 +244,9 @@ def two_ray(
         "base_height": base_height,
         "mobile_height": mobile_height,
     }
-    if interference:
+    if boolean(interference, "interference", caller="two_ray"):
         given["reflection"] = reflection
+    else:
+        refuse_unused({"reflection": (reflection, -1.0)}, "two_ray", "interference=True")
     model = "interference" if interference else "two_ray"
     return losses(Call("two_ray", model, PHYSICAL, outside, dtype), given, device)

@@ -14,10 +14,21 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import same_crs, shown
-from clgeom.radio.antennas import number
+from clgeom.radio.antennas import number, warn_unused
+from clgeom.radio.cells import LEAST_KM
 from clgeom.radio.maps import checked_crs, checked_shape
 from clgeom.radio.path_loss import CITIES
-from clgeom.radio.transmitters import FIELDS, RANGES, SURROUNDINGS, Transmitter, check_ranges, rows_of
+from clgeom.radio.transmitters import (
+    FIELDS,
+    IN_SPACE,
+    KNOWN,
+    RANGES,
+    SURROUNDINGS,
+    Transmitter,
+    check_ranges,
+    rows_of,
+    with_defaults,
+)
 from clgeom.radio.urban import AREAS
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import as_device_values, host_values, is_device_array, session_of, to_device
@@ -50,7 +61,7 @@ class ServerMap:
     Parameters
     ----------
     power_dbm : ndarray of float32 or pyopencl.array.Array, shape (rows, columns)
-        The greatest received power; NaN where no transmitter is received.
+        The greatest received power; NaN where no transmitter is received, as beyond the `range_m` of all.
     server : ndarray of int16 or pyopencl.array.Array, shape (rows, columns)
         The index of its transmitter; -1 where the power is below the sensitivity.
     carrier_to_interference_db : ndarray of float32 or pyopencl.array.Array, shape (rows, columns)
@@ -167,8 +178,8 @@ def best_server(
         Further losses of each transmitter in each cell, such as shadowing or `terrain_loss`; NaN and infinities:
         not received.
     strict : bool
-        False: a height, a frequency or a distance out of the model's range gives one `InputWarning`, and the formula
-        goes on. Nearer than its range a model always has the value at the range's end.
+        False: a height, a frequency or a greater distance than the model's range gives one `InputWarning`, and the
+        formula goes on.
     on_device : bool
         Leave the maps on the device, as ``pyopencl.array.Array``.
     device : optional
@@ -183,7 +194,14 @@ def best_server(
     Raises
     ------
     InvalidInput
-        No transmitter, a value out of the model's range, a map that is not in metres, arrays of other shapes.
+        No transmitter, a value out of the model's range, a map that is not in metres, arrays of other shapes. Give
+        transmitters a `range_m` where the map is larger than the model's range.
+
+    Warns
+    -----
+    InputWarning
+        Cells that are nearer to a transmitter than the model's range: there the loss continues into free space. A
+        parameter that the model does not know, or `ground_m` where no distance and no antenna depends on heights.
 
     Notes
     -----
@@ -191,7 +209,8 @@ def best_server(
     "uma" and "umi", and those along the ground for the models of Walfisch, Ikegami and Hata. Received power is EIRP,
     less the attenuation of the antenna's pattern in the direction of the cell, less path loss and `extra_loss_db`, for
     a receiving antenna of 0 dBi. It is within 1e-3 dB of the exact formulas; where two transmitters are nearer to each
-    other than that, devices may choose differently, and one device takes the first of equal ones.
+    other than that, devices may choose differently. Of equal powers the cell is served by the nearest transmitter, and
+    of those as near by the first. A cell is at least 1 m from a transmitter, along the ground.
 
     Examples
     --------
@@ -206,24 +225,34 @@ def best_server(
 
     shape = checked_shape(shape, CALLER)
     one_of(model, tuple(RANGES), "model", caller=CALLER)
-    transmitters = as_transmitters(transmitters, CALLER)
-    around = _surroundings(roof_height_m, street_width_m, separation_m, street_deg, city, area)
+    transmitters = as_transmitters(transmitters, CALLER, model)
+    around = _surroundings(model, roof_height_m, street_width_m, separation_m, street_deg, city, area)
     mobile = number(mobile_height_m, "mobile_height_m", CALLER, "m", 0.1, 1e4)
     noise, least = _dbm(noise_dbm, "noise_dbm"), _dbm(sensitivity_dbm, "sensitivity_dbm")
     if transform is None:
         raise InvalidInput(f"The 'transform' parameter of {CALLER} must place the map in metres. Got None instead.")
     checked_crs(crs, CALLER)
     grid = as_grid(transform, crs, shape, caller=CALLER)
+    at, cells = placed(transmitters, grid, CALLER)
+    reaches = np.array([math.inf if one.range_m is None else one.range_m for one in transmitters])
+    low, farthest = RANGES[model]["distance"][0], float(farthest_m(at, reaches, grid).max())
+    nearest = nearest_m(at, cells, reaches, grid, low * 1000) if low > LEAST_KM else math.inf
     check_ranges(
-        model, transmitters, mobile, around, farthest_km(transmitters, grid, CALLER),
+        model, transmitters, mobile, around, nearest / 1000, farthest / 1000,
         strict=boolean(strict, "strict", caller=CALLER), caller=CALLER,
     )  # fmt: skip
     session = session_of(next((v for v in (ground_m, extra_loss_db) if is_device_array(v)), None), device)
     ground = as_field(session, ground_m, shape, "ground_m", CALLER, grid)
     extra = as_field(session, extra_loss_db, (len(transmitters), *shape), "extra_loss_db", CALLER, grid)
     grounds = [0.0] * len(transmitters) if ground is None else heights_under(session, transmitters, grid, ground)
+    params = _params(model, transmitters, ground, extra, nearest)
+    if not (params["patterns"] or params["near"] or model in IN_SPACE):
+        warn_unused(
+            {"ground_m": (ground_m, None)}, CALLER, f"the model '{model}' and antennas that radiate alike everywhere"
+        )
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
-    job = _Job(session, grid, rows, tables, _params(model, transmitters, tables, ground, extra), noise, least)
+    params["tables"] = len(tables) > 0
+    job = _Job(session, grid, rows, tables, params, noise, least)
     with recording(profile) as phases:
         maps = _on_device(job, ground, extra) if boolean(on_device, "on_device", caller=CALLER) else None
         maps = maps or _on_host(job, ground, extra)
@@ -312,24 +341,25 @@ def whole_buffer(session, value, name, caller=CALLER):
     return made.chunks[0].buffer
 
 
-def _params(model, transmitters, tables, ground, extra):
+def _params(model, transmitters, ground, extra, nearest):
     antennas = [one.antenna for one in transmitters]
     return {
         "fields": FIELDS,
         "lines": {"two-ray": 2, "uma": 3, "umi": 3, "uma-los": 2, "umi-los": 2}.get(model, 1),
         "streets": model == "wim",
         "patterns": not all(antenna.is_isotropic for antenna in antennas),
-        "tables": len(tables) > 0,
         "grounds": ground is not None,
         "extras": extra is not None,
+        "near": math.isfinite(nearest),
+        "ranges": any(one.range_m is not None for one in transmitters),
     }
 
 
 # Parameters -------------------------------------------------------------------------------------------------------
 
 
-def as_transmitters(transmitters, caller) -> tuple[Transmitter, ...]:
-    """The `transmitters` parameter of a public function: one or more."""
+def as_transmitters(transmitters, caller, model=None) -> tuple[Transmitter, ...]:
+    """The `transmitters` parameter of a public function: one or more, with the model's height and frequency."""
     found = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
     wrong = next((one for one in found if not isinstance(one, Transmitter)), None)
     if not found or wrong is not None or len(found) > MOST_TRANSMITTERS:
@@ -338,26 +368,32 @@ def as_transmitters(transmitters, caller) -> tuple[Transmitter, ...]:
             f"The 'transmitters' parameter of {caller} must be 1 to {MOST_TRANSMITTERS:,} of radio.Transmitter. "
             f"Got {got} instead."
         )
-    return found
+    return tuple(with_defaults(one, model) for one in found)
 
 
-def _surroundings(roof, width, separation, street, city, area):
+def _surroundings(model, roof, width, separation, street, city, area):
     one_of(city, CITIES, "city", caller=CALLER)
     one_of(area, AREAS, "area", caller=CALLER)
     metres = {"roof_height": roof, "street_width": width, "separation": separation}
     around = {name: number(value, f"{name}_m", CALLER, "m", 0.1, 1e4) for name, value in metres.items()}
     around["street"] = number(street, "street_deg", CALLER, "degrees", -360, 360)
-    return {**SURROUNDINGS, **around, "city": city, "area": area}
+    around |= {"city": city, "area": area}
+    units = {"street": "_deg", "city": "", "area": ""}
+    unknown = {
+        f"{name}{units.get(name, '_m')}": (value, SURROUNDINGS[name])
+        for name, value in around.items()
+        if name not in KNOWN.get(model, ())
+    }
+    warn_unused(unknown, CALLER, f"the model '{model}'")
+    return around
 
 
 def _dbm(value, name) -> float:
     return -math.inf if value is None else number(value, name, CALLER, "dBm", -300, 300)
 
 
-def farthest_km(transmitters, grid, caller) -> list[float]:
-    """The distance of each transmitter to the farthest corner of the map in km."""
-    rows, columns = grid.shape
-    corners = grid.to_map([(0, 0), (columns, 0), (0, rows), (columns, rows)])
+def placed(transmitters, grid, caller) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Positions of transmitters in the map's coordinates, and in columns and rows; refuse those far away."""
     at = np.array([(one.x, one.y) for one in transmitters])
     cells = grid.to_cells(at)
     if np.abs(cells).max() > FARTHEST:
@@ -366,7 +402,30 @@ def farthest_km(transmitters, grid, caller) -> list[float]:
             f"The 'transmitters' parameter of {caller} must be within {FARTHEST:,} cells of the map. "
             f"Got ({wrong.x:g}, {wrong.y:g}) instead."
         )
-    return (np.hypot(*(at[:, None] - corners).transpose(2, 0, 1)).max(axis=1) / 1000).tolist()
+    return at, cells
+
+
+def farthest_m(at, reaches, grid) -> NDArray[np.float64]:
+    """The distance of each transmitter to its farthest cell, at most its range."""
+    rows, columns = grid.shape
+    x, y = grid.to_map([(c, r) for c in (0.5, columns - 0.5) for r in (0.5, rows - 0.5)]).T
+    return np.minimum(np.hypot(at[:, :1] - x, at[:, 1:] - y).max(axis=1), reaches)
+
+
+def nearest_m(at, cells, reaches, grid, low) -> float:
+    """The distance of a cell that is nearer than `low` to a transmitter, and in its range; infinite without any."""
+    (a, b, _, d, e, _), ends = grid.transform, np.array(grid.shape[::-1]) - 1
+    x, y = (grid.to_map(np.minimum(np.maximum(np.rint(cells - 0.5), 0), ends) + 0.5) - at).T
+    near = np.hypot(x, y)
+    if a * b + d * e != 0:  # another cell may be nearer: in each row that of the foot of the perpendicular
+        off = np.hypot(*np.maximum(np.maximum(0.5 - cells, cells - 0.5 - ends), 0).T)
+        least = off * abs(grid.determinant) / math.hypot(a, b, d, e)
+        firsts = grid.to_map(np.stack([np.full(grid.shape[0], 0.5), np.arange(grid.shape[0]) + 0.5], axis=1))
+        for k in np.flatnonzero((near >= low) & (least < low)):
+            x, y = (at[k] - firsts).T
+            column = np.clip(np.rint((x * a + y * d) / (a * a + d * d)), 0, ends[0])
+            near[k] = np.hypot(x - a * column, y - d * column).min()
+    return float(near[(near < low) & (near <= reaches)].min(initial=math.inf))
 
 
 def as_field(session, values, shape, name, caller, grid=None):

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
-from clgeom.radio.antennas import number
+from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.maps import checked_crs, checked_shape
-from clgeom.radio.servers import as_field, as_transmitters, farthest_km, heights_under, whole_buffer
+from clgeom.radio.servers import as_field, as_transmitters, heights_under, placed, whole_buffer
 from clgeom.radio.transmitters import Transmitter
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import host_values, is_device_array, session_of
@@ -50,7 +50,7 @@ def terrain_loss(
     Parameters
     ----------
     transmitters : Transmitter or sequence of Transmitter
-        In cells of the map; their position, height and frequency count.
+        In cells of the map; their position, height (by default 25 m) and frequency (1800 MHz) count, not their range.
     ground_m : array_like or pyopencl.array.Array, shape (rows, columns)
         Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN, masked cells,
         cells without data and heights of 100 km or more, up or down, are unknown. A dataset of rasterio or a DataArray
@@ -67,7 +67,7 @@ def terrain_loss(
         Effective radius of the earth, relative to 6371 km: 4/3 in a standard atmosphere, 0.1 or more; infinity for a
         flat earth.
     polarization : {"vertical", "horizontal"}
-        For the smooth earth, of land (permittivity 22, conductivity 0.003 S/m).
+        For the smooth earth of method="complete", of land (permittivity 22, conductivity 0.003 S/m).
     on_device : bool
         Leave the result on the device, as ``pyopencl.array.Array``.
     device : optional
@@ -83,6 +83,11 @@ def terrain_loss(
     ------
     InvalidInput
         A map that is not in metres, or a transmitter outside of it or in a cell without height.
+
+    Warns
+    -----
+    InputWarning
+        `polarization` with a method without the smooth earth.
 
     Notes
     -----
@@ -111,15 +116,17 @@ def terrain_loss(
     transmitters = as_transmitters(transmitters, caller)
     one_of(method, METHODS, "method", caller=caller)
     one_of(polarization, ("vertical", "horizontal"), "polarization", caller=caller)
+    if method != "complete":
+        warn_unused({"polarization": (polarization, "vertical")}, caller, f"method='{method}'")
     mobile = number(mobile_height_m, "mobile_height_m", caller, "m", 0, 1e4)
     if not (isinstance(k_factor, numbers.Real) and not isinstance(k_factor, (bool, np.bool_)) and k_factor >= LEAST_K):
         raise InvalidInput(
             f"The 'k_factor' parameter of {caller} must be {LEAST_K} or more. Got {short(k_factor)} instead."
         )
     session = session_of(ground_m if is_device_array(ground_m) else None, device)
-    placed = placed_raster(ground_m, caller=caller, name="ground_m", transform=transform, crs=crs)
-    transform, crs = placed.transform, placed.crs
-    ground = as_field(session, placed.values if is_device_array(ground_m) else placed, None, "ground_m", caller)
+    raster = placed_raster(ground_m, caller=caller, name="ground_m", transform=transform, crs=crs)
+    transform, crs = raster.transform, raster.crs
+    ground = as_field(session, raster.values if is_device_array(ground_m) else raster, None, "ground_m", caller)
     shape = checked_shape(ground.shape, caller) if ground.ndim == 2 else ()
     if not shape or math.prod(shape) >= 1 << 31:
         raise InvalidInput(
@@ -130,7 +137,7 @@ def terrain_loss(
         raise InvalidInput(f"The 'transform' parameter of {caller} must place the map in metres. Got None instead.")
     checked_crs(crs, caller)
     grid = as_grid(transform, crs, shape, caller=caller)
-    farthest_km(transmitters, grid, caller)
+    placed(transmitters, grid, caller)
     grounds = heights_under(session, transmitters, grid, ground, caller=caller)
     buffer = whole_buffer(session, ground, "ground_m", caller)
     given = (grid, mobile, float(k_factor), method, polarization)

@@ -6,6 +6,7 @@ m, for each line. A kernel then needs one logarithm for each cell and transmitte
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.radio.antennas import Antenna, number
+from clgeom.radio.antennas import Antenna, number, warn_unused
 from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
 from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
 
@@ -21,12 +22,14 @@ from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MI
 FIELDS = (
     *("column", "column_part", "row", "row_part", "rise"),
     *("forward_x", "forward_y", "forward_z", "right_x", "right_y", "up_x", "up_y", "up_z"),
-    *("eirp", "rise_counts", "nearest", "farthest"),
+    *("eirp", "rise_counts", "free", "nearest", "farthest"),
     *("a0", "b0", "a1", "b1", "a2", "b2", "near_slope", "street"),
     *("table", "across", "across_most", "along", "along_most", "both_most", "downtilt"),
 )
 #: A line that is nowhere the greatest.
 NO_LINE = (-1e6, 0.0)
+#: Loss in free space over 1 m at 1 MHz in dB.
+FREE_SPACE = 32.44778322188337 - 60
 RANGES = {
     "wim": WALFISCH_IKEGAMI,
     "wim-los": WALFISCH_IKEGAMI,
@@ -39,6 +42,9 @@ RANGES = {
     "umi": URBAN_MICRO,
     "umi-los": URBAN_MICRO,
 }
+#: Default height of the base station in m and frequency in MHz, where a model has others than 25 and 1800.
+BASE_HEIGHTS = {"okumura-hata": 30.0, "cost231-hata": 30.0, "umi": 10.0, "umi-los": 10.0}
+FREQUENCIES = {"okumura-hata": 900.0}
 #: What a model needs beside the link, and its default.
 SURROUNDINGS = {
     "roof_height": 12.0,
@@ -48,6 +54,16 @@ SURROUNDINGS = {
     "city": "medium",
     "area": "urban",
 }
+#: Models whose distance is that in space between the antennas.
+IN_SPACE = ("free-space", "two-ray", "uma", "uma-los", "umi", "umi-los")
+STREETS = ("roof_height", "street_width", "separation", "street")
+#: The surroundings that a model knows; the others know none.
+KNOWN = {"wim": (*STREETS, "city"), "okumura-hata": ("city", "area"), "cost231-hata": ("city",)}
+
+
+def default_link(model: str | None) -> tuple[float, float]:
+    """The height of the base station in m and the frequency in MHz that a model has by default."""
+    return BASE_HEIGHTS.get(model or "", 25.0), FREQUENCIES.get(model or "", 1800.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +76,10 @@ class Transmitter:
         Position in the coordinates of the map, in m.
     power_dbm : float
         Power at the antenna's input before `loss_db`.
-    height_m : float
-        Of the antenna above the ground.
-    frequency_mhz : float
+    height_m : float, optional
+        Of the antenna above the ground. None: that of the model, 30 m for those of Hata, 10 m for "umi", else 25 m.
+    frequency_mhz : float, optional
+        None: 900 for "okumura-hata", else 1800.
     antenna : Antenna
         By default it radiates alike in all directions, with a gain of 0 dBi: `power_dbm` then is the EIRP.
     azimuth_deg : float
@@ -72,6 +89,14 @@ class Transmitter:
     loss_db : float
         Of cables and connectors.
     name : str
+    range_m : float, optional
+        Distance along the ground beyond which the transmitter neither serves nor interferes, 1 or more. None: no such
+        limit.
+
+    Warns
+    -----
+    InputWarning
+        An azimuth or a downtilt of an antenna that radiates alike in all directions.
 
     Examples
     --------
@@ -85,13 +110,14 @@ class Transmitter:
     x: float
     y: float
     power_dbm: float = 43.0
-    height_m: float = 25.0
-    frequency_mhz: float = 1800.0
+    height_m: float | None = None
+    frequency_mhz: float | None = None
     antenna: Antenna = field(default_factory=Antenna)
     azimuth_deg: float = 0.0
     downtilt_deg: float = 0.0
     loss_db: float = 0.0
     name: str = ""
+    range_m: float | None = None
 
     def __post_init__(self) -> None:
         limits = {
@@ -103,18 +129,35 @@ class Transmitter:
             "azimuth_deg": ("degrees", -360, 360),
             "downtilt_deg": ("degrees", -90, 90),
             "loss_db": ("dB", 0, 200),
+            "range_m": ("m", 1, math.inf),
         }
         for name, (unit, least, most) in limits.items():
-            object.__setattr__(self, name, number(getattr(self, name), name, "Transmitter", unit, least, most))
+            value = getattr(self, name)
+            if value is not None or name not in ("height_m", "frequency_mhz", "range_m"):
+                object.__setattr__(self, name, number(value, name, "Transmitter", unit, least, most))
         if not isinstance(self.antenna, Antenna):
             raise InvalidInput(
                 f"The 'antenna' parameter of Transmitter must be an Antenna. Got {self.antenna!r} instead."
             )
+        if self.antenna.is_isotropic:
+            turns = {"azimuth_deg": (self.azimuth_deg, 0), "downtilt_deg": (self.downtilt_deg, 0)}
+            warn_unused(turns, "Transmitter", "an antenna that radiates alike in all directions")
 
     @property
     def eirp_dbm(self) -> float:
         """Equivalent isotropically radiated power in the main direction: power, less losses, plus the gain."""
         return self.power_dbm - self.loss_db + self.antenna.gain_dbi
+
+
+def with_defaults(one: Transmitter, model: str | None) -> Transmitter:
+    """The transmitter with a height and a frequency."""
+    if one.height_m is not None and one.frequency_mhz is not None:
+        return one
+    made = copy.copy(one)
+    for name, default in zip(("height_m", "frequency_mhz"), default_link(model)):
+        if getattr(one, name) is None:
+            object.__setattr__(made, name, default)
+    return made
 
 
 def receiver_sensitivity(
@@ -144,10 +187,13 @@ def receiver_sensitivity(
     return noise + number(noise_figure_db, "noise_figure_db", caller, "dB") + number(snr_db, "snr_db", caller, "dB")
 
 
-def check_ranges(model, transmitters, mobile_height, surroundings, farthest_km, *, strict, caller) -> None:
-    """Refuse what is out of the model's range, or warn of it once; `farthest_km` has the farthest cell of each."""
+def check_ranges(model, transmitters, mobile_height, surroundings, nearest_km, farthest_km, *, strict, caller) -> None:
+    """Refuse what is out of the model's range, or warn of it with strict=False; warn of cells nearer than it.
+
+    `nearest_km` and `farthest_km` are of the nearest and the farthest cell of all transmitters.
+    """
     ranges = RANGES[model]
-    values = {"mobile_height": ("mobile_height", [mobile_height]), "distance": ("farthest distance", farthest_km)}
+    values = {"mobile_height": ("mobile_height", [mobile_height])}
     values |= {
         "frequency": ("frequency_mhz", [one.frequency_mhz for one in transmitters]),
         "base_height": ("height_m", [one.height_m for one in transmitters]),
@@ -155,19 +201,28 @@ def check_ranges(model, transmitters, mobile_height, surroundings, farthest_km, 
     if model == "wim":
         values |= {name: (name, [surroundings[name]]) for name in ("roof_height", "street_width", "separation")}
     if model == "free-space":
-        values = {name: values[name] for name in ("distance", "frequency")}
-    for name, (words, found) in values.items():
+        values = {"frequency": values["frequency"]}
+    needs = f"The model '{model}' of {caller} needs a"
+    found = []
+    for name, (words, given) in values.items():
         low, high, unit = ranges[name]
-        # nearer than its range, the model has the value at the range's end
-        wrong = [value for value in found if not (name == "distance" or low <= value) or not value <= high]
-        if not wrong:
-            continue
-        least = "at most " if name == "distance" else f"within {low:g} to "
-        message = f"The model '{model}' of {caller} needs a {words} {least}{high:g} {unit}. Got {wrong[0]:g} instead."
-        if strict:
-            raise InvalidInput(f"{message} strict=False goes on with its formula.")
-        warn(message, InputWarning)
-        return
+        wrong = next((value for value in given if not low <= value <= high), None)
+        if wrong is not None:
+            found.append(f"{needs} {words} within {low:g} to {high:g} {unit}. Got {wrong:g} instead.")
+    low, high, unit = ranges["distance"]
+    if farthest_km > high:
+        end = "" if not strict else f" A range_m of at most {high * 1000:g} leaves out farther cells."
+        found.append(f"{needs} farthest distance of at most {high:g} {unit}. Got {farthest_km:g} instead.{end}")
+    if found and strict:
+        raise InvalidInput(f"{found[0]} strict=False goes on with its formula.")
+    if nearest_km < low:
+        least, got = f"{low * 1000:g} m", f"{nearest_km * 1000:.3g} m"
+        found.append(
+            f"The model '{model}' of {caller} is for distances of {least} or more. A cell is {got} from its "
+            "transmitter: nearer than the range the loss continues into free space."
+        )
+    if found:
+        warn(" ".join(found), InputWarning)
 
 
 def rows_of(model, transmitters, mobile_height, surroundings, transform, grounds):
@@ -233,24 +288,32 @@ def _pattern(antenna, tables, places):
 
 
 def _loss(model, one, mobile, around):
-    """The lines of a model for one transmitter, by log2 of the square of the distance in m, and its range in m2."""
-    low, high, _ = RANGES[model]["distance"]
+    """The fields of a model for one transmitter: lines by log2 of the square of the distance in m, ranges in m2."""
+    low = RANGES[model]["distance"][0]
     lines, extra = LINES[model.removesuffix("-los")](
         math.log10(one.frequency_mhz), one.height_m, mobile, model.endswith("-los"), around
     )
-    found = {"nearest": (low * 1000) ** 2, "farthest": 1e30, **extra}
+    found = {"free": FREE_SPACE + 20 * math.log10(one.frequency_mhz), "nearest": (low * 1000) ** 2, **extra}
+    found["rise_counts"] = float(model in IN_SPACE)
+    found["farthest"] = _below(1e30 if one.range_m is None else min(one.range_m**2, 1e30))
     for k, (a, b) in enumerate((*lines, NO_LINE, NO_LINE)[:3]):
         found |= {f"a{k}": a, f"b{k}": b * math.log10(2) / 2}
     return found
 
 
+def _below(value) -> float:
+    """The greatest float32 that is not above a value: so distances that are exact are compared exactly."""
+    rounded = np.float32(value)
+    return float(rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(0)))
+
+
 def _free_space(log_f, base, mobile, seen, around):
-    return [(32.44778322188337 - 60 + 20 * log_f, 20.0)], {"rise_counts": 1.0}
+    return [(FREE_SPACE + 20 * log_f, 20.0)], {}
 
 
 def _two_ray(log_f, base, mobile, seen, around):
     plane = -20 * (math.log10(base) + math.log10(mobile))
-    return [(32.44778322188337 - 60 + 20 * log_f, 20.0), (plane, 40.0)], {"rise_counts": 1.0}
+    return [(FREE_SPACE + 20 * log_f, 20.0), (plane, 40.0)], {}
 
 
 def _okumura_hata(log_f, base, mobile, seen, around):
@@ -298,7 +361,7 @@ def _urban(log_f, base, mobile, first, slope, share, hidden):
     start = first + 20 * (log_f - 3)
     turn = 4 * (base - 1) * (mobile - 1) * 10 ** (log_f + 6) / 3e8
     lines = [(start, slope), (start - share * math.log10(turn**2 + (base - mobile) ** 2), 40.0)]
-    return [*lines, *([] if hidden is None else [hidden])], {"rise_counts": 1.0}
+    return [*lines, *([] if hidden is None else [hidden])], {}
 
 
 def _walfisch_ikegami(log_f, base, mobile, seen, around):

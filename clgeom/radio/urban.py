@@ -49,7 +49,7 @@ def okumura_hata(
     Parameters
     ----------
     distance : float or array_like
-        Distance along the ground in km, 1 to 20.
+        Distance along the ground in km, 1 to 20; nearer the loss continues into free space.
     frequency : float or array_like
         In MHz, 150 to 1500.
     base_height, mobile_height : float or array_like
@@ -70,6 +70,11 @@ def okumura_hata(
     ------
     InvalidInput
         A value out of its range, or shapes that do not fit.
+
+    Warns
+    -----
+    InputWarning
+        A distance below the range: see the notes of `walfisch_ikegami`.
 
     Notes
     -----
@@ -105,7 +110,7 @@ def cost231_hata(
     Parameters
     ----------
     distance : float or array_like
-        Distance along the ground in km, 1 to 20.
+        Distance along the ground in km, 1 to 20; nearer the loss continues into free space.
     frequency : float or array_like
         In MHz, 1500 to 2000.
     base_height, mobile_height : float or array_like
@@ -124,6 +129,11 @@ def cost231_hata(
     ------
     InvalidInput
         A value out of its range, or shapes that do not fit.
+
+    Warns
+    -----
+    InputWarning
+        A distance below the range: see the notes of `walfisch_ikegami`.
 
     Notes
     -----
@@ -158,7 +168,7 @@ def urban_macro(
     Parameters
     ----------
     distance : float or array_like
-        Distance along the ground in km, 0.01 to 5.
+        Distance along the ground in km, 0.01 to 5; nearer the loss continues into free space.
     frequency : float or array_like
         In MHz, 500 to 100,000.
     base_height : float or array_like
@@ -179,6 +189,11 @@ def urban_macro(
     ------
     InvalidInput
         A value out of its range, or shapes that do not fit.
+
+    Warns
+    -----
+    InputWarning
+        A distance below the range: see the notes of `walfisch_ikegami`.
 
     Notes
     -----
@@ -213,7 +228,7 @@ def urban_micro(
     Parameters
     ----------
     distance : float or array_like
-        Distance along the ground in km, 0.01 to 5.
+        Distance along the ground in km, 0.01 to 5; nearer the loss continues into free space.
     frequency : float or array_like
         In MHz, 500 to 100,000.
     base_height : float or array_like
@@ -234,6 +249,11 @@ def urban_micro(
     ------
     InvalidInput
         A value out of its range, or shapes that do not fit.
+
+    Warns
+    -----
+    InputWarning
+        A distance below the range: see the notes of `walfisch_ikegami`.
 
     Notes
     -----

@@ -353,7 +353,7 @@ def _path_loss(session):
     made = best_server(sites, shape=(100, 100), model="free-space", **link)
     row, column = np.mgrid[:100, :100]
     x, y = 20 * column + 10 - 500, 2000 - 20 * row - 10 - 1000
-    distance = np.hypot(np.hypot(x, y), sites[0].height_m - 1.5)
+    distance = np.hypot(np.hypot(x, y), 25 - 1.5)  # the default height
     loss = 32.44778322188337 + 20 * np.log10(distance / 1000 * 900)
     off = [(np.degrees(np.arctan2(x, y)) - turn + 180) % 360 - 180 for turn in (0, 120, 240)]
     powers = 58 - loss - np.array([sector.attenuation(angle) for angle in off])

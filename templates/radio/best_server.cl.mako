@@ -1,4 +1,4 @@
-<%page args="fields=('column', 'column_part', 'row', 'row_part', 'rise', 'forward_x', 'forward_y', 'forward_z', 'right_x', 'right_y', 'up_x', 'up_y', 'up_z', 'eirp', 'rise_counts', 'nearest', 'farthest', 'a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'near_slope', 'street', 'table', 'across', 'across_most', 'along', 'along_most', 'both_most', 'downtilt'), lines=1, streets=False, patterns=True, tables=False, grounds=False, extras=False, variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="fields=('column', 'column_part', 'row', 'row_part', 'rise', 'forward_x', 'forward_y', 'forward_z', 'right_x', 'right_y', 'up_x', 'up_y', 'up_z', 'eirp', 'rise_counts', 'free', 'nearest', 'farthest', 'a0', 'b0', 'a1', 'b1', 'a2', 'b2', 'near_slope', 'street', 'table', 'across', 'across_most', 'along', 'along_most', 'both_most', 'downtilt'), lines=1, streets=False, patterns=True, tables=False, grounds=False, extras=False, near=False, ranges=False, variant='group', wg_size=256, items_per_thread=1"/>\
 <%
     widths = [8, 1] if variant == "serial" else [1]
     kinds = {1: ("float", "int", ""), 8: ("float8", "int8", "_8")}  # (type of numbers, of comparisons, suffix of names)
@@ -10,7 +10,8 @@
 //   power, server, ratio                  one number each is written; group: a cell a work-item; serial: rows, in vectors
 //
 // The loss is the greatest of ${lines} line(s) in the logarithm of the distance (clgeom/radio/transmitters.py). The sum of
-// the others' powers is in mW. "extras" are losses of each transmitter in each cell, NaN where it is not received;
+// the others' powers is in mW. Of equal powers the nearer transmitter's counts. "extras" are losses of each transmitter in each cell, NaN where it
+// is not received;
 // "grounds" are heights of the ground. With n cells and t transmitters O(n t) arithmetic, and 10 bytes written a cell.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -41,13 +42,28 @@ inline ${T} value_of_cut${s}(global const float *cut, ${T} angle)
 }
 % endif
 
-// Power in dBm that cells receive of one transmitter; x and y from it to the cells in m, z up.
-inline ${T} power_of${s}(global const float *r, global const float *tables, const ${T} x, const ${T} y, const ${T} z)
+// The model's loss; squares of the distance along the ground and of the height difference in m2.
+inline ${T} loss_of${s}(global const float *r, const ${T} ground, const ${T} z2${f", const {T} into" if streets else ""})
 {
-    const ${T} ground = x * x + y * y;
-    const ${T} reach = clamp(ground, (${T})r[AT_NEAREST], (${T})r[AT_FARTHEST]) + r[AT_RISE_COUNTS] * z * z;
-    const ${T} log_d = log2(reach);
+    const ${T} log_d = log2(ground + r[AT_RISE_COUNTS] * z2);
     ${T} loss = r[AT_A0] + r[AT_B0] * log_d;
+% if streets:
+    const ${T} near = fmin(sqrt(ground) * 0.002f, (${T})1.0f);
+    loss = fmax(loss, r[AT_A1] + r[AT_B1] * log_d + into + r[AT_NEAR_SLOPE] * near);
+% else:
+% for k in range(1, lines):
+    loss = fmax(loss, r[AT_A${k}] + r[AT_B${k}] * log_d);
+% endfor
+% endif
+    return loss;
+}
+
+// Power in dBm that cells receive of one transmitter; x and y from it to the cells in m, z up.
+inline ${T} power_of${s}(global const float *r, global const float *tables, const ${T} x, const ${T} y, const ${T} z,
+                   const ${T} square)
+{
+    const ${T} ground = fmax(square, (${T})1.0f), z2 = z * z;  // a cell is at least 1 m from the transmitter
+<% into = ", into" if streets else "" %>\
 % if streets:
     // over the roofs and down into the street, by the angle between the street and the ray
     ${T} turn = fabs(atan2(x, y) - r[AT_STREET]) * 57.29577951f;
@@ -55,12 +71,17 @@ inline ${T} power_of${s}(global const float *r, global const float *tables, cons
     turn = fmin(turn, 180.0f - turn);
     const ${T} into = turn < 35.0f ? -10.0f + 0.354f * turn
         : turn < 55.0f ? 2.5f + 0.075f * (turn - 35.0f) : 4.0f - 0.114f * (turn - 55.0f);
-    const ${T} near = fmin(sqrt(reach) * 0.002f, (${T})1.0f);
-    loss = fmax(loss, r[AT_A1] + r[AT_B1] * log_d + into + r[AT_NEAR_SLOPE] * near);
-% else:
-% for k in range(1, lines):
-    loss = fmax(loss, r[AT_A${k}] + r[AT_B${k}] * log_d);
-% endfor
+% endif
+    ${T} loss = loss_of${s}(r, ground, z2${into});
+% if near:
+    const ${flag} is_near = ground < r[AT_NEAREST];
+    if (${"is_near" if width == 1 else "any(is_near)"}) {
+        // into free space; where the formula is below it at the end of the range, with half its slope until they meet
+        const ${T} end = (${T})r[AT_NEAREST], log_end = log2(end + z2), log_here = log2(ground + z2);
+        const ${T} below = r[AT_FREE] + 1.50514998f * (log_end + log_here) - loss_of${s}(r, end, z2${into});
+        const ${T} least = r[AT_FREE] + 3.01029996f * log_here - fmax(below, (${T})0.0f);
+        loss = (is_near & (least > loss)) ? least : loss;
+    }
 % endif
 % if patterns:
     const ${T} forward = x * r[AT_FORWARD_X] + y * r[AT_FORWARD_Y] + z * r[AT_FORWARD_Z];
@@ -114,7 +135,7 @@ void best_server(global const float *transmitters, const uint count, global cons
 % else:
     {
 % endif
-        ${T} best = (${T})(-INFINITY), best_mw = (${T})0.0f, others = (${T})0.0f;
+        ${T} best = (${T})(-INFINITY), best_mw = (${T})0.0f, others = (${T})0.0f, nearest = (${T})0.0f;
         ${flag} server = (${flag})(-1);
         for (uint t = 0; t < count; t++) {
             global const float *r = transmitters + (ulong)t * FIELDS;
@@ -126,17 +147,22 @@ void best_server(global const float *transmitters, const uint count, global cons
             const ${T} raised = ${"grounds[i]" if width == 1 else "vload8(0, grounds + i)"};
             z += fabs(raised) < (${T})1e5f ? raised : (${T})NAN;
 % endif
-            ${T} power = power_of${s}(r, tables, a * across + b * down, d * across + e * down, z);
+            const ${T} x = a * across + b * down, y = d * across + e * down, square = x * x + y * y;
+            ${T} power = power_of${s}(r, tables, x, y, z, square);
 % if extras:
             power -= ${"extras[t * cells + i]" if width == 1 else "vload8(0, extras + t * cells + i)"};
             power = power < (${T})1e4f ? power : (${T})NAN;  // an infinite gain, or a value that marks no data
 % endif
+% if ranges:
+            power = square <= r[AT_FARTHEST] ? power : (${T})NAN;
+% endif
             const ${flag} known = power == power;
             const ${T} mw = known ? exp2(power * 0.332192809f) : (${T})0.0f;
-            const ${flag} better = power > best;
+            const ${flag} better = (power > best) | ((power == best) & (square < nearest));
             others += better ? best_mw : mw;
             best_mw = better ? mw : best_mw;
             best = better ? power : best;
+            nearest = better ? square : nearest;
             server = better ? (${flag})(int)t : server;
         }
         const ${flag} heard = best >= (${T})sensitivity;

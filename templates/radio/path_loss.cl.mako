@@ -1,4 +1,4 @@
-<%page args="model='walfisch_ikegami', real='float', fields=('distance',), ranges=(('distance', '0.02f', '5.0f'),), city='medium', area='urban', outside='raise', variant='group', wg_size=256, items_per_thread=1"/>\
+<%page args="model='walfisch_ikegami', real='float', fields=('distance',), ranges=(('distance', '0.02f', '5.0f'),), city='medium', area='urban', outside='raise', near='', variant='group', wg_size=256, items_per_thread=1"/>\
 <%
     NAMES = {
         "free_space": ("distance", "frequency"),
@@ -23,6 +23,15 @@
         else (real, "int", "")
         for width in widths
     }
+    def load(name, width):
+        T, flag, _ = kinds[width]
+        if name == "line_of_sight":
+            if name not in fields:
+                return f"(({flag})({'the_line_of_sight ? -1 : 0'}))"
+            return f"({name}s[i] != 0)" if width == 1 else f"(convert_{flag}(vload{width}(0, {name}s + i)) != 0)"
+        if name not in fields:
+            return f"({T})the_{name}"
+        return f"{name}s[i]" if width == 1 else f"vload{width}(0, {name}s + i)"
 %>\
 // path_loss: loss in dB of a radio link for every cell of a map, by one of the models of clgeom.radio.
 //
@@ -32,6 +41,7 @@
 //
 // A cell takes arithmetic and logarithms only: it reads each field once, and writes one number. A field's value beyond its
 // range sets the field's bit in `poison` with outside="raise"; "clip" takes the nearest value allowed, "nan" writes NaN.
+// Nearer than `near`, the least distance of the model, a second loop continues the loss into free space, and sets bit 31.
 // The models and their sources are in radio/models.h.
 #include "portable.h"
 #define WG_SIZE ${wg_size}
@@ -61,27 +71,26 @@ void path_loss(
     const ulong end = n;
 % endif
     uint bad = 0;
+% if near:
+    const ulong first = i;
+    bool has_near = false;
+% endif
 % for width in widths:
 <%
     T, flag, s = kinds[width]
     step = f"{width}" if variant == "serial" else "get_global_size(0)"
     checked = [name for name in names if name in fields and name in limits]
-    def load(name):
-        if name == "line_of_sight":
-            if name not in fields:
-                return f"(({flag})({'the_line_of_sight ? -1 : 0'}))"
-            return f"({name}s[i] != 0)" if width == 1 else f"(convert_{flag}(vload{width}(0, {name}s + i)) != 0)"
-        if name not in fields:
-            return f"({T})the_{name}"
-        return f"{name}s[i]" if width == 1 else f"vload{width}(0, {name}s + i)"
 %>\
     {
 % for name in checked:
         ${flag} fits_${name} = ${"1" if width == 1 else "-1"};
 % endfor
+% if near:
+        ${flag} nearer = 0;
+% endif
         for (; i + ${width} <= end; i += ${step}) {
 % for name in names:
-            ${flag if name == "line_of_sight" else T} ${name} = ${load(name)};
+            ${flag if name == "line_of_sight" else T} ${name} = ${load(name, width)};
 % endfor
 % for name in checked:
 <% low, high = limits[name] %>\
@@ -94,6 +103,9 @@ void path_loss(
             fits_${name} &= good_${name};
 % endif
 % endfor
+% if near:
+            nearer |= distance < (${T})${near};
+% endif
             ${T} result = loss${s}(${", ".join(names)});
 % if outside != "raise":
 % for name in checked:
@@ -106,6 +118,9 @@ void path_loss(
             vstore${width}(result, 0, losses + i);
 % endif
         }
+% if near:
+        has_near |= ${"nearer" if width == 1 else "any(nearer)"};
+% endif
 % if outside == "raise":
 % for k, name in enumerate(names):
 % if name in checked:
@@ -119,6 +134,23 @@ void path_loss(
 % endif
     }
 % endfor
+% if near:
+    // Into free space; where the formula is below it at the end of the range, with half its slope until they meet.
+    for (i = first; has_near && i < end; i += ${"1" if variant == "serial" else "get_global_size(0)"}) {
+% for name in names:
+        const ${"int" if name == "line_of_sight" else real} ${name} = ${load(name, 1)};
+% endfor
+        if (!(distance < ${near} && distance >= 0))
+            continue;
+        const ${real} here = fmax(distance, NUM(${real}, 0.001)), range = ${near}, down = base_height - mobile_height;
+        const ${real} free = FREE_SPACE(${real}, here, frequency, down);
+        const ${real} lacking = FREE_SPACE(${real}, range, frequency, down) - loss(${", ".join(["range", *names[1:]])});
+        const ${real} below = lacking - NUM(${real}, 0.5) * (FREE_SPACE(${real}, range, frequency, down) - free);
+        const ${real} formula = loss(${", ".join(["here", *names[1:]])}), least = free - (below > 0 ? below : 0);
+        losses[i] = least > formula ? least : formula;
+        bad |= 1u << 31;
+    }
+% endif
     if (bad)
         atomic_or(poison, bad);
 }

@@ -228,10 +228,20 @@ def test_weights_and_windows():
     assert "The option --weights is for rasters" in refused("a.csv", "--level", 1, "--weights", "people.npz")
 
 
-@pytest.mark.parametrize("model", ("uma", "umi-los"))
-def test_models_of_3gpp(model):
-    facts = json.loads(done("--model", model, "--frequency", 3500, "--size", 60, "--level", -90, "--json"))
-    assert facts["levels"][0]["cells"] > 10
+@pytest.mark.parametrize(
+    ("model", "options"),
+    (
+        ("uma", ("--frequency", 3500)),
+        ("umi", ()),
+        ("okumura-hata", ()),
+        ("cost231-hata", ()),
+        ("wim", ("--pixel", 200)),
+    ),
+)
+def test_models_of_maps(model, options):
+    """Also with the frequency and the height that a model has by default, and on maps larger than its range."""
+    facts = json.loads(done("--model", model, *options, "--size", 60, "--level", -90, "--json"))
+    assert 10 < facts["levels"][0]["cells"] <= 60 * 60
 
 
 @pytest.mark.parametrize("options", [(), ("--segments", 4, "--simplify", 0.1), ("--axis", "both")])

@@ -85,7 +85,7 @@ def test_published_values(session):
             lambda **o: okumura_hata(5.0, frequency=1800, base_height=50, **o),
             "'frequency' .* 150 to 1500 MHz. Got 1800",
         ),
-        (lambda **o: okumura_hata(0.5, frequency=900, base_height=50, **o), "'distance' .* within 1 to 20 km. Got 0.5"),
+        (lambda **o: okumura_hata(30.0, frequency=900, base_height=50, **o), "'distance' .* within 1 to 20 km. Got 30"),
         (lambda **o: cost231_hata(5.0, frequency=900, base_height=50, **o), "1500 to 2000 MHz. Got 900"),
         (lambda **o: cost231_hata(5.0, frequency=1800, base_height=20, **o), "'base_height' .* 30 to 200 m. Got 20"),
         (lambda **o: urban_macro(1.0, frequency=3500, base_height=30, **o), "within 25 to 25 m. Got 30"),

@@ -40,24 +40,28 @@ def direction(one, x, y, z):
     return azimuth, math.degrees(math.atan2(up, math.hypot(forward, right)))
 
 
+#: Least distance of each model in km.
+NEAREST = {"wim": 0.02, "okumura-hata": 1, "cost231-hata": 1, "uma": 0.01, "umi": 0.01}
+
+
 def loss(model, one, mobile, x, y, z, around):
-    """By the models of reference.radio; nearer than its range a model has the value at the range's end."""
-    km, f = math.hypot(x, y) / 1000, one.frequency_mhz
-    base = one.height_m
+    """By the models of reference.radio; a cell is at least 1 m from the transmitter."""
+    km, f = max(math.hypot(x, y) / 1000, 0.001), one.frequency_mhz
+    base, name, seen = one.height_m, model.removesuffix("-los"), model.endswith("-los")
     if model in ("free-space", "two-ray"):
-        km = math.hypot(max(km, 0.001), z / 1000)  # between the antennas
+        km = math.hypot(km, z / 1000)  # between the antennas
         return models.free_space(km, f) if model == "free-space" else models.two_ray(km, f, base, mobile)
-    if model in ("okumura-hata", "cost231-hata"):
-        link = (max(km, 1), f, base, mobile, around["city"])
-        return models.okumura_hata(*link, around["area"]) if model == "okumura-hata" else models.cost231_hata(*link)
-    if model.startswith("um"):
-        kind = "macro" if model.startswith("uma") else "micro"
-        return models.urban_cell(max(km, 0.01), f, base, mobile, model.endswith("-los"), kind)
     apart = abs(math.degrees(math.atan2(x, y)) - around["street"]) % 180
     turn = min(apart, 180 - apart)
-    names = ("roof_height", "street_width", "separation")
-    link = (max(km, 0.02), f, base, mobile, *(around[name] for name in names), turn)
-    return models.walfisch_ikegami(*link, model == "wim-los", around["city"])
+    streets = [around[key] for key in ("roof_height", "street_width", "separation")]
+    formulas = {
+        "okumura-hata": lambda d: models.okumura_hata(d, f, base, mobile, around["city"], around["area"]),
+        "cost231-hata": lambda d: models.cost231_hata(d, f, base, mobile, around["city"]),
+        "uma": lambda d: models.urban_cell(d, f, base, mobile, seen, "macro"),
+        "umi": lambda d: models.urban_cell(d, f, base, mobile, seen, "micro"),
+        "wim": lambda d: models.walfisch_ikegami(d, f, base, mobile, *streets, turn, seen, around["city"]),
+    }
+    return models.continued(formulas[name], km, NEAREST[name], f, z)
 
 
 def powers(transmitters, shape, transform, model, mobile, around, extra=None):
@@ -72,6 +76,9 @@ def powers(transmitters, shape, transform, model, mobile, around, extra=None):
                 x = a * (column + 0.5) + b * (row + 0.5) + c - one.x
                 y = d * (column + 0.5) + e * (row + 0.5) + f - one.y
                 z = mobile - one.height_m
+                if one.range_m is not None and math.hypot(x, y) > one.range_m:
+                    line.append(math.nan)
+                    continue
                 pattern = parabolic if one.antenna.horizontal is None else measured
                 power = one.power_dbm - one.loss_db + one.antenna.gain_dbi
                 power -= pattern(one.antenna, *direction(one, x, y, z)) + float(

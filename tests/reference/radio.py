@@ -16,6 +16,24 @@ def free_space(d, f):
     return 20 * log10(4 * L(math.pi) * L(d) * 1000 * L(f) * 1_000_000 / 299_792_458)
 
 
+def continued(formula, d, low, f, down):
+    """The loss `formula(d)`, and nearer than `low` km what continues it into free space; `down` m between heights.
+
+    Nearer it is the greater of the formula and of free space between the antennas. Where the formula is below free
+    space at `low` already, the loss falls by half of what free space does until they meet. No cell is nearer than 1 m.
+    """
+    if d >= low:
+        return formula(d)
+
+    def free(km):
+        return free_space(np.sqrt(L(km) ** 2 + (L(down) / 1000) ** 2), f)
+
+    d, at_low = max(d, 0.001), formula(low)
+    if at_low >= free(low):
+        return max(formula(d), free(d))
+    return max(formula(d), min(free(d), at_low - (free(low) - free(d)) / 2))
+
+
 def two_ray(d, f, base, mobile):
     plane = 40 * log10(L(d) * 1000) - 20 * log10(L(base) * L(mobile))
     return max(plane, free_space(d, f))
