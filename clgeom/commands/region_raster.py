@@ -37,7 +37,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
         raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
-    options["unit"] = options["unit"] or raster.unit or "dBm"
+    options["unit"] = options["unit"] or raster.unit or ""
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         (found, kept_raster), work = terminal.worked(_regions, raster, levels, session, profile, options)
@@ -100,7 +100,8 @@ def _raster(file, session, options, compared):
     given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
     where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
-    return Raster(made.values, made.transform, made.crs, sites=options["sites"] or tuple(made.sites))
+    sites = options["sites"] or tuple(made.sites)
+    return Raster(made.values, made.transform, made.crs, unit=made.unit, sites=sites)
 
 
 def _add_sums(rows, raster, options):
@@ -202,7 +203,7 @@ def _write(shapes, raster, grid, outputs, levels, options, session):
         plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **how)
     if comparison:
         values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
-        title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}"
+        title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}".rstrip()
         plot.save_comparison_plot(values, mask, panels, comparison, unit=unit, title=title)
     if output:
         with replacing(output) as file:

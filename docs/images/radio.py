@@ -80,7 +80,7 @@ def draw():
     regions = coverage_regions(made, [-45, -55, -70], segments=128)
     large = [region for region in regions if region.cells > 50]
     plot_coverage(
-        outlines(large), panels[2], values=made.values, transform=PLACE, title="received power, and its regions",
+        outlines(large), panels[2], values=made.values, transform=PLACE, unit="dBm", title="received power, and its regions",
         axes=names, sites=SITES,
     )  # fmt: skip
     for ax in panels:
