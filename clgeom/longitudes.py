@@ -209,7 +209,7 @@ class Longitudes:
 
     @functools.cached_property
     def _widest(self):
-        """The widest gap, exactly, and the longitude after it; of equal ones that across the antimeridian."""
+        """The widest gap, exactly, and the longitude after it; of equal ones that across 180 degrees, or the first."""
         there = np.isfinite(self._least)
         low, high = self._least[there], self._most[there]
         gaps = np.append(low[1:], low[0] + self.turn) - high
@@ -218,7 +218,7 @@ class Longitudes:
         exact = {k: Fraction(after[k]) - Fraction(high[k].item()) for k in near.tolist()}
         if len(high) - 1 in exact:
             exact[len(high) - 1] += Fraction(self.turn)
-        widest = max(exact, key=lambda k: (exact[k], k))
+        widest = max(exact, key=lambda k: (exact[k], k == len(high) - 1, -k))
         return exact[widest], after[widest]
 
     @property

@@ -134,19 +134,24 @@ def _known_crs(crs, file):
 
 
 def _regions(raster, levels, session, profile, options):
-    """Return the regions, and the raster whose covered cells they are of: for --outline cells without small parts."""
+    """Return the regions, and the raster whose covered cells those that are kept are of: without small parts."""
     from clgeom.region.coverage.regions import coverage_regions
 
-    if options["outline"] == "cells" and options["least"]:
+    kept = raster
+    if options["least"]:
         from clgeom.region.rings.small_parts import without_small_parts
 
-        where = {"direction": options["direction"], "device": session}
-        raster = without_small_parts(raster, levels, options["least"], **where)
+        along_cells = options["outline"] == "cells"
+        joined = "sides" if along_cells else "corners" if options["parts"] else "levels"
+        where = {"direction": options["direction"], "device": session, "joined": joined}
+        kept = without_small_parts(raster, levels, options["least"], **where)
+        if joined != "corners":  # `_kept` leaves out the regions of others
+            raster = kept
 
     names = ("direction", "segments", "cuts", "axis", "parts", "holes", "outline", *BUDGETS)
     given = {name: options[name] for name in names}
     where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
-    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), raster
+    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), kept
 
 
 def _kept(found, raster, options):
