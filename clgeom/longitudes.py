@@ -3,8 +3,8 @@
     as given      -179 -178 ........................................ 177 179     358 degrees wide
     continuous                                                       177 179 181 182     5 degrees wide
 
-Positions that are widest apart on the circle are the ends. All signs are decided exactly: a longitude that is moved by a
-turn may not be a float, so it is moved as a fraction.
+The neighbours that are widest apart on the circle are the ends. All signs are decided exactly: a longitude that is
+moved by a turn may not be a float, so it is moved as an integer or a fraction.
 """
 
 from __future__ import annotations
@@ -103,10 +103,11 @@ class Across:
         -------
         dict
             A Polygon or a MultiPolygon of two; for dimension 1 lines, for dimension 0 a Point. Vertices keep every bit
-            of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64. Rings are counter-clockwise.
+            of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64. Rings are
+            counter-clockwise.
         """
         corners = np.asarray(corners, np.float64)
-        x, (across, up, half) = wrapped(corners[:, 0], self.turn), self.exact(corners)
+        x, (across, _, half) = wrapped(corners[:, 0], self.turn), self.exact(corners)
         if dimension == 0:
             return {"type": "Point", "coordinates": (x[0].item(), corners[0, 1].item())}
         heights = [Fraction(value) for value in corners[:, 1].tolist()]
@@ -281,5 +282,3 @@ def sides_of(across: Across, rows: NDArray[Any]) -> list[NDArray[np.int64]]:
     """The indices of rows on either side of the cut, without an empty side."""
     east = across.is_east(rows[:, 0])
     return [side for side in map(np.flatnonzero, (~east, east)) if len(side)]
-
-

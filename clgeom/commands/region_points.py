@@ -101,7 +101,9 @@ def _feature(number, level, region, km2, options):
 
     properties = {"id": number, "label": "points"}
     if level is not None:
-        properties |= {"level": level, "unit": options["unit"] or None} | ({"dbm": level} if options["unit"] == "dBm" else {})
+        properties |= {"level": level, "unit": options["unit"] or None} | (
+            {"dbm": level} if options["unit"] == "dBm" else {}
+        )
         properties["label"] = f"{options['direction']} {level:g} {options['unit']}".rstrip()
     properties |= {"points": region.n, "area": finite(float(region.area)), "area_km2": km2}
     return Feature(region.__geo_interface__, properties)

@@ -192,9 +192,7 @@ def batch_over_antimeridian(
         if words is not None:
             said[number] = words
         if wanted and longitudes.across is not None:
-            hull = _hull_across(
-                hull, numbered_parts([points[rows]]), longitudes.across, solve, batch.keep_collinear
-            )
+            hull = _hull_across(hull, numbered_parts([points[rows]]), longitudes.across, solve, batch.keep_collinear)
             across[number] = replace(hull, vertices=rows[hull.vertices])
     if said:
         number, words = next(iter(said.items()))

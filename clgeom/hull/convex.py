@@ -21,8 +21,8 @@ from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import begun_hull
 from clgeom.hull.stream import OnDevice, is_mapped, loaded, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
-from clgeom.primitives.extremes import points_left, require_finite
 from clgeom.longitudes import Longitudes
+from clgeom.primitives.extremes import points_left, require_finite
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import (
     MOST_ITEMS,

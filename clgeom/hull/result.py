@@ -219,8 +219,8 @@ class Hull(Exchange):
         return shapely.Polygon(corners) if self.dimension == 2 else shapely.LineString(corners)
 
     @property
-    def corners(self):
-        """Coordinates of the vertices, shape (h, 2): as `points`, but with continuous longitudes across the antimeridian."""
+    def corners(self) -> NDArray[Any]:
+        """Coordinates of the vertices, shape (h, 2): `points`, or those with continuous longitudes (`across`)."""
         return self.points if self.across is None else self.across.continuous(self.points)
 
     def _columns(self):

@@ -22,9 +22,7 @@ IDENTITY = (1, 0, 0, 0, 1, 0)
 RADIAN = 6_371_008.8
 
 
-def save_page(
-    regions, path, *, values=None, transform=IDENTITY, label="Raster", unit="", title=None, sites=()
-) -> None:
+def save_page(regions, path, *, values=None, transform=IDENTITY, label="Raster", unit="", title=None, sites=()) -> None:
     """Write regions to an .html file: a map that pans, zooms, shows and hides levels, and tells attributes.
 
     Parameters

@@ -83,7 +83,14 @@ class RadioMap:
 
         axes = axes_of_crs(self.crs)
         return plot_coverage(
-            {}, ax, values=self.values, transform=self.transform, unit=self.unit, title=title, axes=axes, sites=self.sites
+            {},
+            ax,
+            values=self.values,
+            transform=self.transform,
+            unit=self.unit,
+            title=title,
+            axes=axes,
+            sites=self.sites,
         )
 
 

@@ -27,7 +27,10 @@ def files(here):
 
 def test_align_prints_three_lines(files):
     text = done("align", "a.fa", "b.fa")
-    assert "score 9, r1 0:9, q1 0:8 (0-based, half-open), strand +, 8 of 9 equal\nACGTTCAGG\n|| ||||||\nAC-TTCAGG\n" in text
+    assert (
+        "score 9, r1 0:9, q1 0:8 (0-based, half-open), strand +, 8 of 9 equal\nACGTTCAGG\n|| ||||||\nAC-TTCAGG\n"
+        in text
+    )
     assert "score 6, only 0:4, only 0:4" not in text
     assert "8 of 9 equal" not in done("align", "a.fa", "b.fa", "--score")
     assert "score 9, r1 0:9, q1 0:8" in done("align", "a.fa", "b.fa", "--band", "auto")

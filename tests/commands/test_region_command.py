@@ -214,7 +214,19 @@ def test_cells_are_counted_as_they_are_written(kind):
             sizes = np.bincount(parts.ravel())
             kept = (parts > 0) & (4 * sizes[parts] >= least)
             expected.append((int(kept.sum()), float(weights[kept].sum()), kept))
-        given = ("map.npz", "--level", 4, "--level", 5, "--least", least, "--weights", "weights.npz", *options, "--json")
+        given = (
+            "map.npz",
+            "--level",
+            4,
+            "--level",
+            5,
+            "--least",
+            least,
+            "--weights",
+            "weights.npz",
+            *options,
+            "--json",
+        )
         if not expected[0][0]:
             assert "in a part that is large enough" in refused(*given)
             continue

@@ -69,7 +69,9 @@ def hull_of(x, y, keep):
             if turn > 0 or (turn == 0 and best is not None and far(a, b) > far(a, best)):
                 best = b
         if keep:
-            corners += sorted((c for c in rest if c not in (a, best) and side(a, best, c) == 0), key=lambda c: far(a, c))
+            corners += sorted(
+                (c for c in rest if c not in (a, best) and side(a, best, c) == 0), key=lambda c: far(a, c)
+            )
         if best == rest[0]:
             return [places[place] for place in corners], 2
         corners.append(best)

@@ -220,7 +220,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         return plot_hulls(self.corners, host.offsets, ax, points=points, **style)
 
     @property
-    def corners(self):
+    def corners(self) -> NDArray[Any]:
         """Coordinates of the vertices on the host; continuous ones in hulls across the antimeridian."""
         host = self._host
         if not self.across:
