@@ -117,8 +117,8 @@ def _warn_of_others(records, files):
             others = record.sequence.upper().translate(None, NUCLEOTIDES)
             if others:
                 warn(
-                    f"The letter {chr(others[0])!a} of '{record.name}' in '{path}' is no nucleotide, and the scores are "
-                    "those of nucleotides: 2 for equal letters, -3 for others. Proteins need --matrix BLOSUM62 or "
+                    f"The letter {chr(others[0])!a} of '{record.name}' in '{path}' is no nucleotide, and the scores "
+                    "are those of nucleotides: 2 for equal letters, -3 for others. Proteins need --matrix BLOSUM62 or "
                     "another one.",
                     InputWarning,
                 )
