@@ -20,6 +20,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.geodesy import as_crs, turn_of
 from clgeom.optional import is_installed
+from clgeom.runtime.arrays import finite_rows
 from clgeom.runtime.typing import NDArray
 
 #: Parts of a turn: gaps that are narrower than one are not told apart.
@@ -44,6 +45,8 @@ def turn_of_crs(crs: Any) -> float | None:
 
 def wrapped(longitudes: NDArray[Any], turn: float) -> NDArray[Any]:
     """Longitudes from minus half a turn to below half a turn, exactly."""
+    if longitudes.size and -turn / 2 <= longitudes.min() and longitudes.max() < turn / 2:
+        return longitudes
     x = np.fmod(longitudes, turn)  # exact; and so are differences of numbers within a factor of two of each other
     return np.where(x >= turn / 2, x - turn, np.where(x < -turn / 2, x + turn, x))
 
@@ -270,10 +273,11 @@ def numbered_parts(parts: Any) -> Any:
     """Yield (finite rows, their numbers among all) for each of several arrays of points, one after another."""
     first = 0
     for points in parts:
-        there = np.isfinite(np.asarray(np.ma.getdata(points), np.float64)).all(axis=1)
+        rows = np.ma.getdata(points)
+        rows = rows if rows.dtype.kind in "iuf" else rows.astype(np.float64)
+        there = finite_rows(rows)
         if np.ma.is_masked(points):
             there &= ~np.ma.getmaskarray(points).any(axis=1)
-        rows = np.ma.getdata(points)
         yield (rows if there.all() else rows[there]), first + np.flatnonzero(there)
         first += len(points)
 

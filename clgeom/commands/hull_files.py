@@ -166,7 +166,7 @@ def batch_of(hulls) -> HullBatch:
         group_offsets=ends[1],
     )
     for number, one in enumerate(hulls):
-        if one["across"] is not None:
+        if one.get("across") is not None:
             batch.across[number] = replace(batch[number], dimension=one["dimension"], across=Across(*one["across"]))
     batch.__dict__["dimensions"] = np.array([one["dimension"] for one in hulls], np.int8)
     return batch
