@@ -274,7 +274,6 @@ def numbered_parts(parts: Any) -> Any:
     first = 0
     for points in parts:
         rows = np.ma.getdata(points)
-        rows = rows if rows.dtype.kind in "iuf" else rows.astype(np.float64)
         there = finite_rows(rows)
         if np.ma.is_masked(points):
             there &= ~np.ma.getmaskarray(points).any(axis=1)
