@@ -13,6 +13,7 @@ Examples
 from __future__ import annotations
 
 import difflib
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,10 @@ from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
 from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.exchange import crs_of, is_geopandas
 from clgeom.geodesy import as_crs
+from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn, members_of, over_antimeridian, warn_across
 from clgeom.hull.result import Hull
 from clgeom.labels import as_labels
+from clgeom.longitudes import turn_of_crs
 from clgeom.optional import any_m, require, require_shapely
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arrays import as_given
@@ -53,6 +56,7 @@ class Geometries:
         x: str = "x",
         y: str = "y",
         crs: Any = None,
+        antimeridian: bool = False,
         **options: Any,
     ) -> Any:
         """The convex hull of each group of rows, or of each row without `by` and `level`.
@@ -68,6 +72,9 @@ class Geometries:
             Columns of the coordinates, in a DataFrame without geometries.
         crs : optional
             Coordinate reference system of `x` and `y`, as anything that pyproj takes.
+        antimeridian : bool
+            For longitudes and latitudes: where the points of a group lie closer together across 180 degrees, find the
+            hull there, cut at 180 degrees. Without it such groups are warned of.
         **options
             `collinear`, `nonfinite` and `device` of `clgeom.convex_hulls_by_label`.
 
@@ -87,18 +94,25 @@ class Geometries:
             groups, index, left_out = np.arange(len(self._rows)), self._rows.index, 0
         else:
             groups, index, left_out = self._groups(by, level, noise)
-        batch = convex_hulls_by_label(points, groups[rows], noise=-1, **options)
+        numbers = groups[rows]
+        batch = convex_hulls_by_label(points, numbers, noise=-1, **options)
+        alike = functools.partial(convex_hull, **options)
+        how = {"wanted": antimeridian, "caller": "convex_hull", "names": index[batch.labels]}
+        turn, members = checked_turn(crs, antimeridian, caller="convex_hull"), members_of(numbers, batch.labels)
+        batch = batch_over_antimeridian(batch, points, members, turn, alike, **how)
         frame = _completed(batch.to_geopandas(crs=crs), len(index)).set_index(index)
         frame.attrs["left_out"] = left_out
         name = getattr(getattr(self._rows, "geometry", None), "name", None)
         return frame if name in (None, *frame.columns) else frame.rename_geometry(name)
 
-    def total_hull(self, *, x: str = "x", y: str = "y", crs: Any = None, **options: Any) -> Hull:
+    def total_hull(
+        self, *, x: str = "x", y: str = "y", crs: Any = None, antimeridian: bool = False, **options: Any
+    ) -> Hull:
         """The convex hull of all rows.
 
         Parameters
         ----------
-        x, y, crs
+        x, y, crs, antimeridian
             As in `convex_hull`.
         **options
             Those of `clgeom.convex_hull`.
@@ -109,7 +123,10 @@ class Geometries:
             Its `vertices` are indices into the vertices of all rows, row after row. For points these are row numbers.
         """
         points, _, crs = self._points("total_hull", x, y, crs)
-        return replace(convex_hull(points, **options), crs=crs)
+        turn, alike = checked_turn(crs, antimeridian, caller="total_hull"), functools.partial(convex_hull, **options)
+        keep = options.get("collinear") == "keep"
+        how = {"wanted": antimeridian, "caller": "total_hull", "keep_collinear": keep}
+        return replace(over_antimeridian(alike(points), lambda: [points], turn, alike, **how), crs=crs)
 
     def adaptive_region(
         self, segments: Any, *, x: str = "x", y: str = "y", crs: Any = None, **options: Any
@@ -131,6 +148,7 @@ class Geometries:
         points, _, crs = self._points("adaptive_region", x, y, crs)
         found = adaptive_region(points, segments, **options)
         found.crs = crs
+        warn_across(getattr(found, "x", found), points, turn_of_crs(crs), caller="adaptive_region")
         return found
 
     def _points(self, caller, x, y, crs):

@@ -17,6 +17,7 @@ LAYERS = (
     ("markup", "optional"),
     ("runtime",),
     ("geodesy", "labels", "primitives"),
+    ("longitudes",),
     ("exchange",),
     ("alignment", "hull", "sorting", "region", "radio", "dp"),
     ("conformance", "dask", "data", "io", "pandas", "plotting"),

@@ -92,7 +92,8 @@ def align(
         "global": all of both sequences. "local": the parts of both that score best, maybe none. "semiglobal": as
         global, but what is left over at the ends in `free_ends` costs nothing.
     match, mismatch : int, optional
-        Scores of equal and of different letters: 2 and -3. N is then a letter as any other.
+        Scores of equal and of different letters: 2 and -3, as for nucleotides; proteins need a `matrix`. N is then a
+        letter as any other.
     matrix : str, SubstitutionMatrix, (str, array_like) or array with an alphabet, optional
         Instead of `match` and `mismatch`: "BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "BLOSUM90", "PAM30", "PAM70",
         "PAM250", "NUC.4.4" (nucleotides with IUPAC's ambiguity codes), or an own one with its alphabet.

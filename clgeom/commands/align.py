@@ -5,11 +5,16 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
+from clgeom.errors import InputWarning, InvalidInput, warn
 
 COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", "identities", "columns", "cigar")
 FORMATS = (".tsv", ".txt", ".sam")
 #: Most pairs that the terminal shows.
 SHOWN = 10
+#: Letters of nucleotides: IUPAC's codes, and U.
+NUCLEOTIDES = b"ACGTUNRYSWKMBDHV"
+#: How ranges count, in output and help.
+RANGES = "0-based, half-open"
 OUTPUT_HELP = (
     "Write the result: .tsv with a line for each pair, .txt with all alignments in full, or .sam, where the first "
     "sequences are the references and the second ones the reads."
@@ -51,9 +56,15 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
 
     The first of one with the first of the other, and so on; the sequence of a file that has only one with all of the
     other. Case does not matter, and U is T. Files may be compressed by gzip; - reads standard input.
+
+    Ranges are 0-based and half-open in what is printed, in .tsv and with --json: a_start 3 and a_end 9 are the fourth
+    to the ninth letter. On the reverse strand they count in the sequence as it is in the file. Positions in .sam are
+    1-based, as that format has it.
+
+    Without --matrix, --match or --mismatch the scores are those of nucleotides. Other letters are warned of: proteins
+    need a matrix, such as BLOSUM62.
     """
     from clgeom.alignment.align import align as solve
-    from clgeom.errors import InvalidInput
     from clgeom.io.atomic import check_outputs
     from clgeom.io.fasta import read_sequences
     from clgeom.runtime.device import as_session
@@ -70,6 +81,8 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
             f"The files must have as many sequences as each other, or one of them a single one. "
             f"'{first}' has {counts[0]:,} and '{second}' {counts[1]:,}."
         )
+    if all(options[name] is None for name in ("matrix", "match", "mismatch")):
+        _warn_of_others(records, (first, second))
     given = [found[0].sequence if len(found) == 1 else [one.sequence for one in found] for found in records]
     session = as_session(device)
     options["free_ends"] = free_ends or None
@@ -81,10 +94,11 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
         _write(output, batch, *names)
     if as_json:
         rows = [dict(zip(COLUMNS, row)) for row in _rows(batch, *names)]
-        terminal.print_json({"alignments": rows, "device": session.profile.name, **work.facts()})
+        terminal.print_json({"alignments": rows, "ranges": RANGES, "device": session.profile.name, **work.facts()})
         return
     terminal.print_facts(
         ("pairs", f"{len(batch):,}"),
+        ("ranges", RANGES),
         ("device", terminal.device_words(session)),
         ("time", work.words()),
         *((("wrote", output),) if output else ()),
@@ -94,6 +108,21 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
             click.echo("\n" + text, nl=False)
         if len(batch) > SHOWN:
             click.echo(f"\n{len(batch) - SHOWN:,} more; -o writes all.")
+
+
+def _warn_of_others(records, files):
+    """Warn of letters that are no nucleotides, which are scored as if they were."""
+    for path, found in zip(files, records):
+        for record in found:
+            others = record.sequence.upper().translate(None, NUCLEOTIDES)
+            if others:
+                warn(
+                    f"The letter {chr(others[0])!a} of '{record.name}' in '{path}' is no nucleotide, and the scores "
+                    "are those of nucleotides: 2 for equal letters, -3 for others. Proteins need --matrix BLOSUM62 or "
+                    "another one.",
+                    InputWarning,
+                )
+                return
 
 
 def _rows(batch, first, second):
@@ -108,7 +137,8 @@ def _texts(batch, first, second):
     """Yield each alignment as text: its names and facts, and the two sequences one above the other."""
     for one, a, b in zip(batch, first, second):
         facts = (
-            f"score {one.score:,}, {a} {one.a_start}:{one.a_end}, {b} {one.b_start}:{one.b_end}, strand {one.strand}"
+            f"score {one.score:,}, {a} {one.a_start}:{one.a_end}, {b} {one.b_start}:{one.b_end} ({RANGES}), "
+            f"strand {one.strand}"
         )
         if one.operations is None:
             yield facts.replace("-1:", "?:").replace(":-1", ":?") + "\n"

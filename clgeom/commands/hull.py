@@ -25,6 +25,9 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 @click.option("--layer", metavar="NAME", help="Layer of a map.")
 @click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 @click.option(
+    "--antimeridian", is_flag=True, help="Where points lie closer together across 180 degrees, find the hull there."
+)
+@click.option(
     "-o",
     "--output",
     metavar="OUT",
@@ -55,6 +58,7 @@ def hull(
     array,
     layer,
     crs,
+    antimeridian,
     output,
     picture,
     trace,
@@ -77,6 +81,10 @@ def hull(
     With --by there is one hull for each value of a column, of a dimension such as classification, or of an array of a
     .npz file. -o then writes a polygon, line or point for each hull, or the vertices to .csv. Names are compared as
     they are written: 1 and 01 are two groups. --noise leaves out the points of one value.
+
+    Longitudes and latitudes that lie closer together across 180 degrees are warned of. With --antimeridian each hull is
+    found there, where its points are closest together. Its vertices are points of the file, and its geometry is cut at
+    180 degrees. No hull in longitude and latitude contains a pole.
 
     FILE may be a pattern in quotes, such as 'survey/*.laz'. With --by-file each file has a hull of its own; files are
     read in parts, and may be larger than memory. What is done is kept beside OUT: after an interrupt, or an error, the
@@ -104,8 +112,10 @@ def hull(
         as_crs(crs, caller="hull")
     if by_file:
         what = {"columns": columns, "array": array, "layer": layer}
+        options["antimeridian"] = antimeridian
         _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options)
         return
+    options["antimeridian"] = antimeridian
     if by is None and picture is None and trace is None and are_large(files):
         _hull_of_large(
             files, {"columns": columns, "array": array, "layer": layer}, crs, output, device, as_json, options
@@ -154,6 +164,7 @@ def _system(output, cloud):
 def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options):
     """Compute, write and print one hull of all points."""
     from clgeom import convex_hull
+    from clgeom.commands.hull_across import across, placed, turn_of_columns
     from clgeom.commands.scaling import scaled_hull
     from clgeom.io.hulls import encode_hull
     from clgeom.io.points import saying_where
@@ -164,19 +175,21 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         from clgeom.plotting.hoods import check_traceable
 
         check_traceable(cloud.points)
-    session = as_session(device)
+    session, wanted = as_session(device), options.pop("antimeridian")
+    turn = turn_of_columns(cloud.names, crs, wanted)
     with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
         found, work = terminal.worked(convex_hull, cloud.points, device=session, progress=progress, **options)
-    found = scaled_hull(found, cloud)
+    found = across(scaled_hull(found, cloud), lambda: [cloud.coordinates], turn, session, wanted, options)
     content = encode_hull(found, output, crs=crs) if output and not is_map(output) else None
+    places = placed(found, cloud.coordinates)
     if picture:  # first, because drawing may be refused
         from clgeom.plotting.figures import axis_names
         from clgeom.plotting.hulls import save_hull_plot
 
         style = {"filled": found.dimension == 2, "axes": axis_names(cloud.names, crs)}
-        save_hull_plot(found.points, picture, count=found.n, points=cloud.coordinates, **style)
+        save_hull_plot(placed(found, found.points), picture, count=found.n, points=places, **style)
     if trace:
-        _save_trace(cloud.coordinates, trace, options["collinear"], options["nonfinite"], session)
+        _save_trace(places, trace, options["collinear"], options["nonfinite"], session)
     _write_hull(found, output, crs, content)
     reading = {"reading the file": reading}, {"read": reading}
     _print_hull(found, cloud, crs, session, work, reading, (output, picture, trace), as_json, options["profile"])
@@ -184,7 +197,8 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
 
 def _hull_of_large(files, what, crs, output, device, as_json, options):
     """Compute, write and print one hull of all points of files that are read in parts."""
-    from clgeom.commands.hull_files import hull_of_large_files
+    from clgeom.commands.hull_across import across, turn_of_columns
+    from clgeom.commands.hull_files import coordinates_of, hull_of_large_files
     from clgeom.commands.scaling import scaled_hull
     from clgeom.io.chunks import cloud_parts
     from clgeom.io.points import saying_where
@@ -193,12 +207,13 @@ def _hull_of_large(files, what, crs, output, device, as_json, options):
     session, counts = as_session(device), []
     first = next(cloud_parts(files[0], rows=1, **what))
     first = first if crs is None else replace(first, crs=crs)
-    system = _system(output, first)
+    system, wanted = _system(output, first), options.pop("antimeridian")
+    turn = turn_of_columns(first.names, system, wanted)
     with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
         (found, cloud), work = terminal.worked(
             hull_of_large_files, files, what, first, crs, counts, session, options, progress
         )
-    found = scaled_hull(found, cloud)
+    found = across(scaled_hull(found, cloud), lambda: coordinates_of(files, what), turn, session, wanted, options)
     _write_hull(found, output, system)
     _print_hull(found, cloud, system, session, work, ({}, {}), (output,), as_json, options["profile"])
 
@@ -228,6 +243,7 @@ def _print_hull(found, cloud, crs, session, work, reading, written, as_json, pro
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
+        *((("longitudes", "continuous across the antimeridian"),) if found.across is not None else ()),
         ("area", f"{found.area!r}"),
         ("perimeter", f"{found.perimeter!r}"),
         ("time", work.words(**reading[0])),
@@ -242,6 +258,7 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
     import numpy as np
 
     from clgeom import convex_hulls_by_label
+    from clgeom.commands.hull_across import batch_across, placed_groups, turn_of_columns
     from clgeom.commands.scaling import named_batch, scaled_batch
     from clgeom.io.groups import write_hulls
     from clgeom.io.labels import NO_GROUP
@@ -252,10 +269,13 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
     session, groups = as_session(device), cloud.groups
     named = [number for number, name in enumerate(groups.names) if str(name) == noise]
     numbers = np.where(groups.numbers == named[0], NO_GROUP, groups.numbers) if named else groups.numbers
-    options["noise"] = NO_GROUP
+    options["noise"], wanted = NO_GROUP, options.pop("antimeridian")
+    turn = turn_of_columns(cloud.names, crs, wanted)
     with saying_where(files, counts):
         batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, device=session, **options)
-    batch = named_batch(scaled_batch(batch, cloud), groups)
+    batch = batch_across(scaled_batch(batch, cloud), cloud, numbers, turn, session, wanted, options)
+    places = placed_groups(batch, cloud, numbers) if picture else None
+    batch = named_batch(batch, groups)
     names = batch.labels.tolist()
     if picture:  # first, because it may be refused
         from clgeom.plotting.batches import save_hulls_plot
@@ -263,7 +283,7 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
 
         about = {"labels": names, "axes": axis_names(cloud.names, crs)}
         about["title"] = f"{counted(len(batch), 'convex hull', 'convex hulls')} by {plain(groups.title)}"
-        save_hulls_plot(batch.points, batch.offsets, picture, points=cloud.coordinates, **about)
+        save_hulls_plot(batch.corners, batch.offsets, picture, points=places, **about)
     if output and is_map(output):
         batch.to_file(output, crs=crs)
     elif output:
@@ -308,7 +328,7 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
     from clgeom.runtime.device import as_session
 
     session, systems = as_session(device), []
-    options = {name: options[name] for name in ("collinear", "nonfinite")}
+    options = {name: options[name] for name in ("collinear", "nonfinite", "antimeridian")}
     (hulls, bad, state), work = terminal.worked(
         hulls_of_files,
         files,
@@ -362,6 +382,7 @@ def _hulls_as_json(batch, names, what="group"):
             "dimension": hull.dimension,
             "vertices": hull.vertices.tolist(),
             "coordinates": hull.points.tolist(),
+            "antimeridian": hull.across is not None,
             "area": area,
             "perimeter": perimeter,
         }
@@ -401,6 +422,7 @@ def _hull_as_json(found, session, seconds, profile):
         "dimension": int(found.dimension),
         "vertices": found.vertices.tolist(),
         "coordinates": found.points.tolist(),
+        "antimeridian": found.across is not None,
         "area": found.area,
         "perimeter": found.perimeter,
         "device": session.profile.name,

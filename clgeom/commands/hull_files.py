@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import replace
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import numpy as np
 
 from clgeom import __version__, convex_hull
 from clgeom.commands import terminal
+from clgeom.commands.hull_across import across, turn_of_columns
 from clgeom.commands.scaling import scaled_hull
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch.result import HullBatch
@@ -17,6 +19,7 @@ from clgeom.io.chunks import cloud_parts, state_of
 from clgeom.io.cloud import DIFFER
 from clgeom.io.points import saying_where
 from clgeom.io.state import State
+from clgeom.longitudes import Across
 from clgeom.runtime.messages import counted, printable
 from clgeom.scale.chunks import Chunks, require_one_crs, rows_of
 
@@ -43,7 +46,7 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
     session : Session
     as_json : bool
     options : dict
-        collinear and nonfinite.
+        collinear, nonfinite and antimeridian.
     check : callable
         Called with the reference system and the names of the columns of the first file.
 
@@ -57,6 +60,8 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
         To be removed when the output is written.
     """
     about = {"clgeom": __version__, **what, **options}
+    if options["antimeridian"]:
+        about["crs"] = None if crs is None else _text(crs)
     hulls, bad, first = [], [], None
     with State(output, about) as state, terminal.progress("hulls", hidden=as_json) as progress:
         known = {entry["file"]: entry for entry in state.done}
@@ -71,7 +76,7 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
                 try:
                     entry = known.get(file)
                     if entry is None or not entry["state"] or entry["state"] != _state(file):  # "-" has none
-                        entry = _hull_of_file(file, what, max_bytes, session, options, progress and watch)
+                        entry = _hull_of_file(file, what, crs, max_bytes, session, options, progress and watch)
                         state.add(entry)
                     if crs is not None:
                         entry = entry | {"crs": _text(crs)}
@@ -102,12 +107,13 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
     return hulls, bad, state
 
 
-def _hull_of_file(file, what, max_bytes, session, options, progress):
-    """The hull of a file, in its own reference system, as a dict of values of JSON."""
-    before, facts = _state(file), {}
+def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
+    """The hull of a file as a dict of values of JSON: in its own reference system, which `crs` replaces."""
+    before, facts, rows = _state(file), {}, rows_of(max_bytes)
+    wanted, options = options["antimeridian"], {name: options[name] for name in ("collinear", "nonfinite")}
 
     def parts():
-        for cloud in cloud_parts(file, rows=rows_of(max_bytes), **what, progress=progress):
+        for cloud in cloud_parts(file, rows=rows, **what, progress=progress):
             facts.setdefault("cloud", cloud)
             yield cloud.points
 
@@ -116,7 +122,9 @@ def _hull_of_file(file, what, max_bytes, session, options, progress):
     if _state(file) != before:
         raise InvalidInput(f"The file '{file}' was changed while it was read.")
     cloud = facts["cloud"]
-    hull = scaled_hull(found, cloud)
+    turn = turn_of_columns(cloud.names, cloud.crs if crs is None else crs, wanted)
+    again, name = functools.partial(coordinates_of, [file], what, rows), f"'{printable(file)}'"
+    hull = across(scaled_hull(found, cloud), again, turn, session, wanted, options, caller=name)
     return {
         "file": file,
         "state": before,
@@ -130,7 +138,15 @@ def _hull_of_file(file, what, max_bytes, session, options, progress):
         "names": cloud.names,
         "crs": None if cloud.crs is None else _text(cloud.crs),
         "notes": list(cloud.notes),
+        "across": None if hull.across is None else [hull.across.cut, hull.across.turn],
     }
+
+
+def coordinates_of(files, what, rows=None):
+    """Yield the coordinates of the points of files in parts."""
+    for file in files:
+        for cloud in cloud_parts(file, rows=rows_of(None) if rows is None else rows, **what):
+            yield cloud.coordinates
 
 
 def batch_of(hulls) -> HullBatch:
@@ -149,6 +165,9 @@ def batch_of(hulls) -> HullBatch:
         label_name="file",
         group_offsets=ends[1],
     )
+    for number, one in enumerate(hulls):
+        if one.get("across") is not None:
+            batch.across[number] = replace(batch[number], dimension=one["dimension"], across=Across(*one["across"]))
     batch.__dict__["dimensions"] = np.array([one["dimension"] for one in hulls], np.int8)
     return batch
 

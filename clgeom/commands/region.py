@@ -73,7 +73,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
 @click.option("--value", metavar="NAME|N", help="Column of points whose values are compared with the levels.")
 @click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 @click.option("--nodata", type=float, help="Value of cells without data; replaces that of the file.")
-@click.option("--unit", help="Unit of the levels; by default that of the raster, or dBm.")
+@click.option("--unit", help="Unit of the levels; by default that of the raster's band, dBm with --model, else none.")
 @click.option(
     "-o",
     "--output",

@@ -215,7 +215,7 @@ def print_levels(rows, options):
     for row in rows:
         upto = "" if row["upto"] is None else f" to {row['upto']:g}"
         counts = (f"{row[name]:,}" for name in ("regions", "vertices", "holes", "cells"))
-        label = f"{options['direction']} {row['level']:g}{upto} {options['unit']}"
+        label = f"{options['direction']} {row['level']:g}{upto} {options['unit']}".rstrip()
         sums = (f"{row['weights']:,.10g}",) if "weights" in row else ()
         lines.append((label, *counts, area(row, "cells_area"), area(row, "area"), *sums))
     click.echo()

@@ -23,7 +23,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     from clgeom.io.points import place_of, read_cloud
     from clgeom.runtime.call import each, watched
 
-    options["unit"] = options["unit"] or "dBm"
+    options["unit"] = options["unit"] or ""
     if bool(levels) != (options["value"] is not None):
         raise InvalidInput("The options --level and --value go together for points.")
     what = {"columns": options["columns"], "layer": options["layer"], "value": options["value"]}
@@ -101,7 +101,9 @@ def _feature(number, level, region, km2, options):
 
     properties = {"id": number, "label": "points"}
     if level is not None:
-        properties |= {"level": level, "unit": options["unit"]} | ({"dbm": level} if options["unit"] == "dBm" else {})
+        properties |= {"level": level, "unit": options["unit"] or None} | (
+            {"dbm": level} if options["unit"] == "dBm" else {}
+        )
         properties["label"] = f"{options['direction']} {level:g} {options['unit']}".rstrip()
     properties |= {"points": region.n, "area": finite(float(region.area)), "area_km2": km2}
     return Feature(region.__geo_interface__, properties)

@@ -37,7 +37,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
         raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
-    options["unit"] = options["unit"] or raster.unit or "dBm"
+    options["unit"] = options["unit"] or raster.unit or ""
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         (found, kept_raster), work = terminal.worked(_regions, raster, levels, session, profile, options)
@@ -100,7 +100,8 @@ def _raster(file, session, options, compared):
     given = {name: options[name] for name in ("model", "pixel", "frequency", "sigma", "seed")}
     where = {"origin": MADE_ORIGIN, "crs": options["crs"] or MADE_CRS}
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
-    return Raster(made.values, made.transform, made.crs, sites=options["sites"] or tuple(made.sites))
+    sites = options["sites"] or tuple(made.sites)
+    return Raster(made.values, made.transform, made.crs, unit=made.unit, sites=sites)
 
 
 def _add_sums(rows, raster, options):
@@ -133,19 +134,24 @@ def _known_crs(crs, file):
 
 
 def _regions(raster, levels, session, profile, options):
-    """Return the regions, and the raster whose covered cells they are of: for --outline cells without small parts."""
+    """Return the regions, and the raster whose covered cells those that are kept are of: without small parts."""
     from clgeom.region.coverage.regions import coverage_regions
 
-    if options["outline"] == "cells" and options["least"]:
+    kept = raster
+    if options["least"]:
         from clgeom.region.rings.small_parts import without_small_parts
 
-        where = {"direction": options["direction"], "device": session}
-        raster = without_small_parts(raster, levels, options["least"], **where)
+        along_cells = options["outline"] == "cells"
+        joined = "sides" if along_cells else "corners" if options["parts"] else "levels"
+        where = {"direction": options["direction"], "device": session, "joined": joined}
+        kept = without_small_parts(raster, levels, options["least"], **where)
+        if joined != "corners":  # `_kept` leaves out the regions of others
+            raster = kept
 
     names = ("direction", "segments", "cuts", "axis", "parts", "holes", "outline", *BUDGETS)
     given = {name: options[name] for name in names}
     where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
-    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), raster
+    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), kept
 
 
 def _kept(found, raster, options):
@@ -202,7 +208,7 @@ def _write(shapes, raster, grid, outputs, levels, options, session):
         plot.save_coverage_plot(outlines(shapes, unit), picture, **image(raster), **how)
     if comparison:
         values, mask, panels = compared(raster, levels[0], direction=options["direction"], device=session)
-        title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}"
+        title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}".rstrip()
         plot.save_comparison_plot(values, mask, panels, comparison, unit=unit, title=title)
     if output:
         with replacing(output) as file:

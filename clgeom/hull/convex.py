@@ -13,6 +13,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, short
 from clgeom.exchange import crs_of
+from clgeom.hull.antimeridian import checked_turn, over_antimeridian
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.pieces import PointStream, piece_bytes
@@ -20,6 +21,7 @@ from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import begun_hull
 from clgeom.hull.stream import OnDevice, is_mapped, loaded, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
+from clgeom.longitudes import Longitudes
 from clgeom.primitives.extremes import points_left, require_finite
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import (
@@ -36,6 +38,7 @@ from clgeom.runtime.arrays import (
 from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
+from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import run
 from clgeom.runtime.mapped import require_whole
@@ -60,6 +63,7 @@ def convex_hull(
     device: DevicesLike = None,
     profile: bool = False,
     progress: Callable[[int, int], object] | None = None,
+    antimeridian: bool = False,
 ) -> Hull:
     """Convex hull of points in the plane, exactly.
 
@@ -87,6 +91,10 @@ def convex_hull(
     progress : callable, optional
         Called as progress(bytes_done, bytes_in_all) now and then for points that come in chunks, or that several
         devices share; bytes_in_all is None where it is not known.
+    antimeridian : bool
+        For longitudes and latitudes: where points lie closer together across 180 degrees, find the hull there. Its
+        vertices are points as given, and its geometry is cut at 180 degrees; see `Hull`. Points without a reference
+        system are in degrees. Chunks are read twice.
 
     Returns
     -------
@@ -106,7 +114,8 @@ def convex_hull(
     Warns
     -----
     InputWarning
-        For Z and M coordinates, which are left out, and for an array that is copied from another device.
+        For Z and M coordinates, which are left out, and for an array that is copied from another device. For points in
+        a geographic reference system that lie closer together across the antimeridian, or all around a pole.
 
     Notes
     -----
@@ -127,11 +136,14 @@ def convex_hull(
     options = {"keep_collinear": collinear == "keep", "filter": filter}
     chunks = as_chunks(points)
     if chunks is not None:
-        return _hull_of_given_chunks(chunks, as_session(device), nonfinite, options, profile, progress)
+        return _hull_of_given_chunks(chunks, as_session(device), nonfinite, options, profile, progress, antimeridian)
     if are_parts(points):
+        if antimeridian:
+            raise wrong("antimeridian", caller, "False for several arrays on devices", short(antimeridian))
         return _hull_of_parts(points, device, nonfinite, options, profile, progress)
     sessions = as_sessions(points, device, caller=caller)
     crs, session, points = crs_of(points), sessions[0], as_given(points, caller=caller)
+    turn = checked_turn(crs, antimeridian, caller=caller) if antimeridian or crs is not None else None
     require_whole(points)
     left, kept = points_left(points, nonfinite=nonfinite, caller=caller)
     if not is_device_array(left) and not is_mapped(left):
@@ -152,11 +164,11 @@ def convex_hull(
     with recording(profile) as phases:
         made = quicker(some, "convex_hull", left.nbytes, LEAST_SHARED, alone=alone, together=together)
     session, array, found = made
-    if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice):
+    if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice) and turn is None:
         return HullOnDevice(found.vertices, found.dimension, len(points), tuple(phases), session)
     vertices, corners = found.read()
     require_whole(points)
-    return Hull(
+    hull = Hull(
         vertices=vertices if kept is None else kept[vertices],
         points=corners,
         dimension=found.dimension,
@@ -165,6 +177,14 @@ def convex_hull(
         session=session,
         crs=crs,
     )
+    if turn is None:
+        return hull
+
+    def alike(rows):
+        return convex_hull(rows, collinear=collinear, filter=filter, device=session)
+
+    how = {"wanted": antimeridian, "caller": caller, "keep_collinear": options["keep_collinear"]}
+    return over_antimeridian(hull, lambda: [fetched(points) if is_device_array(points) else points], turn, alike, **how)
 
 
 @dataclass(frozen=True)
@@ -365,9 +385,11 @@ def _hull_of_parts(parts, device, nonfinite, options, profile, progress) -> Hull
     return Hull(vertices, corners, found.dimension, firsts[-1], tuple(phases), tasks[0][0])
 
 
-def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress) -> Hull:
+def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress, antimeridian) -> Hull:
     """The result of `convex_hull` for chunks."""
-    stream = PointStream(chunks, "convex_hull", nonfinite)
+    if antimeridian:
+        chunks.require_reiterable("with antimeridian=True", caller="convex_hull")
+    stream, longitudes = PointStream(chunks, "convex_hull", nonfinite), None
     meter, most = stream.meter, piece_bytes(chunks)
     session.pool.free_held()
     union = Union(session, options, most, meter)
@@ -376,6 +398,11 @@ def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress
         with contextlib.closing(_hulls_of_pieces(pieces, options)) as parts:
             for piece, vertices, corners in parts:
                 union.add(piece.numbers(vertices), corners)
+                if longitudes is None and (antimeridian or stream.crs_found is not None):
+                    turn = checked_turn(stream.crs_found, antimeridian, caller="convex_hull")
+                    longitudes = Longitudes(turn) if turn is not None else False
+                if longitudes:
+                    longitudes.add(piece.rows[:, 0])
                 meter.see(session)
                 if progress is not None:
                     progress(piece.end * 2 * piece.rows.itemsize, chunks.nbytes)
@@ -383,9 +410,18 @@ def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress
     meter.see(session)
     vertices, corners = found.read()
     corners = corners.astype(stream.dtype, copy=False)
-    return Hull(
+    hull = Hull(
         vertices, corners, found.dimension, stream.n, tuple(phases), session, crs=stream.crs_found, peak=meter.peak()
     )
+    if not longitudes:
+        return hull
+
+    def again():
+        return (canonical_points(as_given(chunk, caller="convex_hull"), caller="convex_hull") for chunk in chunks)
+
+    alike = functools.partial(convex_hull, collinear="keep" if options["keep_collinear"] else "drop", device=session)
+    how = {"wanted": antimeridian, "caller": "convex_hull", "keep_collinear": options["keep_collinear"]}
+    return over_antimeridian(hull, again, longitudes.turn, alike, **how, longitudes=longitudes)
 
 
 def _hull_of_chunks(points, **options):

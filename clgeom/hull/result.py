@@ -12,6 +12,7 @@ import numpy as np
 from clgeom.exchange import Exchange
 from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import host_signs, orient2d
+from clgeom.longitudes import Across
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
@@ -51,6 +52,9 @@ class Hull(Exchange):
         Coordinate reference system, where the points came with one.
     peak : Peak or None
         The most memory that was taken at a time, where the points came in chunks.
+    across : Across or None
+        How longitudes become continuous, for a hull across the antimeridian; `points` are as given. Area, perimeter,
+        membership and pictures are those of continuous longitudes; the geometry is cut at 180 degrees (RFC 7946).
 
     Examples
     --------
@@ -72,6 +76,7 @@ class Hull(Exchange):
     session: Session | None = field(default=None, repr=False)
     crs: Any = field(default=None, repr=False)
     peak: Peak | None = field(default=None, repr=False)
+    across: Across | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]
@@ -87,7 +92,7 @@ class Hull(Exchange):
         ]
         if len(self) <= MEASURED:
             facts += [("area", f"{self.area:.6g}"), ("perimeter", f"{self.perimeter:.6g}")]
-        return card("Hull", facts, rings_svg([self.points], filled=self.dimension == 2, label="the hull"))
+        return card("Hull", facts, rings_svg([self.corners], filled=self.dimension == 2, label="the hull"))
 
     def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process
         return {**self.__dict__, "session": None}
@@ -98,6 +103,8 @@ class Hull(Exchange):
     @functools.cached_property
     def area(self) -> float:
         """The area, correctly rounded to float64; 0.0 below dimension 2."""
+        if self.across is not None:
+            return self.across.area(self.points) if self.dimension == 2 else 0.0
         return polygon_area(self.points) if self.dimension == 2 else 0.0
 
     @functools.cached_property
@@ -105,7 +112,7 @@ class Hull(Exchange):
         """The length of the boundary, within a unit in the last place of float64; a segment counts twice."""
         if self.dimension < 1:
             return 0.0
-        return polygon_perimeter(self.points[[0, -1]] if self.dimension == 1 else self.points)
+        return polygon_perimeter(self.corners[[0, -1]] if self.dimension == 1 else self.corners)
 
     def contains(self, points: ArrayLike) -> Any:
         """Whether points are inside the hull or on its boundary, exactly.
@@ -113,14 +120,18 @@ class Hull(Exchange):
         Parameters
         ----------
         points : array_like, shape (m, 2) or (2,)
+            For a hull across the antimeridian, longitudes and latitudes in any turn: exact but for the rounding of
+            longitudes that are moved by a turn.
 
         Returns
         -------
         ndarray of bool, shape (m,), or one bool for a single point
         """
         queries, single = canonical_queries(points, caller="Hull.contains")
-        dtype = np.result_type(queries, self.points)
-        inside = self._contains(queries.astype(dtype, copy=False), self.points.astype(dtype, copy=False))
+        if self.across is not None:
+            queries = self.across.continuous(queries)
+        dtype = np.result_type(queries, self.corners)
+        inside = self._contains(queries.astype(dtype, copy=False), self.corners.astype(dtype, copy=False))
         return bool(inside[0]) if single else inside
 
     def _contains(self, queries, corners):
@@ -176,12 +187,19 @@ class Hull(Exchange):
         from clgeom.plotting.hulls import plot_hull
 
         points = None if points is None else fetched_points(points, caller="plot")
+        if self.across is not None and points is not None:
+            points = self.across.continuous(points)
         style = {"filled": self.dimension == 2, "axes": axes_of_crs(self.crs), **options}
-        return plot_hull(self.points, ax=ax, count=self.n, points=points, **style)
+        return plot_hull(self.corners, ax=ax, count=self.n, points=points, **style)
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:
-        """GeoJSON-like geometry: a Polygon (closed ring), LineString, Point, or empty GeometryCollection."""
+        """GeoJSON-like geometry: a Polygon (closed ring), LineString, Point, or empty GeometryCollection.
+
+        A hull across the antimeridian is cut there: a MultiPolygon or a MultiLineString.
+        """
+        if self.across is not None:
+            return self.across.cut_up(self.points, self.dimension)
         corners = [tuple(corner) for corner in self.points.tolist()]
         if self.dimension == 2:
             return {"type": "Polygon", "coordinates": ((*corners, corners[0]),)}
@@ -192,11 +210,18 @@ class Hull(Exchange):
         return {"type": "GeometryCollection", "geometries": []}
 
     def to_shapely(self) -> Any:
-        """The hull as a Shapely geometry: Polygon, LineString, Point or empty GeometryCollection."""
+        """The hull as a Shapely geometry, of the types of ``__geo_interface__``."""
         shapely, corners = require_shapely(), self.points.astype(np.float64)
+        if self.across is not None:
+            return shapely.geometry.shape(self.__geo_interface__)
         if self.dimension < 1:
             return shapely.Point(corners[0]) if self.dimension == 0 else shapely.GeometryCollection()
         return shapely.Polygon(corners) if self.dimension == 2 else shapely.LineString(corners)
+
+    @property
+    def corners(self) -> NDArray[Any]:
+        """Coordinates of the vertices, shape (h, 2): `points`, or those with continuous longitudes (`across`)."""
+        return self.points if self.across is None else self.across.continuous(self.points)
 
     def _columns(self):
         return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}

@@ -38,7 +38,7 @@ def columns_of(regions):
 def attributes_of(regions, *, unit, crs, style=False) -> dict:
     """Return the attributes of regions in files, as columns by name.
 
-    The columns of `columns_of`; the level in words ("label") with its `unit`, and as "dbm" if that is the unit; "upto",
+    The columns of `columns_of`; the level in words ("label") with its `unit`, and as "dbm" if that is dBm; "upto",
     the next level, for bands; "area_km2", the polygon's area on the ellipsoid, missing where it cannot be computed; and
     "segments" for outlines of segments.
 
@@ -46,7 +46,7 @@ def attributes_of(regions, *, unit, crs, style=False) -> dict:
     ----------
     regions : CoveragePolygons, or sequence of CoverageRegion, CoveragePolygon or Nested
     unit : str
-        Of the levels.
+        Of the levels; empty for none, which is missing in files.
     crs : object or None
         Coordinate reference system of the regions.
     style : bool
@@ -59,7 +59,7 @@ def attributes_of(regions, *, unit, crs, style=False) -> dict:
     segments = [getattr(region, "segments", None) for region in each]
     found = own | ({"dbm": levels} if unit == "dBm" else {})
     found |= {} if np.isnan(upto).all() else {"upto": upto}
-    found["unit"] = np.full(len(levels), unit, object)
+    found["unit"] = np.full(len(levels), unit or None, object)
     found["label"] = _labels(own["direction"], levels, upto, unit)
     found["area_km2"] = _areas_km2(regions, crs, is_arrays)
     found |= {"segments": column_of_counts(*segments)} if set(segments) - {None} else {}

@@ -25,6 +25,7 @@ from clgeom.io.attributes import attributes_of
 from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
 from clgeom.optional import require, require_shapely
+from clgeom.runtime.interop.rasters import chosen_unit
 from clgeom.runtime.messages import printable
 
 #: The transform of a raster without a position.
@@ -84,7 +85,7 @@ class Listed:
         return made
 
 
-def features_of(regions, *, unit="dBm") -> list[Feature]:
+def features_of(regions, *, unit) -> list[Feature]:
     """Return coverage regions or nested shapes as features with the attributes of `attributes_of`.
 
     Empty regions are left out. Ids are 1, 2, 3, .. in the given order.
@@ -100,14 +101,13 @@ def not_empty(regions) -> list:
     return [region for region in regions if len(region.__geo_interface__["coordinates"])]
 
 
-def write_regions(regions, path, *, crs=None, layer=None, unit="dBm", densify=None) -> Written:
+def write_regions(regions, path, *, crs=None, layer=None, unit=None, densify=None) -> Written:
     """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
     from clgeom.io import vector
 
     endings = sorted({*vector.FORMATS, *FORMATS})
     target, given, suffix = check_output(path, endings), printable(os.fspath(path)), Path(path).suffix.lower()
-    if not isinstance(unit, str):
-        raise InvalidInput(f"The 'unit' parameter of to_file must be text. Got {short(unit)} instead.")
+    unit = chosen_unit(unit, regions, caller="to_file")
     if layer is not None and suffix != ".gpkg":
         raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
     if densify_or_none(densify) is not None and not FORMATS.get(suffix, (None, False))[1]:

@@ -12,6 +12,8 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
+from clgeom.io.features import wkt
+from clgeom.io.geojson import arrays_of
 from clgeom.io.lonlat import named_lonlat, to_lonlat
 from clgeom.runtime.interop.columns import LATITUDES, LONGITUDES
 from clgeom.runtime.messages import printable, shown
@@ -70,11 +72,8 @@ def as_lonlat(feature, crs, path):
 
 
 def _positions(geometry):
-    """Return the positions of a geometry of one part."""
-    coordinates = geometry.get("coordinates", ())
-    if geometry["type"] == "Point":
-        return [coordinates]
-    return coordinates[0] if geometry["type"] == "Polygon" else coordinates
+    """Return the positions of a geometry."""
+    return [place for part in arrays_of(geometry) for place in part.tolist()]
 
 
 def write_hull(hull, path, *, crs=None) -> None:
@@ -130,6 +129,8 @@ def as_csv(hull, crs, path) -> bytes:
 
 def as_wkt(hull, crs, path) -> bytes:
     del crs, path
+    if hull.across is not None:
+        return f"{wkt(hull.__geo_interface__)}\n".encode()
     kind, corners = hull.__geo_interface__["type"].upper(), hull.points.tolist()
     if not corners:
         return f"{kind} EMPTY\n".encode()

@@ -16,7 +16,7 @@ from clgeom.geodesy import shown
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.files import TABLES
 from clgeom.optional import require
-from clgeom.runtime.interop.rasters import Raster, data_array, scaled_band, strips_of
+from clgeom.runtime.interop.rasters import Raster, data_array, own_unit, scaled_band, strips_of
 from clgeom.runtime.interop.strips import Strips, is_large
 from clgeom.runtime.messages import listed
 
@@ -41,8 +41,8 @@ def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster
     ----------
     path : path-like
         GeoTIFF (.tif, .tiff), Erdas Imagine (.img), Arc/Info ASCII (.asc), NetCDF (.nc, .nc4), Zarr (.zarr), .npy, or
-        .npz; a .npz file may also hold "transform" (6 numbers), "crs" (text) and "nodata". No file on the network is
-        opened.
+        .npz; a .npz file may also hold "transform" (6 numbers), "crs" and "unit" (text) and "nodata". No file on the
+        network is opened.
     band : int
         Band, from 1; the map of a three-dimensional array.
     array : str, optional
@@ -345,12 +345,15 @@ def _read_numpy(path, suffix, band, array):
     archive = Archive(path)
     whole = archive[_array_name(path, archive, array)]
     about = {key: archive[key] for key in ("transform", "crs", "nodata") if key in archive.names}
+    if "unit" in archive.names and archive["unit"].dtype.kind in "US":  # others are values
+        about["unit"] = archive["unit"]
     return Raster(
         _one_map(path, whole, band),
         _numbers(path, about, "transform", (6, 9)),
         _text(path, about, "crs"),
         None if "nodata" not in about else _numbers(path, about, "nodata", (1,))[0],
         _maps(whole),
+        own_unit(_text(path, about, "unit")),
     )
 
 

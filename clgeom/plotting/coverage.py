@@ -20,7 +20,7 @@ from clgeom.plotting.figures import (
 VALUES, CELLS, SUPERFLUOUS = "YlGnBu_r", "#bcd3e3", "#f3c7c2"
 
 
-def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm", title=None, axes=None, sites=()):
+def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="", title=None, axes=None, sites=()):
     """Draw outlines of covered cells, and their raster if it is given, into Matplotlib axes.
 
     Parameters
@@ -35,7 +35,7 @@ def plot_coverage(outlines, ax=None, *, values=None, transform=None, unit="dBm",
     transform : sequence of 6 float, optional
         Position of the raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``.
     unit : str
-        Unit of the values.
+        Unit of the values; empty for none.
     title : str, optional
     axes : tuple of 2 str, optional
         Names of the axes, with their units; by default columns and rows without a transform.
@@ -85,7 +85,7 @@ def save_coverage_plot(outlines, path, **options) -> None:
     save(figure, path)
 
 
-def save_comparison_plot(values, mask, panels, path, *, unit="dBm", title="") -> None:
+def save_comparison_plot(values, mask, panels, path, *, unit="", title="") -> None:
     """Draw a map with its covered cells beside panels of shapes over these cells, into a .png, .svg or .pdf file.
 
     Parameters
@@ -174,6 +174,8 @@ def _draw_raster(ax, values, transform, unit):
 
 def _quantity(unit):
     """The name of the values of a raster."""
+    if not unit:
+        return "value"
     return f"received power ({unit})" if unit == "dBm" else f"value ({unit})"
 
 

@@ -22,9 +22,7 @@ IDENTITY = (1, 0, 0, 0, 1, 0)
 RADIAN = 6_371_008.8
 
 
-def save_page(
-    regions, path, *, values=None, transform=IDENTITY, label="Raster", unit="dBm", title=None, sites=()
-) -> None:
+def save_page(regions, path, *, values=None, transform=IDENTITY, label="Raster", unit="", title=None, sites=()) -> None:
     """Write regions to an .html file: a map that pans, zooms, shows and hides levels, and tells attributes.
 
     Parameters
@@ -39,7 +37,7 @@ def save_page(
     label : str
         Name of the raster in the legend.
     unit : str
-        Unit of the levels.
+        Unit of the levels; empty for none.
     title : str, optional
     sites : sequence of (float, float), optional
         Positions of transmitters in map coordinates.
@@ -82,7 +80,7 @@ def _part(feature, unit):
 
     attributes = {
         "id": f"{own['id']}",
-        "level": f"{own['level']:g} {own['unit']}".rstrip(),
+        "level": f"{own['level']:g} {own['unit'] or ''}".rstrip(),
         "map": f"{own['map']}" if own["map"] else None,
         "part": text("part", "d"),
         "cells": text("cells", ",d"),

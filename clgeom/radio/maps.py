@@ -11,7 +11,7 @@ import numbers
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class RadioMap:
     transform: tuple[float, ...]
     crs: str | None
     transmitters: tuple[tuple[float, float], ...]
+    #: Unit of the values.
+    unit: ClassVar[str] = "dBm"
 
     def __repr__(self) -> str:
         known, (rows, columns) = self.values[~np.isnan(self.values)], self.values.shape
@@ -91,7 +93,14 @@ class RadioMap:
 
         axes = axes_of_crs(self.crs)
         return plot_coverage(
-            {}, ax, values=self.values, transform=self.transform, title=title, axes=axes, sites=self.sites
+            {},
+            ax,
+            values=self.values,
+            transform=self.transform,
+            unit=self.unit,
+            title=title,
+            axes=axes,
+            sites=self.sites,
         )
 
 

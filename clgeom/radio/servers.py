@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -88,6 +88,8 @@ class ServerMap:
     crs: Any
     transmitters: tuple[Transmitter, ...]
     phases: tuple[Phase, ...] = ()
+    #: Unit of `values`.
+    unit: ClassVar[str] = "dBm"
 
     @property
     def values(self) -> Any:
@@ -110,7 +112,8 @@ class ServerMap:
 
         values = fetched(self.power_dbm) if is_device_array(self.power_dbm) else self.power_dbm
         axes = axes_of_crs(self.crs)
-        return plot_coverage({}, ax, values=values, transform=self.transform, title=title, axes=axes, sites=self.sites)
+        how = {"unit": self.unit, "title": title, "axes": axes, "sites": self.sites}
+        return plot_coverage({}, ax, values=values, transform=self.transform, **how)
 
 
 def best_server(

@@ -97,6 +97,7 @@ class DeviceArray:
                 n=chunk.count,
                 chunks=(Chunk(chunk.buffer, 0, chunk.count),),
                 host=None if self.host is None else self.host[chunk.start : chunk.start + chunk.count],
+                first=self.first + chunk.start,
             )
             for chunk in self.chunks
         ]

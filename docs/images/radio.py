@@ -80,8 +80,8 @@ def draw():
     regions = coverage_regions(made, [-45, -55, -70], segments=128)
     large = [region for region in regions if region.cells > 50]
     plot_coverage(
-        outlines(large), panels[2], values=made.values, transform=PLACE, title="received power, and its regions",
-        axes=names, sites=SITES,
+        outlines(large), panels[2], values=made.values, transform=PLACE, unit="dBm", axes=names, sites=SITES,
+        title="received power, and its regions",
     )  # fmt: skip
     for ax in panels:
         ax.xaxis.set_major_locator(MultipleLocator(2000))

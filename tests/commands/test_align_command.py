@@ -1,11 +1,15 @@
 """The command ``clgeom align``: what it prints and writes, and one line for every mistake."""
 
+import contextlib
 import gzip
 import json
+import warnings
 from pathlib import Path
 
 import pytest
 from command_line import done, here, refused
+
+from clgeom.errors import InputWarning
 
 __all__ = ["here"]
 
@@ -23,10 +27,39 @@ def files(here):
 
 def test_align_prints_three_lines(files):
     text = done("align", "a.fa", "b.fa")
-    assert "score 9, r1 0:9, q1 0:8, strand +, 8 of 9 equal\nACGTTCAGG\n|| ||||||\nAC-TTCAGG\n" in text
+    assert (
+        "score 9, r1 0:9, q1 0:8 (0-based, half-open), strand +, 8 of 9 equal\nACGTTCAGG\n|| ||||||\nAC-TTCAGG\n"
+        in text
+    )
     assert "score 6, only 0:4, only 0:4" not in text
     assert "8 of 9 equal" not in done("align", "a.fa", "b.fa", "--score")
     assert "score 9, r1 0:9, q1 0:8" in done("align", "a.fa", "b.fa", "--band", "auto")
+
+
+@pytest.mark.parametrize(
+    "letters, other",
+    [("acgtunryswkmbdhvN", None), ("ACGUacgu", None), ("MKVLAAG", "L"), ("acgE", "E"), ("ACGX", "X"), ("NNNNq", "Q")],
+)
+def test_letters_that_are_no_nucleotides(files, letters, other):
+    """A matrix, or scores of the caller's own, are for any letters."""
+    Path("p.fa").write_text(f">n\nACGT\n>p\n{letters}\n")
+    words = f"The letter '{other}' of 'p' in 'p.fa' is no nucleotide.*--matrix BLOSUM62"
+    with contextlib.nullcontext() if other is None else pytest.warns(InputWarning, match=words):
+        done("align", "p.fa", "one.fa")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        for options in (("--match", 1), ("--mismatch", -1), *([()] if other is None else [])):
+            done("align", "p.fa", "one.fa", *options)
+
+
+def test_ranges_have_a_base(files):
+    options = ("a.fa", "b.fa", "--mode", "local")
+    found = json.loads(done("align", *options, "--json"))
+    assert found["ranges"] == "0-based, half-open" and "0-based, half-open" in done("align", *options)
+    assert "0-based and half-open" in done("align", "--help")
+    done("align", *options, "-o", "out.sam")
+    lines = [line.split("\t") for line in open("out.sam").read().splitlines() if not line.startswith("@")]
+    assert [int(line[3]) for line in lines] == [one["a_start"] + 1 for one in found["alignments"]]
 
 
 def test_align_one_with_all(files):

@@ -2,10 +2,14 @@
 
 import json
 import os
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from command_line import PNG, done, here, refused, square
+
+from clgeom.errors import InputWarning
 
 __all__ = ["here"]
 
@@ -295,3 +299,90 @@ def test_hull_by_labels_as_they_are_written(here, content, by, groups):
 def test_hull_by_labels_that_are_none(here, content, by, message):
     (here / "g.csv").write_text(content)
     assert message in refused("hull", "g.csv", "--by", by, "-o", "out.csv")
+
+
+# Across the antimeridian --------------------------------------------------------------------------------------------
+
+FIJI = "name,lon,lat\na,178,-17\na,-179,-16\na,179.5,-19\nb,-178,-18\nb,178.2,-18\nb,177,-10\nc,5,5\nc,6,5\n"
+#: Their hull: from 5 degrees east to 182.
+ACROSS = [6, 2, 3, 1, 5, 7]
+
+
+@pytest.fixture
+def fiji(here):
+    (here / "fiji.csv").write_text(FIJI)
+    return "fiji.csv"
+
+
+def test_longitudes_are_warned_of(fiji):
+    with pytest.warns(InputWarning, match="points lie closer together across the antimeridian.*--antimeridian finds"):
+        done("hull", fiji)
+    with pytest.warns(InputWarning, match=r"points of group 'a' lie closer .* \(and those of 1 group more\)"):
+        done("hull", fiji, "--by", "name")
+    with pytest.warns(InputWarning, match="points of 'fiji.csv' lie closer"):
+        done("hull", fiji, "--by-file")
+    pole = Path("pole.csv")
+    pole.write_text("lon,lat\n-120,80\n0,70\n120,85\n")
+    with pytest.warns(InputWarning, match="points lie all around the north pole"):
+        done("hull", pole)
+    with pytest.warns(InputWarning, match="points lie all around the north pole"):
+        done("hull", pole, "--antimeridian")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        done("hull", fiji, "--crs", "EPSG:3857")
+        assert json.loads(done("hull", fiji, "--antimeridian", "--json"))["vertices"] == ACROSS
+
+
+@pytest.mark.parametrize("ending", ("geojson", "gpkg", "fgb", "shp", "parquet", "csv", "wkt", "npy", "npz"))
+def test_hull_across_the_antimeridian_in_every_format(fiji, ending):
+    geopandas = pytest.importorskip("geopandas")
+    out, expected = f"out.{ending}", [[float(v) for v in FIJI.split()[k + 1].split(",")[1:]] for k in ACROSS]
+    found = json.loads(done("hull", fiji, "--antimeridian", "-o", out, "--json"))
+    assert found["antimeridian"] and found["coordinates"] == expected and found["area"] == 776.25
+    if ending == "csv":
+        rows = [line.split(",") for line in Path(out).read_text().splitlines()[1:]]
+        assert [[int(k), float(x), float(y)] for k, x, y in rows] == [[k, *at] for k, at in zip(ACROSS, expected)]
+    elif ending in ("npy", "npz"):
+        loaded = np.load(out)
+        assert (loaded if ending == "npy" else loaded["points"]).tolist() == expected
+    else:
+        if ending == "wkt":
+            shape = geopandas.GeoSeries.from_wkt([Path(out).read_text()])[0]
+        else:
+            read = geopandas.read_parquet if ending == "parquet" else geopandas.read_file
+            shape = read(out).geometry.iloc[0]
+        west, east = sorted(shape.geoms, key=lambda part: -part.bounds[0])
+        assert shape.is_valid and (west.bounds[2], east.bounds[0]) == (180, -180)
+        assert west.area + east.area == pytest.approx(776.25)
+
+
+def test_groups_and_files_across_the_antimeridian(fiji):
+    pytest.importorskip("matplotlib")
+    options = ("--antimeridian", "--by", "name", "-o", "out.geojson", "--plot", "out.png")
+    found = json.loads(done("hull", fiji, *options, "--json"))["hulls"]
+    assert [one["antimeridian"] for one in found] == [True, True, False]
+    assert [one["vertices"] for one in found] == [[0, 2, 1], [5, 4, 3], [6, 7]]
+    made = json.loads(Path("out.geojson").read_text())["features"]
+    assert [one["geometry"]["type"] for one in made] == ["MultiPolygon", "MultiPolygon", "LineString"]
+    (one,) = json.loads(done("hull", fiji, "--antimeridian", "--by-file", "-o", "files.geojson", "--json"))["hulls"]
+    assert one["vertices"] == ACROSS and one["antimeridian"]
+    (feature,) = json.loads(Path("files.geojson").read_text())["features"]
+    assert feature["geometry"]["type"] == "MultiPolygon"
+    done("hull", fiji, "--antimeridian", "--trace", "merge.png")
+    assert Path("merge.png").read_bytes().startswith(PNG)
+
+
+def test_large_files_across_the_antimeridian(fiji, monkeypatch):
+    monkeypatch.setattr("clgeom.commands.hull_files.LARGE_BYTES", 1)
+    found = json.loads(done("hull", fiji, "--antimeridian", "-o", "out.geojson", "--json"))
+    assert found["vertices"] == ACROSS and found["area"] == 776.25
+    with pytest.warns(InputWarning, match="points lie closer together"):
+        done("hull", fiji)
+
+
+def test_antimeridian_is_for_longitudes(fiji):
+    said = refused("hull", fiji, "--antimeridian", "--crs", "EPSG:32632")
+    assert "The option --antimeridian is for longitudes and latitudes" in said and "EPSG:32632 instead" in said
+    Path("plain.csv").write_text("x,y\n178,1\n-179,2\n")
+    assert "coordinates without a reference system" in refused("hull", "plain.csv", "--antimeridian")
+    assert json.loads(done("hull", "plain.csv", "--antimeridian", "--crs", "EPSG:4269", "--json"))["antimeridian"]

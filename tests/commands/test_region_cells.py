@@ -43,7 +43,7 @@ def test_budgets_imply_polygons_along_the_cells(rough):
         assert facts["written"]["vertices"] == len(wanted.corners)
         assert [one["properties"]["cells"] for one in found] == wanted.cells.tolist()
         assert sorted(found[0]["properties"]) == sorted(
-            "id level dbm unit label direction map part cells cells_area area area_km2 fill fill-opacity stroke "
+            "id level unit label direction map part cells cells_area area area_km2 fill fill-opacity stroke "
             "stroke-width stroke-opacity".split()
         )
 
@@ -53,7 +53,7 @@ def test_geojson_covers_the_cells_and_nests_on_the_earth(rough):
 
     done("map.npz", "--level", 40, "--level", 70, "--iou", 0.85, "-o", "out.geojson")
     shapes = np.array([shapely.geometry.shape(one["geometry"]) for one in features("out.geojson")])
-    levels = np.array([one["properties"]["dbm"] for one in features("out.geojson")])
+    levels = np.array([one["properties"]["level"] for one in features("out.geojson")])
     assert shapely.is_valid(shapes).all()
     assert shapely.is_ccw(shapely.get_exterior_ring(shapes)).all()
     to_degrees = pyproj.Transformer.from_crs("EPSG:32632", "EPSG:4326", always_xy=True)

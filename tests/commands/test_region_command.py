@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 import shapely
 import shapely.geometry
+from conftest import LONG
 from region_commands import done, features, here, hill, needs, refused
 
 from clgeom import coverage_regions
 from clgeom.plotting.figures import LEVEL_LINES
 from clgeom.region.metrics import measure
+
+ndimage = pytest.importorskip("scipy.ndimage")
 
 __all__ = ["here"]
 
@@ -137,14 +140,14 @@ def test_files_open_in_geopandas(ending):
     meta, _, shapes, columns = pyogrio.raw.read(f"hill.{ending}")
     assert meta["crs"] == ("EPSG:32632" if ending in ("gpkg", "fgb") else "EPSG:4326")
     assert all(shapely.from_wkb(shape).is_valid for shape in shapes) and len(shapes) == 2
-    assert sorted(columns[list(meta["fields"]).index("dbm")]) == [60, 80]
+    assert sorted(columns[list(meta["fields"]).index("level")]) == [60, 80]
     geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed")
     frame = geopandas.read_file(f"hill.{ending}")
     assert len(frame) == 2 and frame.geometry.is_valid.all()
     pytest.importorskip("pyarrow")
     done("hill.npz", "--level", 60, "--level", 80, "--holes", 0, "-o", "hill.parquet")
     same = geopandas.read_parquet("hill.parquet")
-    assert same.crs.to_epsg() == 32632 and sorted(same.dbm) == [60, 80]
+    assert same.crs.to_epsg() == 32632 and sorted(same.level) == [60, 80]
     assert sorted(same.area_km2) == pytest.approx(sorted(frame.area_km2), rel=1e-12)
 
 
@@ -188,12 +191,61 @@ def test_options_change_what_is_kept():
     assert simple["vertices"] < plain["vertices"] and simple["area"] > plain["area"]
 
 
+def parts_of(mask, kind):
+    """The number of each cell's part, 0 for none."""
+    shape = {"cells": None, "segments": np.ones((3, 3))}
+    return mask.astype(int) if kind == "no parts" else ndimage.label(mask, shape[kind])[0]
+
+
+@pytest.mark.parametrize("kind", ("segments", "cells", "no parts"))
+def test_cells_are_counted_as_they_are_written(kind):
+    """34_012: parts are of cells that touch, along the cells of cells that share sides; without parts, of a level."""
+    pytest.importorskip("shapely")
+    rng = np.random.default_rng(34_012)
+    options = {"segments": (), "cells": ("--outline", "cells"), "no parts": ("--no-parts",)}[kind]
+    for k in range(400 if LONG else 4):
+        values, least = rng.integers(0, 6, (9, 11)), float(rng.choice([0, 2, 3.5, 6, 20]))
+        weights = rng.integers(0, 9, values.shape)
+        np.savez("map.npz", raster=values, transform=(2, 0, 0, 0, -2, 0))
+        np.savez("weights.npz", raster=weights, transform=(2, 0, 0, 0, -2, 0))
+        expected = []
+        for level in (4, 5):
+            parts = parts_of(values >= level, kind)
+            sizes = np.bincount(parts.ravel())
+            kept = (parts > 0) & (4 * sizes[parts] >= least)
+            expected.append((int(kept.sum()), float(weights[kept].sum()), kept))
+        given = (
+            "map.npz",
+            "--level",
+            4,
+            "--level",
+            5,
+            "--least",
+            least,
+            "--weights",
+            "weights.npz",
+            *options,
+            "--json",
+        )
+        if not expected[0][0]:
+            assert "in a part that is large enough" in refused(*given)
+            continue
+        bands = ("--bands", "-o", "bands.wkt") if k % 2 else ()
+        levels = json.loads(done(*given, *bands))["levels"]
+        if bands and expected[1][0]:
+            band = expected[0][2] & ~expected[1][2]
+            expected[0] = int(band.sum()), float(weights[band].sum()), band
+        found = [(one["cells"], one["weights"]) for one in levels]
+        assert found == [one[:2] for one in expected][: len(found)]
+        assert [one["cells_area"] for one in levels] == [4 * cells for cells, _ in found]
+
+
 @needs("pyproj")
 def test_nested_levels_and_bands():
     np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000), crs="EPSG:32632")
     for option, labels in (
-        ("--nested", [">= 60 dBm", ">= 80 dBm"]),
-        ("--bands", [">= 60 to 80 dBm", ">= 80 dBm"]),
+        ("--nested", [">= 60", ">= 80"]),
+        ("--bands", [">= 60 to 80", ">= 80"]),
     ):
         done("hill.npz", "--level", 80, "--level", 60, option, "-o", "hill.geojson")
         outer, inner = features("hill.geojson")

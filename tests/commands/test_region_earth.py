@@ -132,7 +132,7 @@ def test_bands_are_drawn_with_what_is_cut_out():
     rings = [np.array(ring.coords) for one in bands for ring in (one.shape.exterior, *one.shape.interiors)]
     lines = [line.get_xydata() for line in ax.lines if len(line.get_xydata())]
     assert len(lines) == len(rings) == 3 and all(np.array_equal(*pair) for pair in zip(lines, rings))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [">= 80 dBm", ">= 60 to 80 dBm"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [">= 80", ">= 60 to 80"]
 
 
 @needs("pyproj")

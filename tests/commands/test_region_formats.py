@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,6 +113,88 @@ def test_unit_of_a_raster():
         with open("out.geojson") as file:
             properties = json.load(file)["features"][0]["properties"]
         assert (properties["unit"], properties["label"], "dbm" in properties) == (unit, f">= -75 {unit}", unit == "dBm")
+
+
+#: Rasters: how one is written, and the unit that its values have.
+def tif(system=SYSTEM, units=None, bands=1):
+    rasterio = pytest.importorskip("rasterio")
+    how = {"driver": "GTiff", "height": 40, "width": 45, "count": bands, "dtype": "float32", "crs": system}
+    with rasterio.open("map.tif", "w", transform=rasterio.Affine(*PLACE), **how) as file:
+        for band in range(1, bands + 1):
+            file.write(raster(), band)
+        if units is not None:
+            file.units = units
+    return "map.tif"
+
+
+def npz(**more):
+    np.savez("map.npz", raster=raster(), transform=PLACE, crs=SYSTEM, **more)
+    return "map.npz"
+
+
+def netcdf(**attributes):
+    xarray = pytest.importorskip("xarray")
+    values = xarray.DataArray(raster(), dims=("y", "x"), name="height", attrs=attributes)
+    values.to_dataset().to_netcdf("map.nc")
+    return "map.nc"
+
+
+UNITS = {
+    "none": (tif, None),
+    "dBm": (lambda: tif(units=("dBm",)), "dBm"),
+    "compound": (lambda: tif("EPSG:5555"), None),
+    "compound of feet": (lambda: tif("EPSG:2263+6360"), None),
+    "compound, dB": (lambda: tif("EPSG:5555", ("dB",)), "dB"),
+    "second band": (lambda: tif(units=("dBm", "m"), bands=2), "m"),
+    "second band, compound": (lambda: tif("EPSG:5555", ("dBm", ""), bands=2), None),
+    "npz": (npz, None),
+    "npz, text": (lambda: npz(unit="persons"), "persons"),
+    "npz, numbers": (lambda: npz(unit=np.arange(3)), None),
+    "netCDF": (netcdf, None),
+    "netCDF, m": (lambda: netcdf(units="m"), "m"),
+    "netCDF, no dimension": (lambda: netcdf(units="1"), None),
+}
+
+
+@needs("pyproj")
+@pytest.mark.parametrize("name", UNITS)
+def test_units_are_of_the_band(name):
+    """The unit of heights in a compound system is none of values; nothing is called dBm that is not said to be."""
+    make, unit = UNITS[name]
+    file, more = make(), ("--band", 2) if "second" in name else ()
+    text = done(file, "--level", -75, *more, "-o", "out.geojson", "--html", "map.html")
+    with open("out.geojson") as made:
+        properties = json.load(made)["features"][0]["properties"]
+    label = ">= -75" if unit is None else f">= -75 {unit}"
+    assert (properties["unit"], properties["label"], "dbm" in properties) == (unit, label, unit == "dBm")
+    assert re.search(rf"^{re.escape(label)}  +\d", text, re.M)
+    assert f'"{label}"' in Path("map.html").read_text(encoding="utf-8")
+    given = done(file, "--level", -75, *more, "--unit", "mine", "-o", "out.geojson")
+    assert ">= -75 mine" in given
+
+
+@needs("rasterio", "xarray")
+def test_regions_know_the_unit_of_their_raster(tmp_path):
+    import rasterio
+    import xarray
+
+    def label(regions, **options):
+        regions.to_file(tmp_path / "out.csv", **options)
+        with open(tmp_path / "out.csv", newline="") as file:
+            row = next(csv.DictReader(file))
+        return row["label"], row["unit"], row.get("dbm")
+
+    with rasterio.open(tif("EPSG:5555")) as dataset:
+        assert label(clgeom.coverage_regions(dataset, -75)) == (">= -75", "", None)
+    with rasterio.open(tif(units=("dBm",))) as dataset:
+        found = clgeom.coverage_regions(dataset, -75)
+        assert label(found) == label(found[0]) == (">= -75 dBm", "dBm", "-75.0")
+        assert label(found, unit="") == (">= -75", "", None)
+    array = xarray.DataArray(raster(), dims=("y", "x"), attrs={"units": "m"})
+    assert label(clgeom.coverage_regions(array, -75, outline="cells")) == (">= -75 m", "m", None)
+    assert label(clgeom.coverage_regions(raster(), -75)) == (">= -75", "", None)
+    made = clgeom.radio.coverage_map((20, 20), crs="EPSG:32632")
+    assert label(clgeom.coverage_regions(made, -200)) == (">= -200 dBm", "dBm", "-200.0")
 
 
 @needs("pyogrio", "pyproj", "pyarrow", "geopandas")

@@ -22,7 +22,7 @@ pyproj = pytest.importorskip("pyproj")
 
 PLACE = (25.0, 0.0, 691_000.0, 0.0, -25.0, 5_335_000.0)
 FORMATS = ("geojson", "json", "gpkg", "fgb", "shp", "parquet", "kml", "csv", "wkt")
-ATTRIBUTES = "id level direction map part cells cells_area area dbm unit label area_km2".split()
+ATTRIBUTES = "id level direction map part cells cells_area area unit label area_km2".split()
 #: Cells that are wide, small, turned, in feet, in degrees of another datum.
 PLACES = {
     "wide": ((20_000, 0, 300_000, 0, -20_000, 6_500_000), "EPSG:32632"),
@@ -197,7 +197,8 @@ def test_python_writes_what_the_command_writes(ending, outline, tmp_path, monkey
 
     monkeypatch.chdir(tmp_path)
     found = clgeom.coverage_regions(raster(), (-75, -65), outline=outline, transform=PLACE, crs="EPSG:32632")
-    written = found.to_file(f"out.{ending}")
+    unit = "dBm" if outline == "cells" else ""
+    written = found.to_file(f"out.{ending}", unit=unit or None)
     assert written.vertices > 0 and written.added == 0
     if ending == "wkt":
         shapes = shapely.from_wkt(Path("out.wkt").read_text().splitlines())
@@ -213,16 +214,18 @@ def test_python_writes_what_the_command_writes(ending, outline, tmp_path, monkey
     frame = rows(f"out.{ending}")
     names = ["feature_id" if name == "id" and ending == "kml" else name for name in ATTRIBUTES]
     assert set(names) <= set(frame.columns) and ("segments" in frame.columns) == (outline == "segments")
-    assert frame["label"].tolist() == [f">= {one.level:g} dBm" for one in found]
-    assert frame["dbm"].astype(float).tolist() == frame["level"].astype(float).tolist()
+    assert frame["label"].tolist() == [f">= {one.level:g} {unit}".rstrip() for one in found]
+    assert frame["unit"].fillna("").tolist() == [unit] * len(found) and ("dbm" in frame) == (unit == "dBm")
+    if unit:
+        assert frame["dbm"].astype(float).tolist() == frame["level"].astype(float).tolist()
     np.testing.assert_allclose(frame["area_km2"].astype(float), frame["area"].astype(float) / 1e6, rtol=2e-3)
     if ending == "shp":
         return
     np.savez("map.npz", values=raster(), transform=PLACE, crs="EPSG:32632")
-    done("map.npz", "--level", -75, "--level", -65, "--outline", outline, "-o", f"both.{ending}")
+    done("map.npz", "--level", -75, "--level", -65, "--outline", outline, "--unit", unit, "-o", f"both.{ending}")
     other = rows(f"both.{ending}")
     for name in (*names, *(["segments"] if outline == "segments" else [])):
-        assert other[name].tolist() == frame[name].tolist(), name
+        assert other[name].fillna("").tolist() == frame[name].fillna("").tolist(), name
     if ending != "csv":
         assert shapely.equals_exact(other.geometry.to_numpy(), frame.geometry.to_numpy(), 0).all()
     assert "fill" in other.columns and "fill" not in frame.columns

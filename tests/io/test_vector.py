@@ -28,7 +28,7 @@ SYSTEM = "EPSG:32632"
 PLACE = (10, 0, 5e5, 0, -10, 5.4e6)
 MEASURES = ["points", "area", "perimeter"]
 #: What files of coverage have more.
-MORE = ["dbm", "unit", "label", "area_km2"]
+MORE = ["unit", "label", "area_km2"]
 COVERAGE = ["id", "level", "direction", "map", "part", "cells", "cells_area", "area"]
 #: What each result's table holds beside geometries.
 RESULTS = {

@@ -74,7 +74,7 @@ def test_legends_are_over_no_data(monkeypatch):
     figure = saved(monkeypatch, coverage, "save_coverage_plot", outlines(made), "a.png", values=values)
     (ax,) = figure.axes
     (bar,) = ax.child_axes
-    assert is_outside(ax.get_legend(), ax) and bar.get_ylabel() == "received power (dBm)"
+    assert is_outside(ax.get_legend(), ax) and bar.get_ylabel() == "value"
     assert ax.get_title(loc="left") == f"{len(made)} coverage regions"
     figure = saved(
         monkeypatch, regions, "save_regions_plot", [[SQUARE], [SQUARE + 1]], "a.png", labels=["a", "b"], counts=[4, 4]
@@ -121,7 +121,8 @@ def test_axes_of_results_with_a_system_have_units(call):
 def test_a_level_has_one_colour_in_all_figures_of_a_map():
     made = raster()[1]
     assert list(outlines(made)) == list(outlines(list(made)[::-1])) == list(outlines(nested(made)))
-    assert list(outlines(made)) == [">= -64 dBm", ">= -70 dBm"]
+    assert list(outlines(made)) == [">= -64", ">= -70"]
+    assert list(outlines(made, "dBm")) == [">= -64 dBm", ">= -70 dBm"]
 
 
 def test_a_radio_map_is_drawn_where_it_is():

@@ -43,7 +43,7 @@ def test_page_holds_the_polygons(session, tmp_path, outline):
     values = power()
     options = {} if outline == "cells" else {"holes": 0}
     found = clgeom.coverage_regions(values, [-90, -75], outline=outline, device=session, **PLACE, **options)
-    data = data_of(page(found, tmp_path / "map.html"))
+    data = data_of(page(found, tmp_path / "map.html", unit="dBm"))
     assert [level["label"] for level in data["levels"]] == [">= -75 dBm", ">= -90 dBm"], "the most demanding on top"
     ordered = [region for k in (1, 0) for region in found if region.level == (-90, -75)[k]]
     assert len(data["features"]) == len(ordered) and data["step"] == 5 / STEPS

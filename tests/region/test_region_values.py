@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from clouds import DTYPES, cloud
+from conftest import LONG
 from reference import region as reference
 from regions import comb, in_order
 
@@ -45,6 +46,23 @@ def test_pinched_regions_have_parts():
     dashes = adaptive_region([(0, 0), (1, 1), (2, 0), (3, 0), (4, 0), (4, 3)], 5)
     assert [len(part) for part in dashes.parts] == [2, 2, 2, 3]
     assert dashes.__geo_interface__["type"] == "GeometryCollection" and dashes.to_shapely().is_valid
+
+
+@pytest.mark.parametrize("axis", ("x", "y", "both"))
+def test_length_is_the_number_of_distinct_vertices(axis):
+    """34_011: of integers, so that regions are pinched and flat."""
+    rng = np.random.default_rng(34_011 + len(axis))
+    for k in range(400 if LONG else 12):
+        points = rng.integers(0, 6, (int(rng.integers(0, 30)), 2)) * (1 if k % 3 else 0.5)
+        region = adaptive_region(points.reshape(-1, 2), int(rng.integers(1, 8)), axis=axis)
+        assert len(region) == len({tuple(vertex) for part in region.parts for vertex in part.tolist()})
+        assert bool(region) == (len(region) > 0) == (len(points) > 0)
+        if axis != "both" and len(region):
+            count = len(region)
+            assert f" {count} {'vertex' if count == 1 else 'vertices'} in" in repr(region)
+            assert len(region.parts) > 1 or count == len(region.parts[0])
+    square = adaptive_region([(0, 0), (2, 0), (2, 2), (0, 2)], 1, axis=axis)
+    assert len(square) == 4
 
 
 def test_regions_of_lower_dimension():

@@ -13,6 +13,7 @@ keep most of their points, as on a circle.
 from __future__ import annotations
 
 import copy
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.exchange import crs_of
+from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
 from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
 from clgeom.hull.batch.stream import hulls_of_chunks
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
         nonfinite: Nonfinite
         device: DevicesLike
         profile: bool
+        antimeridian: bool
 
 
 #: Cost of a group besides its points, in points.
@@ -98,6 +101,7 @@ def convex_hulls(
     nonfinite: Nonfinite = "raise",
     device: DevicesLike = None,
     profile: bool = False,
+    antimeridian: bool = False,
 ) -> HullBatch[Any]:
     """Convex hulls of many groups of points, exactly, in one call.
 
@@ -116,6 +120,8 @@ def convex_hulls(
         As in `convex_hull`. "all", or a list, shares the groups of points of the host out among devices.
     profile : bool
         Measure each phase with the device's clock.
+    antimeridian : bool
+        As in `convex_hull`, for each group for itself.
 
     Returns
     -------
@@ -148,10 +154,11 @@ def convex_hulls(
     points, sizes = as_given_with_sizes(points, caller="convex_hulls")
     call = _Call("convex_hulls", points, collinear, nonfinite, device, profile, crs)
     if sizes is None:
-        return call.answer(points, _accepted_offsets(offsets, len(points), caller=call.caller))
-    offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
-    offsets = checked_offsets(offsets, len(sizes), caller=call.caller)
-    return call.answer(points, np.append(0, np.cumsum(sizes))[offsets])
+        offsets = _accepted_offsets(offsets, len(points), caller=call.caller)
+    else:
+        offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
+        offsets = np.append(0, np.cumsum(sizes))[checked_offsets(offsets, len(sizes), caller=call.caller)]
+    return _over_antimeridian(call.answer(points, offsets), call, points, offsets, None, antimeridian)
 
 
 @overload
@@ -175,6 +182,7 @@ def convex_hulls_by_label(
     nonfinite: Nonfinite = "raise",
     device: DevicesLike = None,
     profile: bool = False,
+    antimeridian: bool = False,
 ) -> HullBatch[Any]:
     """Convex hulls of the points of each label: of clusters, say.
 
@@ -189,8 +197,8 @@ def convex_hulls_by_label(
         Left out for chunks.
     noise : optional
         A label whose points are in no group either, such as the -1 of scikit-learn's DBSCAN.
-    collinear, nonfinite, device, profile
-        As in `convex_hulls`.
+    collinear, nonfinite, device, profile, antimeridian
+        As in `convex_hulls`. Chunks have their hulls as given.
 
     Returns
     -------
@@ -226,19 +234,39 @@ def convex_hulls_by_label(
             raise wrong("labels", "convex_hulls_by_label", "left out for chunks, which have labels", short(labels))
         one_of(collinear, ("drop", "keep"), "collinear", caller="convex_hulls_by_label")
         options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile, "device": as_session(device)}
+        if antimeridian:
+            raise wrong("antimeridian", "convex_hulls_by_label", "False for chunks", short(antimeridian))
         return hulls_of_chunks(chunks, noise, options["device"], options, convex_hulls_by_label, convex_hulls)
     crs = crs_of(points)
     points, sizes = as_given_with_sizes(points, caller="convex_hulls_by_label")
     call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile, crs)
     given = as_labels(labels, noise, caller=call.caller)
     order, offsets, column = _grouped(given, points, sizes, call)
-    return replace(
+    batch = replace(
         call.answer(points, offsets, order),
         labels=as_array(column),
         label_column=column,
         label_name=given.name,
         left_out=len(points) - int(offsets[-1]),
     )
+    return _over_antimeridian(batch, call, points, offsets, order, antimeridian)
+
+
+def _over_antimeridian(batch, call, points, offsets, order, antimeridian):
+    """`batch_over_antimeridian` for the points of a call."""
+    if call.crs is None and not antimeridian:
+        return batch
+    turn = checked_turn(call.crs, antimeridian, caller=call.caller)
+    if is_device_array(points):
+        raise wrong("antimeridian", call.caller, "False for points on a device", short(antimeridian))
+
+    def members(number):
+        begin, end = offsets[number : number + 2]
+        return np.arange(begin, end) if order is None else order[begin:end]
+
+    offsets, order = on_host(offsets), None if order is None else on_host(order)
+    alike = functools.partial(convex_hull, collinear="keep" if call.keep_collinear else "drop", device=call.session)
+    return batch_over_antimeridian(batch, points, members, turn, alike, wanted=antimeridian, caller=call.caller)
 
 
 # Arguments ------------------------------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ class HullBatch(Exchange, Generic[ArrayT]):
         Coordinate reference system, where the points came with one.
     peak : Peak or None
         The most memory that was taken at a time, where the points came in chunks.
+    across : dict of int to Hull
+        The hulls across the antimeridian, by their number; see `Hull.across`.
 
     Notes
     -----
@@ -93,6 +95,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
     label_name: str | None = field(default=None, repr=False)
     crs: Any = field(default=None, repr=False)
     peak: Peak | None = field(default=None, repr=False)
+    across: dict[int, Hull] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"
@@ -102,7 +105,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
     def _repr_html_(self) -> str:
         few = min(len(self), MOST_RINGS)
         ends = _get(self.offsets[: few + 1])
-        corners = _get(self.points[: int(ends[-1])])
+        corners = self.corners[: int(ends[-1])] if self.across else _get(self.points[: int(ends[-1])])
         rings = [corners[begin:end] for begin, end in zip(ends, ends[1:])]
         areas, perimeters = (_get(values[:MOST_ROWS]).tolist() for values in (self.areas, self.perimeters))
         names = range(len(self)) if self.labels is None else self.labels
@@ -131,7 +134,10 @@ class HullBatch(Exchange, Generic[ArrayT]):
         host = self._host
         flat = flat_hulls(host.points, host.offsets, self.keep_collinear, self.session)
         counts = np.diff(host.offsets)
-        return np.where(flat, np.minimum(counts, 2) - 1, 2).astype(np.int8)
+        found = np.where(flat, np.minimum(counts, 2) - 1, 2).astype(np.int8)
+        for number, hull in self.across.items():
+            found[number] = hull.dimension
+        return found
 
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -155,6 +161,8 @@ class HullBatch(Exchange, Generic[ArrayT]):
         if not -len(self) <= number < len(self):
             raise IndexError(f"there are {len(self)} hulls, and no number {number}")
         number %= len(self)
+        if number in self.across:
+            return self.across[number]
         host = self._host
         hull = slice(int(host.offsets[number]), int(host.offsets[number + 1]))
         return Hull(
@@ -209,10 +217,21 @@ class HullBatch(Exchange, Generic[ArrayT]):
         host = self._host
         points = None if points is None else fetched_points(points, caller="plot")
         style = {"labels": self.labels, "axes": axes_of_crs(self.crs), **options}
-        return plot_hulls(host.points, host.offsets, ax, points=points, **style)
+        return plot_hulls(self.corners, host.offsets, ax, points=points, **style)
+
+    @property
+    def corners(self) -> NDArray[Any]:
+        """Coordinates of the vertices on the host; continuous ones in hulls across the antimeridian."""
+        host = self._host
+        if not self.across:
+            return host.points
+        made = host.points.astype(np.float64)
+        for number, hull in self.across.items():
+            made[host.offsets[number] : host.offsets[number + 1]] = hull.corners
+        return made
 
     def to_shapely(self) -> NDArray[np.object_]:
-        """All hulls as Shapely geometries: Polygons, LineStrings, Points, empty GeometryCollections."""
+        """All hulls as Shapely geometries, as `Hull.to_shapely` returns them."""
         shapely = require_shapely()
         host, dimensions = self._host, self.dimensions
         made = np.full(len(self), shapely.GeometryCollection(), object)
@@ -228,6 +247,8 @@ class HullBatch(Exchange, Generic[ArrayT]):
                 made[which] = shapely.polygons(shapely.linearrings(corners, indices=indices))
             else:
                 made[which] = shapely.linestrings(corners, indices=indices) if dimension else shapely.points(corners)
+        for number, hull in self.across.items():
+            made[number] = hull.to_shapely()
         return made
 
     def _columns(self):

@@ -18,8 +18,10 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import crs_of
+from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import first_out_of_order, require_order
+from clgeom.longitudes import turn_of_crs
 from clgeom.primitives.extremes import points_left
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
 from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
@@ -193,6 +195,7 @@ def region_of(
     if crs is not None:
         for region in found:
             region.crs = crs
+        warn_across(found[0], points, turn_of_crs(crs), caller=CALLER)
     return CrossRegion(*found) if axis == "both" else found[0]
 
 

@@ -131,8 +131,16 @@ class Region(Exchange):
         return points if self.axis == "x" else points[..., ::-1]
 
     def __len__(self) -> int:
-        """Number of vertices of both chains."""
-        return sum(self._sizes if self._chains[0] is None else map(len, self._chains))
+        """Number of distinct vertices: one at which the chains meet counts once."""
+        lower, upper = self._along
+        if not len(lower):
+            return 0
+        at = np.minimum(np.searchsorted(lower[:, 0], upper[:, 0]), len(lower) - 1)
+        return len(lower) + len(upper) - int(np.count_nonzero((rows_at(lower, at) == upper).all(axis=1)))
+
+    def __bool__(self) -> bool:
+        """Whether there is a vertex."""
+        return (self._sizes[0] if self._chains[0] is None else len(self._chains[0])) > 0
 
     def __repr__(self) -> str:
         source = f" of {self.n:,} {self.dtype} points" if self.n is not None else f" of {self.dtype}"
@@ -307,6 +315,14 @@ class CrossRegion(Exchange):
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.x.dtype
+
+    def __len__(self) -> int:
+        """Number of distinct vertices of its parts."""
+        return len(np.unique(np.concatenate([np.empty((0, 2)), *self.parts]), axis=0))
+
+    def __bool__(self) -> bool:
+        """Whether there are points."""
+        return bool(self.x)
 
     def __repr__(self) -> str:
         return f"CrossRegion(x: {self.x!r}, y: {self.y!r})"

@@ -12,6 +12,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
+from clgeom.runtime.interop.rasters import chosen_unit
 from clgeom.runtime.interop.strips import Strips
 
 #: Most rows and columns of the image of a raster that is read by strips.
@@ -30,7 +31,7 @@ class Drawable:
         path: str | PathLike[str],
         *,
         raster: Any = None,
-        unit: str = "dBm",
+        unit: str | None = None,
         title: str | None = None,
         sites: Sequence[tuple[float, float]] | None = None,
     ) -> None:
@@ -44,8 +45,8 @@ class Drawable:
         raster : array_like, or object with `values` and `transform`, optional
             Drawn below the polygons; such as a RadioMap, whose transmitters are marked, or the array that they are of.
             Needs Matplotlib.
-        unit : str
-            Unit of the levels.
+        unit : str, optional
+            Unit of the levels; by default that of the raster that the regions are of, if it came with one.
         title : str, optional
         sites : sequence of (float, float), optional
             Positions of transmitters in map coordinates; by default those of `raster`.
@@ -58,7 +59,7 @@ class Drawable:
         save_html(self, path, raster=raster, unit=unit, title=title, sites=sites)
 
 
-def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None, sites=None):
+def plot_regions(regions, ax=None, *, raster=None, unit=None, title=None, sites=None):
     """Draw regions, and their raster if it is given, with Matplotlib.
 
     Parameters
@@ -68,8 +69,8 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None, sites
         Where to draw; by default new axes of pyplot.
     raster : array_like, or object with `values` and `transform`, optional
         Such as a RadioMap, whose transmitters are marked, or the array that the regions are of.
-    unit : str
-        Unit of the values.
+    unit : str, optional
+        Unit of the values; by default that of the raster that the regions are of, if it came with one.
     title : str, optional
     sites : sequence of (float, float), optional
         Positions of transmitters in map coordinates; by default those of `raster`.
@@ -80,6 +81,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None, sites
     """
     from clgeom.plotting.coverage import plot_coverage
 
+    unit = chosen_unit(unit, regions, caller="plot")
     grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
     axes = None if grid is None else axes_of(grid)
     raster = _placed(raster, grid)
@@ -87,7 +89,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit="dBm", title=None, sites
     return plot_coverage(outlines(regions, unit), ax, **image(raster), unit=unit, title=title, axes=axes, sites=sites)
 
 
-def save_html(regions, path, *, raster=None, sites=None, **options) -> None:
+def save_html(regions, path, *, raster=None, unit=None, sites=None, **options) -> None:
     """Write regions to an .html file as a map, with the raster below them if it is given.
 
     The parameters of `CoverageRegions.to_html`.
@@ -101,6 +103,7 @@ def save_html(regions, path, *, raster=None, sites=None, **options) -> None:
         some = raster.values.thinned(k) if isinstance(raster.values, Strips) else raster.values[::k, ::k]
         options["values"] = known_values(some, getattr(raster, "nodata", None))
         options |= {"transform": transform, "label": "Raster" if k == 1 else f"Raster (1 cell of {k} x {k})"}
+    options["unit"] = chosen_unit(unit, regions, caller="a map page")
     save_page(regions, path, sites=getattr(raster, "sites", ()) if sites is None else sites, **options)
 
 
@@ -121,16 +124,16 @@ def _placed(raster, grid):
     return SimpleNamespace(values=values, transform=grid.transform)
 
 
-def outlines(regions, unit="dBm") -> dict:
+def outlines(regions, unit=None) -> dict:
     """Return a dictionary from the label of each level to the polygons of its regions, without empty regions.
 
     The levels come from the most demanding one on, so that a level has the same colour in all figures of a map.
     """
-    found = {}
+    unit, found = chosen_unit(unit, regions, caller="plot"), {}
     for region in sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level):
         if region:
             upto = getattr(region, "upto", None)
-            label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}"
+            label = f"{region.direction} {region.level:g}{'' if upto is None else f' to {upto:g}'} {unit}".rstrip()
             found.setdefault(label, []).append(_polygons_of(region.__geo_interface__))
     return found
 

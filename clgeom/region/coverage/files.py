@@ -27,12 +27,12 @@ class Filed(Exchange):
         *,
         crs: Any = None,
         layer: str | None = None,
-        unit: str = "dBm",
+        unit: str | None = None,
         densify: FloatLike | None = None,
     ) -> Written:
         """Write polygons and their attributes to a file. An error leaves no partial file.
 
-        Attributes are id, level, dbm (if that is the unit), unit, label, direction, map, part, cells, cells_area, area,
+        Attributes are id, level, dbm (if the unit is dBm), unit, label, direction, map, part, cells, cells_area, area,
         area_km2 (on the ellipsoid, missing without a `crs`), and segments for outlines of segments.
 
         Parameters
@@ -46,8 +46,8 @@ class Filed(Exchange):
             Coordinate reference system of the coordinates, as anything that pyproj takes; the result's own by default.
         layer : str, optional
             Name of the layer of a GeoPackage; the name of the file by default.
-        unit : str
-            Unit of the levels.
+        unit : str, optional
+            Unit of the levels; by default that of the raster, if it came with one. "" for none.
         densify : float, optional
             Largest distance in metres of an edge from its curve in longitude and latitude; by default a 128th of the
             side of a cell. Vertices are added to edges until they are that close. More metres add fewer vertices.

@@ -19,11 +19,15 @@ APART = 0.1
 
 @dataclass(frozen=True)
 class Grid:
-    """Position of a raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``."""
+    """Position of a raster: pixel corner (column, row) at ``x = a column + b row + c, y = d column + e row + f``.
+
+    `unit` is the unit of the values, where the raster came with one.
+    """
 
     transform: tuple[float, ...]
     crs: Any
     shape: tuple[int, int]
+    unit: str | None = None
 
     @property
     def determinant(self) -> float:
@@ -62,8 +66,8 @@ class Grid:
         return bool(np.abs(self.to_cells(there) - corners).max() <= APART)
 
 
-def as_grid(transform, crs, shape, *, caller) -> Grid:
-    """The `transform` and `crs` parameters of a public function.
+def as_grid(transform, crs, shape, *, caller, unit=None) -> Grid:
+    """The `transform` and `crs` parameters of a public function, and the unit of the values.
 
     A system without a transform is refused: columns and rows are nowhere on the earth.
     """
@@ -72,14 +76,14 @@ def as_grid(transform, crs, shape, *, caller) -> Grid:
             raise InvalidInput(
                 f"The 'transform' parameter of {caller} must place the raster in {shown(crs)}. Got None instead."
             )
-        return Grid(IDENTITY, crs, shape)
+        return Grid(IDENTITY, crs, shape, unit)
     try:
         numbers = tuple(float(number) for number in tuple(transform))
     except (TypeError, ValueError):
         numbers = ()
     if len(numbers) == 9 and numbers[6:] == (0, 0, 1):  # affine.Affine
         numbers = numbers[:6]
-    grid = Grid(numbers, crs, shape)
+    grid = Grid(numbers, crs, shape, unit)
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
         raise InvalidInput(
             f"The 'transform' parameter of {caller} must be 6 finite numbers a, b, c, d, e, f with a e - b d other "

@@ -138,10 +138,10 @@ def coverage_regions(
     ----------
     raster : array_like or pyopencl.array.Array, shape (rows, columns) or (maps, rows, columns)
         Numbers of any real type, or bool. NaN, masked cells and `nodata` are covered at no level. Datasets of rasterio,
-        DataArrays of xarray and radio maps bring their transform, reference system and nodata value. Several arrays of
-        pyopencl, in a list, are maps one after another, which may be on different devices, where they stay. An
-        iterator or `clgeom.scale.Chunks` gives one raster in strips: arrays with some of its rows and all of its
-        columns, from top to bottom, which need not fit in memory together. They are read once.
+        DataArrays of xarray and radio maps bring their transform, reference system, nodata value and the unit of their
+        values. Several arrays of pyopencl, in a list, are maps one after another, which may be on different devices,
+        where they stay. An iterator or `clgeom.scale.Chunks` gives one raster in strips: arrays with some of its rows
+        and all of its columns, from top to bottom, which need not fit in memory together. They are read once.
     levels : float or sequence of float
         Thresholds, such as -85 and -95 dBm.
     direction : {">=", "<="}
@@ -260,7 +260,8 @@ def coverage_regions(
         )
     else:
         chosen = kept.levels
-    grid = as_grid(placed.transform, placed.crs, (stack.rows, stack.columns), caller=CALLER)
+    shape = stack.rows, stack.columns
+    grid = as_grid(placed.transform, placed.crs, shape, caller=CALLER, unit=placed.unit)
     if outline == "cells":
         goal = replace(_goal(vertices, part_vertices, tolerance, iou, grid), apart=apart)
         if apart:

@@ -109,12 +109,12 @@ class CoverageRegion(Filed):
         )
 
     def __len__(self) -> int:
-        """Number of vertices of the outline."""
+        """Number of vertices of the outline: of all `rings`, without holes."""
         return sum(map(len, self.rings))
 
     def __bool__(self) -> bool:
         """Whether anything is covered."""
-        return len(self.outline.x if self.axis == "both" else self.outline) > 0
+        return bool(self.outline)
 
     @property
     def axis(self) -> str:

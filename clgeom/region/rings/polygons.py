@@ -71,7 +71,7 @@ class CoveragePolygon(Filed):
         )
 
     def __len__(self) -> int:
-        """Number of vertices."""
+        """Number of vertices of all rings; one at which two rings touch is in both."""
         return sum(map(len, self.rings))
 
     def __bool__(self) -> bool:

@@ -10,7 +10,7 @@ out of all levels that demand more.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,15 @@ from clgeom.runtime.interop.strips import Strips
 CALLER = "region"
 
 
-def without_small_parts(raster: Raster, levels: Any, least: float, *, direction: str, device: Any) -> Raster:
+def without_small_parts(
+    raster: Raster,
+    levels: Any,
+    least: float,
+    *,
+    direction: str,
+    device: Any,
+    joined: Literal["sides", "corners", "levels"] = "sides",
+) -> Raster:
     """A raster whose covered cells are, at each level, those in parts of enough area.
 
     Parameters
@@ -34,16 +42,47 @@ def without_small_parts(raster: Raster, levels: Any, least: float, *, direction:
     levels, direction, device
         As for `coverage_regions`.
     least : float
-        Least area of a part's cells, in the square of the map's unit. Parts are of cells that share sides.
+        Least area of a part's cells, in the square of the map's unit.
+    joined : {"sides", "corners", "levels"}
+        Parts are of cells that share sides, or that touch at a corner at least; or all cells of a map and level.
     """
     grid = as_grid(raster.transform, raster.crs, np.shape(raster.values)[-2:], caller=CALLER)
     given: Any = {"direction": direction, "nodata": raster.nodata, "device": device, "outline": "cells"}
     exact = coverage_regions(raster.values, levels, **given)
-    small = exact.select(exact.cells < least / grid.cell_area)
+    small = exact.select(_cells_of_parts(exact, joined) < least / grid.cell_area)
     if not len(small):
         return raster
     lowered = _Lowered(exact.given, direction, raster.nodata, grid.shape, *_cells(small))
     return replace(raster, values=lowered.of(raster.values), nodata=None)
+
+
+def _cells_of_parts(polygons: CoveragePolygons, joined: str) -> np.ndarray:
+    """For each exact polygon the number of cells of its part."""
+    if joined == "sides":
+        return polygons.cells
+    part = masks = polygons.maps * len(polygons.given) + polygons.levels
+    if joined == "corners":
+        part = _joined_at_corners(polygons, masks)
+    return np.bincount(part, polygons.cells, part.max(initial=0) + 1)[part]
+
+
+def _joined_at_corners(polygons: CoveragePolygons, masks: np.ndarray) -> np.ndarray:
+    """For each exact polygon the first one of its part: polygons of a mask touch where they have a vertex in common."""
+    sizes = np.diff(polygons.ring_offsets[polygons.polygon_offsets])
+    owner = np.repeat(np.arange(len(polygons)), sizes)
+    x, y = polygons.corners.T
+    order = np.lexsort((x, y, masks[owner]))
+    places = np.stack([masks[owner], y, x])[:, order]
+    same = np.flatnonzero((places[:, 1:] == places[:, :-1]).all(axis=0))
+    one, other = owner[order[same]], owner[order[same + 1]]
+    root = np.arange(len(polygons))
+    while True:  # trees grow together, and become flat
+        low, high = np.minimum(root[one], root[other]), np.maximum(root[one], root[other])
+        if (low == high).all():
+            return root
+        np.minimum.at(root, high, low)
+        while (root[root] != root).any():
+            root = root[root]
 
 
 def _cells(polygons: CoveragePolygons) -> tuple[np.ndarray, np.ndarray]:

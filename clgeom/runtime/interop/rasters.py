@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.runtime.interop.strips import Strips, is_large
 
 #: Names of dimensions along x and along y, in lower case, where the coordinates do not say which they are.
@@ -67,7 +68,8 @@ def placed_raster(
     elif _is_of("xarray", raster, "dims", "coords", "values"):
         found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata, strips=strips)
     elif _is_placed(raster):
-        found = Raster(raster.values, raster.transform, raster.crs, getattr(raster, "nodata", None))
+        about = {"nodata": getattr(raster, "nodata", None), "unit": own_unit(getattr(raster, "unit", None))}
+        found = Raster(raster.values, raster.transform, raster.crs, **about)
     parameters = {"transform": transform, "crs": crs, "nodata": nodata}
     given = {key: value for key, value in parameters.items() if value is not None}
     return replace(found, **given) if given else found
@@ -119,6 +121,7 @@ def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raste
         None if crs is None else crs.to_string(),
         bands[0].nodata if len(bands) == 1 else None,
         dataset.count,
+        bands[0].unit if len({one.unit for one in bands}) == 1 else None,
     )
 
 
@@ -172,11 +175,47 @@ def scaled_band(source, band, values, nodata, window=None) -> Raster:
         values = np.ma.masked_array(values, source.read_masks(band, window=window) == 0)
     scale, offset = source.scales[band - 1], source.offsets[band - 1]
     if (scale, offset) == (1.0, 0.0):
-        return Raster(values, nodata=nodata, bands=source.count, unit=source.units[band - 1] or None)
+        return Raster(values, nodata=nodata, bands=source.count, unit=unit_of_band(source, band))
     if not (np.isfinite(scale) and np.isfinite(offset) and scale):
         raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
     made = scaled(values, scale, offset, nodata)
-    return Raster(made, bands=source.count, unit=source.units[band - 1] or None)
+    return Raster(made, bands=source.count, unit=unit_of_band(source, band))
+
+
+def unit_of_band(source, band) -> str | None:
+    """The unit that a dataset gives for the values of a band.
+
+    In a compound reference system GDAL gives a band of a GeoTIFF without a unit that of the heights. It does not if it
+    does not read the system.
+    """
+    import rasterio
+
+    unit = own_unit(source.units[band - 1])
+    if unit is None or source.driver != "GTiff" or not (source.crs and source.crs.to_wkt().startswith("COMP")):
+        return unit
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+            with rasterio.open(source.name, driver="GTiff", GEOREF_SOURCES="NONE") as alone:
+                return own_unit(alone.units[band - 1])
+    except rasterio.errors.RasterioError:  # it is being written, or is gone
+        return None
+
+
+def own_unit(unit) -> str | None:
+    """The unit of values; None for none, and for the 1 of CF, which says that values have no dimension."""
+    unit = unit.strip() if isinstance(unit, str) else ""
+    return None if unit in ("", "1") else unit
+
+
+def chosen_unit(unit, regions, *, caller: str) -> str:
+    """The `unit` parameter of a method of regions; by default the unit of their raster. Empty for none."""
+    if unit is None:
+        grid = getattr(regions, "grid", None) or next((one.grid for one in regions if hasattr(one, "grid")), None)
+        return getattr(grid, "unit", None) or ""
+    if not isinstance(unit, str):
+        raise InvalidInput(f"The 'unit' parameter of {caller} must be text. Got {short(unit)} instead.")
+    return unit
 
 
 def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
@@ -257,14 +296,13 @@ def data_array(array, what: str, nodata=None, *, band=None, window=None, strips=
         stored = part(*((0, 0, *shape) if window is None else window(shape)))
     system = _system(array, across)
     transform = _transform(array, across, down, what, system)
-    unit = known.get("units")
     return Raster(
         stored,
         transform,
         system,
         missing if is_plain else None,
         maps,
-        unit if isinstance(unit, str) and unit else None,
+        own_unit(known.get("units")),
     )
 
 

@@ -1,0 +1,66 @@
+"""Hulls of ``clgeom hull`` across the antimeridian."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from clgeom import convex_hull
+from clgeom.errors import InvalidInput
+from clgeom.hull.antimeridian import batch_over_antimeridian, members_of, over_antimeridian
+from clgeom.longitudes import DEGREES, turn_of_crs
+from clgeom.optional import require
+
+REMEDY = "--antimeridian finds the hull there"
+
+
+def turn_of_columns(names, crs, wanted) -> float | None:
+    """Return the longitude of one turn for columns of these names, or in this reference system.
+
+    None for what is not longitude and latitude; that is refused if the hull across the antimeridian is asked for.
+    """
+    from clgeom.io.lonlat import named_lonlat
+
+    if wanted and crs is not None:
+        require("pyproj", "The option --antimeridian")
+    known = crs is None and names is not None and named_lonlat(*names)
+    turn = DEGREES if known else turn_of_crs(crs)
+    if wanted and turn is None:
+        got = "coordinates without a reference system" if crs is None else f"coordinates in {crs}"
+        raise InvalidInput(
+            f"The option --antimeridian is for longitudes and latitudes: columns lon and lat, or --crs EPSG:4326. "
+            f"Got {got} instead."
+        )
+    return turn
+
+
+def across(found, parts, turn, session, wanted, options, *, caller=None):
+    """Return the hull of a command, or the one across the antimeridian; `parts` returns arrays of coordinates."""
+    alike = functools.partial(convex_hull, collinear=options["collinear"], device=session)
+    how = {"wanted": wanted, "caller": caller, "keep_collinear": options["collinear"] == "keep", "remedy": REMEDY}
+    return over_antimeridian(found, parts, turn, alike, **how)
+
+
+def batch_across(batch, cloud, numbers, turn, session, wanted, options):
+    """Return the same for the hulls of groups; `numbers` has the group of each point."""
+    alike = functools.partial(convex_hull, collinear=options["collinear"], device=session)
+    names = np.array(cloud.groups.names, object)[batch.labels]
+    how = {"wanted": wanted, "caller": None, "remedy": REMEDY, "names": names}
+    return batch_over_antimeridian(batch, cloud.coordinates, members_of(numbers, batch.labels), turn, alike, **how)
+
+
+def placed(found, points):
+    """Return positions where a picture of a hull has them: with continuous longitudes."""
+    return points if found.across is None else found.across.continuous(points)
+
+
+def placed_groups(batch, cloud, numbers):
+    """Return positions where a picture of the hulls of groups has them; `batch` has the groups' numbers as labels."""
+    if not batch.across:
+        return cloud.coordinates
+    made, members = np.array(cloud.coordinates, np.float64), members_of(numbers, batch.labels)
+    for number, hull in batch.across.items():
+        rows = members(number)
+        made[rows] = hull.across.continuous(made[rows])
+    return made

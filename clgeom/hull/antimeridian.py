@@ -1,0 +1,240 @@
+"""Hulls of longitudes and latitudes: a warning where points lie closer together across 180 degrees, and the hull there.
+
+    points -> sides of the widest gap in longitude -> hull of each side, on the device -> hull of both, on the host
+
+Each side has its longitudes as given, so nothing is rounded. The few vertices of both hulls are compared as integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.hull.batch.result import HullBatch
+from clgeom.hull.result import Hull
+from clgeom.longitudes import (
+    DEGREES,
+    Across,
+    Longitudes,
+    numbered_parts,
+    ordered_hull,
+    said_of,
+    sides_of,
+    turn_of_crs,
+    wrapped,
+)
+from clgeom.runtime.arguments import boolean
+from clgeom.runtime.messages import counted
+
+#: How to ask for the hull across the antimeridian in Python.
+REMEDY = "antimeridian=True gives the hull there"
+
+
+def checked_turn(crs: Any, antimeridian: Any, *, caller: str) -> float | None:
+    """The longitude of one turn for points in a reference system; None for points that are not on a circle.
+
+    Points without a system are in degrees if `antimeridian` is asked for.
+    """
+    if not boolean(antimeridian, "antimeridian", caller=caller):
+        return turn_of_crs(crs)
+    if crs is None:
+        return DEGREES
+    turn = turn_of_crs(crs)
+    if turn is None:
+        raise InvalidInput(
+            f"The 'antimeridian' parameter of {caller} is for longitudes and latitudes. "
+            f"Got points in {short(str(crs))} instead."
+        )
+    return turn
+
+
+def over_antimeridian(
+    found: Hull,
+    parts: Callable[[], Iterable[Any]],
+    turn: float | None,
+    solve: Callable[[Any], Hull],
+    *,
+    wanted: bool,
+    caller: str,
+    keep_collinear: bool = False,
+    remedy: str = REMEDY,
+    longitudes: Longitudes | None = None,
+) -> Hull:
+    """A hull, or if that is wanted the one across the antimeridian where its points lie closer together. Warns.
+
+    Parameters
+    ----------
+    found : Hull
+        Of the longitudes as given.
+    parts : callable
+        Returns the points: arrays, one after another.
+    turn : float or None
+        The longitude of one turn; None for points that are not longitudes and latitudes.
+    solve : callable
+        Returns the hull of an array of points.
+    wanted, caller, keep_collinear, remedy
+        Whether the hull across the antimeridian is asked for; the function, and how to ask, for the warning.
+    longitudes : Longitudes, optional
+        Those of all points, where they are known already.
+    """
+    if turn is None or not _is_wide(found.points, turn):
+        return found
+    longitudes = _longitudes_of(parts(), turn) if longitudes is None else longitudes
+    y = found.points[:, 1]
+    _say(longitudes, (y.min(), y.max()), wanted=wanted, remedy=remedy, of=caller)
+    across = longitudes.across
+    if across is None or not wanted:
+        return found
+    return _hull_across(found, numbered_parts(parts()), across, solve, keep_collinear)
+
+
+def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) -> None:
+    """Warn of points that lie closer together across the antimeridian, for a function that has no result there.
+
+    Parameters
+    ----------
+    region : object with `bounds`
+        Of the points.
+    points, turn, caller
+        As for `over_antimeridian`.
+    """
+    if turn is None:
+        return
+    left, low, right, high = region.bounds
+    if right - left >= turn / 2:
+        longitudes = _longitudes_of([points], turn)
+        remedy = "add a turn to the longitudes on one side, or reproject them"
+        _say(longitudes, (low, high), wanted=False, remedy=remedy, of=caller)
+
+
+def _longitudes_of(parts, turn):
+    longitudes = Longitudes(turn)
+    for rows, _ in numbered_parts(parts):
+        longitudes.add(rows[:, 0])
+    return longitudes
+
+
+def _say(longitudes, latitudes, *, of, **how):
+    """Warn of points with these longitudes, least and greatest latitude."""
+    words = said_of(longitudes, latitudes, **how)
+    if words is not None:
+        warn(f"The points{f' of {of}' if of else ''} {words}.", InputWarning)
+
+
+def _is_wide(points, turn) -> bool:
+    """Whether points are at least half a turn wide: less wide ones lie nowhere closer together."""
+    if not len(points):
+        return False
+    x = points[:, 0]
+    return float(x.max()) - float(x.min()) >= turn / 2
+
+
+def _hull_across(found, parts, across: Across, solve, keep_collinear) -> Hull:
+    """The hull of points whose longitudes are continuous across the antimeridian."""
+    ids, corners = [np.empty(0, np.int64)], [found.points[:0]]
+    for rows, numbers in parts:
+        x = wrapped(rows[:, 0], across.turn)
+        for side in sides_of(across, rows):
+            part = solve(np.stack([x[side], rows[side, 1]], axis=1))
+            ids.append(numbers[side[part.vertices]])
+            corners.append(rows[side[part.vertices]])
+    vertices, points = np.concatenate(ids), np.concatenate(corners)
+    by_number = np.argsort(vertices, kind="stable")  # of equal points the lowest number stays
+    vertices, points = vertices[by_number], points[by_number]
+    order, dimension = ordered_hull(*across.exact(points)[:2], keep_collinear=keep_collinear)
+    points = points[order].astype(found.points.dtype, copy=False)
+    return replace(found, vertices=vertices[order], points=points, dimension=dimension, across=across)
+
+
+def batch_over_antimeridian(
+    batch: HullBatch[Any],
+    points: Any,
+    members: Callable[[int], Any],
+    turn: float | None,
+    solve: Callable[[Any], Hull],
+    *,
+    wanted: bool,
+    caller: str,
+    remedy: str = REMEDY,
+    names: Any = None,
+) -> HullBatch[Any]:
+    """The same for the hulls of groups, each for itself.
+
+    Parameters
+    ----------
+    batch : HullBatch
+        On the host.
+    points : ndarray, shape (n, 2)
+        All points.
+    members : callable
+        Returns the indices of the points of a group, by its number.
+    turn, solve, wanted, caller, remedy
+        As for `over_antimeridian`.
+    names : sequence, optional
+        Of the groups, for the warning; by default their labels.
+    """
+    if turn is None or not len(batch.vertices):
+        return batch
+    counts, x = np.diff(batch.offsets), np.asarray(batch.points[:, 0], np.float64)
+    some = np.flatnonzero(counts)
+    first = batch.offsets[some]
+    wide = some[np.maximum.reduceat(x, first) - np.minimum.reduceat(x, first) >= turn / 2]
+    said, across = {}, {}
+    for number in wide.tolist():
+        rows = np.sort(members(number))
+        longitudes, hull = _longitudes_of([points[rows]], turn), batch[number]
+        y = hull.points[:, 1]
+        words = said_of(longitudes, (y.min(), y.max()), wanted=wanted, remedy=remedy)
+        if words is not None:
+            said[number] = words
+        if wanted and longitudes.across is not None:
+            hull = _hull_across(hull, numbered_parts([points[rows]]), longitudes.across, solve, batch.keep_collinear)
+            across[number] = replace(hull, vertices=rows[hull.vertices])
+    if said:
+        number, words = next(iter(said.items()))
+        names = batch.labels if names is None else names
+        name = number if names is None else names[number]
+        name = short(name.item() if isinstance(name, np.generic) else name)
+        more = f" (and those of {counted(len(said) - 1, 'group', 'groups')} more)" if len(said) > 1 else ""
+        of = f" of {caller}" if caller else ""
+        warn(f"The points of group {name}{of} {words}{more}.", InputWarning)
+    return _with_hulls(batch, across) if across else batch
+
+
+def members_of(numbers: Any, labels: Any) -> Callable[[int], Any]:
+    """The indices of the points of each of several groups: where `numbers` has the group's label."""
+    order = None
+
+    def members(number):
+        nonlocal order
+        if order is None:
+            order = np.argsort(numbers, kind="stable")
+        begin, end = (np.searchsorted(numbers, labels[number], side, sorter=order) for side in ("left", "right"))
+        return order[begin:end]
+
+    return members
+
+
+def _with_hulls(batch, across):
+    """A batch with other hulls for some numbers."""
+    vertices, points, last = [], [], 0
+    counts, areas, perimeters = np.diff(batch.offsets), batch.areas.copy(), batch.perimeters.copy()
+    for number, hull in across.items():
+        begin = batch.offsets[number]
+        vertices += [batch.vertices[last:begin], hull.vertices]
+        points += [batch.points[last:begin], hull.points.astype(batch.points.dtype, copy=False)]
+        counts[number], areas[number], perimeters[number] = len(hull), hull.area, hull.perimeter
+        last = batch.offsets[number + 1]
+    return replace(
+        batch,
+        vertices=np.concatenate([*vertices, batch.vertices[last:]]),
+        points=np.concatenate([*points, batch.points[last:]]),
+        offsets=np.append(0, np.cumsum(counts)),
+        areas=areas,
+        perimeters=perimeters,
+        across=across,
+    )
