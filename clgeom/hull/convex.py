@@ -37,6 +37,7 @@ from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
 from clgeom.runtime.gains import quicker
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.mapped import require_whole
 from clgeom.runtime.plan import Scratch
@@ -51,6 +52,7 @@ LEAST_OF_DEVICES = 1 << 16
 LEAST_SHARED = 1 << 29
 
 
+@keeps_subnormals
 def convex_hull(
     points: AnyArray | ChunksLike,
     *,

@@ -14,9 +14,11 @@ from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import kind_of
 from clgeom.io.labels import Groups, Texts, groups_of_values
 from clgeom.io.tables import decoded, line_of_row, read_blocks
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import shown
 
 
+@keeps_subnormals
 def read_points(path, *, columns=None, array=None, layer=None, progress=None) -> np.ndarray:
     """Return the 2D points of a file.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from clgeom.primitives.operators import as_operator
 from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -19,6 +20,7 @@ TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint
 TILE = 2048
 
 
+@keeps_subnormals
 def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     """Inclusive scan of values: ``out[i] = values[0] op ... op values[i]``.
 
@@ -42,6 +44,7 @@ def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     return _scan(values, op, dtype, device, exclusive=False, caller="inclusive_scan")
 
 
+@keeps_subnormals
 def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     """Exclusive scan of values: ``out[i]`` combines the values before i. See `inclusive_scan`.
 

@@ -19,6 +19,7 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import as_crs, shown
 from clgeom.radio import path_loss, urban
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
@@ -33,6 +34,7 @@ BASE_HEIGHTS = {"okumura-hata": 30.0, "cost231-hata": 30.0, "umi": 10.0, "umi-lo
 UNRELATED = 8
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class RadioMap:
     """Received power over an area.
@@ -85,6 +87,7 @@ class RadioMap:
         )
 
 
+@keeps_subnormals
 def distance_map(
     shape: Shape, position: Sequence[FloatLike], *, pixel: FloatLike = 1.0, dtype: DTypeLike = np.float32
 ) -> NDArray[Any]:
@@ -111,6 +114,7 @@ def distance_map(
     return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
 
 
+@keeps_subnormals
 def orientation_map(
     shape: Shape, position: Sequence[FloatLike], street: ArrayLike, *, dtype: DTypeLike = np.float32
 ) -> NDArray[Any]:
@@ -152,6 +156,7 @@ def _offsets(shape, position, *, caller):
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
+@keeps_subnormals
 def shadowing(
     shape: Shape,
     *,
@@ -219,6 +224,7 @@ def _fast_length(size: int) -> int:
         size += 1
 
 
+@keeps_subnormals
 def coverage_map(
     shape: Shape = (512, 512),
     *,

@@ -12,6 +12,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.radio.cells import LINK, Call, losses
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 CITIES = ("medium", "metropolitan")
@@ -36,6 +37,7 @@ PHYSICAL = {
 }
 
 
+@keeps_subnormals
 def walfisch_ikegami(
     distance: AnyArray,
     *,
@@ -138,6 +140,7 @@ def walfisch_ikegami(
     return losses(call, given, device)
 
 
+@keeps_subnormals
 def free_space(
     distance: AnyArray,
     *,
@@ -172,6 +175,7 @@ def free_space(
     return losses(call, {"distance": distance, "frequency": frequency}, device)
 
 
+@keeps_subnormals
 def two_ray(
     distance: AnyArray,
     *,

@@ -16,6 +16,7 @@ from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.radio.antennas import Antenna, number
 from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
 from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: The fields of a row, in the order of templates/radio/best_server.cl.mako.
 FIELDS = (
@@ -50,6 +51,7 @@ SURROUNDINGS = {
 }
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Transmitter:
     """A transmitter with its antenna.
@@ -117,6 +119,7 @@ class Transmitter:
         return self.power_dbm - self.loss_db + self.antenna.gain_dbi
 
 
+@keeps_subnormals
 def receiver_sensitivity(
     *, bandwidth_mhz: float, noise_figure_db: float = 7.0, snr_db: float = 0.0, temperature_k: float = 290.0
 ) -> float:

@@ -15,6 +15,7 @@ from clgeom.errors import DeviceLimit, InvalidInput, is_integer
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import as_device_values, c_name, host_values
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, fill, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
@@ -31,6 +32,7 @@ TABLES = 2
 MOST_IN_TABLES = 1 << 17
 
 
+@keeps_subnormals
 def bincount(
     numbers: AnyArray,
     *,
@@ -114,6 +116,7 @@ def _check_room(session, bins, *, caller):
         raise DeviceLimit(f"{caller} would have {bins:,} counts, more than {session.profile.name} holds in one array.")
 
 
+@keeps_subnormals
 def histogram(
     values: AnyArray,
     bins: AnyArray | str = 10,

@@ -20,6 +20,7 @@ from clgeom.runtime.arrays import as_device_values, c_name
 from clgeom.runtime.call import current, recording
 from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -43,6 +44,7 @@ BINS_A_KEY = 2
 SAMPLE = 64
 
 
+@keeps_subnormals
 def unique(
     keys: AnyArray,
     *,

@@ -16,6 +16,7 @@ from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 INF = float("inf")
@@ -45,6 +46,7 @@ DISCOUNTED = Equation(
 )
 
 
+@keeps_subnormals
 def discounted_profits(
     profits: ArrayLike,
     growth: ArrayLike,
@@ -115,6 +117,7 @@ INVESTMENT = Equation(
 )
 
 
+@keeps_subnormals
 def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Choose the investment in each year's offer for the most money at the end; the rest is kept.
 
@@ -174,6 +177,7 @@ PRODUCTION = Equation(
 )
 
 
+@keeps_subnormals
 def production(
     demands: ArrayLike,
     costs: ArrayLike,
@@ -252,6 +256,7 @@ DISTRIBUTION = Equation(
 )
 
 
+@keeps_subnormals
 def distribution(
     demands: ArrayLike, costs: Sequence[ArrayLike], stocks: Sequence[IntLike], *, device: DeviceLike = None
 ) -> Allocation:
@@ -330,6 +335,7 @@ TRANSPORTATION = Equation(
 )
 
 
+@keeps_subnormals
 def transportation(
     costs: ArrayLike, supplies: ArrayLike, demands: ArrayLike, *, device: DeviceLike = None
 ) -> Allocation:

@@ -20,6 +20,7 @@ from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, fill, read, run, write
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -217,6 +218,7 @@ def graph_of(dependencies, shape) -> DependencyGraph:
 # Equations, on a device -------------------------------------------------------------------------------------------
 
 
+@keeps_subnormals
 def dependency_graph(
     equation: Equation | Callable[[int, int], Iterable[tuple[int, int]]],
     shape: Shape,
@@ -262,6 +264,7 @@ def dependency_graph(
     return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[0]
 
 
+@keeps_subnormals
 def fill_when_ready(
     equation: Equation,
     shape: Shape,
@@ -296,6 +299,7 @@ def fill_when_ready(
     return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[1]
 
 
+@keeps_subnormals
 def fill_by_stages(
     equation: Equation,
     shape: Shape,

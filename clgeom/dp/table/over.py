@@ -11,6 +11,7 @@ from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, place, region_of
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime import cl_arrays, launch
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import CLArray, NDArray
@@ -19,6 +20,7 @@ from clgeom.runtime.typing import CLArray, NDArray
 Index = Any
 
 
+@keeps_subnormals
 class OverTable:
     """Selections of and reductions over the cells of a `Table`.
 

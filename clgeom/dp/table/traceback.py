@@ -23,6 +23,7 @@ from clgeom.dp.table.decisions import packed_pitch
 from clgeom.errors import InvalidInput
 from clgeom.runtime import launch
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -59,6 +60,7 @@ class Traceback:
         return len(self.decisions)
 
 
+@keeps_subnormals
 def traceback(
     equation: Equation,
     shape: Shape,

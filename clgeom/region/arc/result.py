@@ -23,6 +23,7 @@ from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries, rows_at
 from clgeom.runtime.chunks import Peak
 from clgeom.runtime.device import Session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.columns import column_of_counts
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
@@ -34,6 +35,7 @@ SHOWN = 100_000
 FEW_TRIPLES = 1024
 
 
+@keeps_subnormals
 class Region(Exchange):
     """A region between a lower and an upper chain.
 
@@ -269,6 +271,7 @@ class Region(Exchange):
         return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
 
 
+@keeps_subnormals
 class CrossRegion(Exchange):
     """The intersection of a region along x and a region along y: axis="both".
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,7 @@ class Nested:
         return require_shapely().geometry.mapping(self.shape)
 
 
+@keeps_subnormals
 def nested(regions, *, bands=False) -> list[Nested]:
     """The shapes of all levels of each map, each inside the one before.
 

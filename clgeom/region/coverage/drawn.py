@@ -12,12 +12,14 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.strips import Strips
 
 #: Most rows and columns of the image of a raster that is read by strips.
 MOST_PIXELS = 2048
 
 
+@keeps_subnormals
 class Drawable:
     """Methods that draw all regions of a result."""
 
