@@ -337,7 +337,7 @@ def tiny(rng, n, dtype):
     steps = rng.integers(-40, 41, (n, 2))
     if _is_int(dtype):
         return (steps // 10).astype(dtype)
-    return (steps * float(np.finfo(dtype).smallest_subnormal)).astype(dtype)
+    return (steps * float(np.nextafter(dtype.type(0), dtype.type(1)))).astype(dtype)
 
 
 def small(rng, n, dtype):

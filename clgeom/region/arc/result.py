@@ -476,7 +476,7 @@ def _outward(chain, side, tolerance):
         (x, y), (dx, dy) = (xy[i + 1 : j] - xy[i]).T, xy[j] - xy[i]
         if dx > 1e-290:
             far = float(np.abs(x / dx * dy - y).max()) / scale
-            rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + 1e-320
+            rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + sys.float_info.min
             if not abs(far - tolerance) <= rounding:
                 return far
         far = _farthest(points[i : j + 1])
