@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput, is_integer
+from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import as_device_values, c_name, host_values
 from clgeom.runtime.device_arrays import fetched, is_device_array
@@ -161,6 +161,7 @@ def histogram(
         its lower edge, and the last one its upper edge, too.
     range : (float, float), optional
         The lower end of the first bin and the upper end of the last one; by default the least and the greatest value.
+        Not with edges.
     weights : array_like of numbers, of the values' shape, optional
         For values on the host: the result has the sum of the weights in each bin, as for `bincount`.
     density : bool
@@ -182,8 +183,8 @@ def histogram(
     Raises
     ------
     InvalidInput
-        For edges that descend or are NaN, a range that is not finite, values of another type; for weights of another
-        shape, of a type that float64 does not hold, or of values on the device.
+        For edges that descend or are NaN, a range that is not finite, or one beside edges; for values of another type;
+        for weights of another shape, of a type that float64 does not hold, or of values on the device.
 
     Notes
     -----
@@ -243,6 +244,8 @@ def _edges(session, keys, bins, range):
         _check_room(session, int(bins), caller=caller)
     elif not isinstance(bins, str):
         bins = host_values(bins, caller=caller, name="bins", expected="a number of bins, or their edges")
+        if range is not None and bins.ndim:
+            raise wrong("range", caller, "None for edges, which have their own", short(range))
     if isinstance(bins, str) and is_device_array(keys):
         raise wrong("bins", caller, "a number or edges for values on the device", repr(bins))
     given, unnamed = keys, not isinstance(bins, str)
