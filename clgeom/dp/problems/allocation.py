@@ -162,7 +162,7 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
     if rates.max() > 1:
         raise arguments.wrong(caller, "rates", "at most 1", rates.max())
     budget = arguments.whole(budget, "budget", caller=caller, most=arguments.INT32 - 1)
-    if costs.sum() > budget:
+    if sum(costs.tolist()) > budget:  # a sum of int64 may wrap around
         return Allocation(0.0)
     works = 1 - (1 - rates[:, None].astype(float)) ** np.arange(budget // costs.min() + 1)
     shape = len(costs) + 1, budget + 1
