@@ -2,7 +2,9 @@
 
 import contextlib
 import ctypes
+import functools
 import mmap
+import operator
 import platform
 import struct
 
@@ -18,6 +20,8 @@ CODE = {
     ),
 }
 STORE, LOAD, BITS = CODE.get(platform.machine(), (b"", b"", {}))
+#: All bits that flush, 0 on other processors.
+MASK = functools.reduce(operator.or_, BITS.values(), 0)
 LOAD_AT = 64
 
 
@@ -29,7 +33,7 @@ def _functions():
     return kind(begin), kind(begin + LOAD_AT), code
 
 
-_store, _load, _code = _functions()
+_store, _load, _code = _functions() if BITS else (None, None, None)
 
 
 def modes():
@@ -37,10 +41,6 @@ def modes():
     word = ctypes.c_uint32()
     _store(word)
     return word.value
-
-
-def is_set(modes_now, *kinds):
-    return all(modes_now & BITS[kind] for kind in kinds)
 
 
 @contextlib.contextmanager

@@ -204,6 +204,7 @@ class Hull(Exchange):
         return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class VerticesOnDevice:
     """Vertices of a hull in device memory: `count` ids of rows of `points`, a DeviceArray of one chunk."""

@@ -83,6 +83,7 @@ def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     return LonLat(crs, caller=caller, resolution=resolution)(geometry)
 
 
+@keeps_subnormals
 class LonLat:
     """Transformation from a coordinate reference system to longitude and latitude; see `to_lonlat`.
 

@@ -31,6 +31,7 @@ from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 MOST_CELLS = 1 << 16
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class DependencyGraph:
     """The cells that each cell of a table reads.

@@ -35,6 +35,7 @@ STEPS = 1 << 17
 BAND_BYTES = 1 << 28
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Traceback:
     """A path through a table, from the cell that answers for it (`Table.corner`).

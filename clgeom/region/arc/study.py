@@ -98,6 +98,7 @@ def published_walk(
     )
 
 
+@keeps_subnormals
 class Walk:
     """An outline as published: along tangents from hull to hull, with its crossings.
 

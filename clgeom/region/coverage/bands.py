@@ -9,6 +9,7 @@ from clgeom.optional import require_shapely
 from clgeom.runtime.host_floats import keeps_subnormals
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Layer:
     """A Shapely shape of the coverage at one level, inside the layer of the level before."""
@@ -17,6 +18,7 @@ class Layer:
     before: Layer | None = None
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Nested:
     """The coverage at one level of one map, inside the coverage at the level before.

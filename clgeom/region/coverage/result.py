@@ -29,6 +29,7 @@ from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Hole:
     """An uncovered area that coverage encloses: runs of cells that share sides.
