@@ -24,6 +24,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.hull.heaphull import hull_of_few
 from clgeom.hull.predicates import orientation
 from clgeom.runtime.arguments import integer
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
 
 #: Types of coordinates that families come in.
@@ -33,6 +34,7 @@ POINTS = 500
 INT32 = np.iinfo(np.int32)
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Case:
     """Points of one family and their exact hull.
@@ -57,6 +59,7 @@ class Case:
         return f"{self.family} {self.points.dtype}"
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Outcome:
     """The answer of an implementation to a case, compared with the exact one.
@@ -86,6 +89,7 @@ class Outcome:
         return self.error is None and self.missing == self.inside == 0
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Report:
     """Outcomes of all cases."""
@@ -104,6 +108,7 @@ class Report:
         return "\n".join(lines)
 
 
+@keeps_subnormals
 def run(
     hull: Callable[[NDArray[Any]], ArrayLike],
     *,
@@ -140,6 +145,7 @@ def run(
     return Report(tuple(judge(hull, case) for case in cases(families=families, types=types, n=n, seed=seed)))
 
 
+@keeps_subnormals
 def cases(
     *, families: Iterable[str] | None = None, types: Iterable[str] = TYPES, n: int = POINTS, seed: int = 0
 ) -> Iterator[Case]:
@@ -171,6 +177,7 @@ def _chosen(name, wanted, known):
     return names
 
 
+@keeps_subnormals
 def family_points(family: str, n: int, dtype: DTypeLike, seed: int = 0) -> NDArray[Any]:
     """Return `n` points of a family: always the same for the same arguments."""
     dtype = np.dtype(dtype)
@@ -180,6 +187,7 @@ def family_points(family: str, n: int, dtype: DTypeLike, seed: int = 0) -> NDArr
     return np.where(np.isfinite(points), points, 0).astype(dtype)
 
 
+@keeps_subnormals
 def judge(hull: Callable[[NDArray[Any]], ArrayLike], case: Case) -> Outcome:
     """Return the outcome of one case."""
     try:
@@ -329,7 +337,7 @@ def tiny(rng, n, dtype):
     steps = rng.integers(-40, 41, (n, 2))
     if _is_int(dtype):
         return (steps // 10).astype(dtype)
-    return (steps * float(np.finfo(dtype).smallest_subnormal)).astype(dtype)
+    return (steps * float(np.nextafter(dtype.type(0), dtype.type(1)))).astype(dtype)
 
 
 def small(rng, n, dtype):

@@ -13,6 +13,7 @@ import numpy as np
 from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import as_crs, same_crs
 from clgeom.optional import require, require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.frames import is_laspy
 from clgeom.runtime.interop.parameter import is_instance
 
@@ -43,6 +44,7 @@ def crs_of(points) -> Any:
         return None
 
 
+@keeps_subnormals
 class Exchange:
     """Methods that convert results, which have one geometry or a geometry for each row.
 

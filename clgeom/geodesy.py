@@ -17,6 +17,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed, require, require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Relative error allowed for the integral of an area, as Simpson's rule estimates it. The result is more accurate.
 TOLERANCE = 1e-8
@@ -99,11 +100,13 @@ def is_plain_geographic(system) -> bool:
     return system.is_geographic and not (system.source_crs if system.is_bound else system).is_derived
 
 
+@keeps_subnormals
 def area_km2(region) -> float:
     """The area of a region's ``__geo_interface__`` on the ellipsoid, in km2; see `earth_areas`."""
     return float(earth_areas([region.__geo_interface__], region.crs, caller="area_km2")[0]) / 1e6
 
 
+@keeps_subnormals
 def earth_areas(geometries, crs, *, caller) -> np.ndarray:
     """The areas of geometries on the ellipsoid of their coordinate reference system, in m2.
 
@@ -138,6 +141,7 @@ def earth_areas(geometries, crs, *, caller) -> np.ndarray:
     return np.bincount(np.array(owner, np.int64), areas, len(geometries))
 
 
+@keeps_subnormals
 def areas_or_none(geometries, crs) -> list:
     """Return the areas of geometries on the ellipsoid in km2; None for an area that cannot be computed."""
     if crs is None or not is_installed("pyproj"):
@@ -150,6 +154,7 @@ def areas_or_none(geometries, crs) -> list:
     return [area for geometry in geometries for area in areas_or_none([geometry], crs)]
 
 
+@keeps_subnormals
 def ragged_areas(places, offsets, crs, *, caller) -> np.ndarray:
     """The area within each ring on the ellipsoid, in m2, whatever its orientation; see `earth_areas`.
 
@@ -197,6 +202,7 @@ def _areas(rings, system, caller):
     return Earth(system, caller).areas(rings)
 
 
+@keeps_subnormals
 def plain_area(ring, system) -> float:
     """The area within a ring, in m2, in a system without an ellipsoid."""
     x, y = system.axis_info[:2]

@@ -20,6 +20,7 @@ from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.optional import require
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.interop.parameter import is_instance
 
@@ -63,6 +64,7 @@ class Labels:
         return found
 
 
+@keeps_subnormals
 def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
     """The `labels` and `noise` parameters of a public function as keys.
 

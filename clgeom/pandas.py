@@ -36,7 +36,10 @@ require("pandas", "clgeom.pandas")
 
 import pandas  # noqa: E402
 
+from clgeom.runtime.host_floats import keeps_subnormals  # noqa: E402
 
+
+@keeps_subnormals
 class Geometries:
     """Hulls of the rows of a frame or series.
 
@@ -203,10 +206,12 @@ class Geometries:
         return groups, index, int((groups < 0).sum())
 
 
+@keeps_subnormals
 class FrameAccessor(Geometries):
     """``frame.clgeom`` of a DataFrame or GeoDataFrame."""
 
 
+@keeps_subnormals
 class SeriesAccessor(Geometries):
     """``series.clgeom`` of a Series or GeoSeries."""
 

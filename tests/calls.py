@@ -12,6 +12,7 @@ from clgeom import dp, radio
 from clgeom.dp import known, problems
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
+from clgeom.runtime.host_floats import keeps_subnormals
 
 RNG = np.random.default_rng(14)
 POINTS = RNG.standard_normal((5000, 2)).astype(np.float32)
@@ -41,8 +42,9 @@ def there(session, array):
         return cl_array.to_device(session.queue, np.ascontiguousarray(array))
 
 
+@keeps_subnormals
 def plain(value):
-    """Arrays, wherever they are, as lists."""
+    """Arrays, wherever they are, as lists; with their subnormal numbers, which a processor may flush."""
     if hasattr(value, "get"):
         with paused():
             value = value.get()

@@ -34,6 +34,7 @@ from clgeom.runtime.call import each, recording, watching
 from clgeom.runtime.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.gains import quicker
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, read
 from clgeom.runtime.several import as_sessions, by_first_able, spread
 from clgeom.runtime.typing import ChunksLike, DevicesLike
@@ -57,6 +58,7 @@ def align(a: str | bytes, b: str | bytes, *, a_offsets: None = None, **options: 
 def align(a: ChunksLike, b: None = None, **options: Any) -> Iterator[AlignmentBatch]: ...
 @overload
 def align(a: Any, b: Any, **options: Any) -> Any: ...
+@keeps_subnormals
 def align(
     a: Any,
     b: Any = None,

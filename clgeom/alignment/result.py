@@ -13,6 +13,7 @@ import numpy as np
 from clgeom.alignment.scoring import Scoring
 from clgeom.errors import InvalidInput
 from clgeom.markup import MOST_ROWS, card, table
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import NDArray
 
@@ -24,6 +25,7 @@ LINE = 80
 _COMPLEMENT = str.maketrans("ACGTURYKMBDHVSWNacgturykmbdhvswn", "TGCAAYRMKVHDBSWNtgcaayrmkvhdbswn")
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Alignment:
     """An alignment of two sequences.
@@ -163,6 +165,7 @@ class Alignment:
         return plot_path(x, y, path == CHANGE, lengths=(len(self.a), len(self.b)), title=f"score {self.score:,}", ax=ax)
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class AlignmentBatch:
     """Alignments of many pairs of sequences.

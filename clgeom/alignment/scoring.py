@@ -9,6 +9,7 @@ import numpy as np
 from clgeom.alignment.matrices import MATRICES
 from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.runtime.arguments import integer, unmasked, wrong
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import NDArray
 
 #: As in alignment/align_jobs.h.
@@ -23,6 +24,7 @@ DEFAULTS = 2, -3, 5, 2
 MOST = 8_000
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class SubstitutionMatrix:
     """Scores of pairs of letters.

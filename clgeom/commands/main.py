@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from clgeom import __version__
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import first_error, printable, shown
 
 #: For each command its module, attribute and line of help. A module is imported when its command is used.
@@ -61,6 +62,7 @@ def _exists(name) -> bool:
     return (Path(__file__).parent / relative).exists()
 
 
+@keeps_subnormals
 def _run(command) -> int:
     """Run a command and return its exit code; an error prints one line on stderr."""
     from clgeom.errors import ClgeomError, KernelBuildError

@@ -34,11 +34,13 @@ from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.runs import packed_runs, runs_below
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import FloatLike, IntLike, NDArray
 
 CALLER = "dask.coverage_regions"
 
 
+@keeps_subnormals
 def coverage_regions(
     raster: Any,
     levels: FloatLike | Sequence[FloatLike],

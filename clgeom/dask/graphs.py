@@ -26,6 +26,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import integer, wrong
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.parameter import is_instance
 
 #: Partial results of one join. More make less depth, and a larger union on one worker. A level takes as long as 5 to 10
@@ -166,6 +167,7 @@ def leaf_tasks(name: str, leaf: Callable, options: Any, sources: Sequence[Blocks
     }
 
 
+@keeps_subnormals
 def _of_lists(leaf, options, number, *chunks):
     """The result of a leaf; partitions of bags may be iterators, which it gets as lists."""
     return leaf(options, number, *(list(chunk) if isinstance(chunk, Iterator) else chunk for chunk in chunks))
@@ -196,13 +198,22 @@ def tree(
     keys, level = list(tasks), 0
     while len(keys) > width:
         groups = [keys[first : first + width] for first in range(0, len(keys), width)]
-        tasks |= {(f"{name}-join-{level}", k): (partial(join, options), group) for k, group in enumerate(groups)}
+        tasks |= {
+            (f"{name}-join-{level}", k): (partial(_joined, join, options), group) for k, group in enumerate(groups)
+        }
         keys, level = [(f"{name}-join-{level}", k) for k in range(len(groups))], level + 1
     tasks[name] = (partial(_last, join, finish, options), keys)
     graph = graph_over(name, tasks, sources, checked_resources(resources, caller=caller))
     return Delayed(name, graph, layer=name)
 
 
+@keeps_subnormals
+def _joined(join, options, results):
+    """The result of a join of neighbours. Threads of Dask may flush subnormal numbers."""
+    return join(options, results)
+
+
+@keeps_subnormals
 def _last(join, finish, options, results):
     """The result of the last join."""
     return finish(options, join(options, results))

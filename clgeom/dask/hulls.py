@@ -14,11 +14,13 @@ from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.hull import convex
 from clgeom.hull.result import Hull
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import Collinear, NDArray, Nonfinite
 
 CALLER = "dask.convex_hull"
 
 
+@keeps_subnormals
 def convex_hull(
     points: Any,
     *,

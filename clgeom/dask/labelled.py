@@ -27,12 +27,14 @@ from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
 from clgeom.labels import as_array, as_labels
 from clgeom.runtime.arguments import one_of, wrong
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.parameter import is_instance
 from clgeom.runtime.typing import Collinear, NDArray, Nonfinite
 
 CALLER = "dask.convex_hulls_by_label"
 
 
+@keeps_subnormals
 def convex_hulls_by_label(
     points: Any,
     labels: Any,

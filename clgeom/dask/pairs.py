@@ -29,6 +29,7 @@ from clgeom.dp.problems import sequences
 from clgeom.errors import InvalidInput, short
 from clgeom.optional import require
 from clgeom.runtime.arguments import boolean, wrong
+from clgeom.runtime.host_floats import keeps_subnormals
 
 EXPECTED = "a bag, a series or an array of Dask that holds sequences"
 #: Columns of the table of alignments, without the path.
@@ -42,6 +43,7 @@ COLUMNS = {
 }
 
 
+@keeps_subnormals
 def edit_distance(
     a: Any,
     b: Any = None,
@@ -83,6 +85,7 @@ def edit_distance(
     return _values("edit_distance", a, b, {"score_cutoff": score_cutoff}, device, resources)
 
 
+@keeps_subnormals
 def lcs(
     a: Any,
     b: Any = None,
@@ -120,6 +123,7 @@ def lcs(
     return _values("lcs", a, b, {"score_cutoff": score_cutoff}, device, resources)
 
 
+@keeps_subnormals
 def align(a: Any, b: Any = None, *, path: bool = True, device: str | None = None, **options: Any) -> Any:
     """Align sequences in pairs: a table of scores, positions and CIGARs; lazily.
 

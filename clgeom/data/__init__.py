@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.runtime.typing import NDArray
+from clgeom.runtime.host_floats import keeps_subnormals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +38,7 @@ class Cities:
         return f"{self.names[index]} ({self.countries[index]})"
 
 
+@keeps_subnormals
 @functools.cache
 def cities() -> Cities:
     """The cities of GeoNames with 15,000 inhabitants or more, and capitals with fewer, ordered by country and name.

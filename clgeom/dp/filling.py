@@ -31,6 +31,7 @@ from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.call import recording, unrecorded
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import finish
 from clgeom.runtime.typing import DeviceLike, Shape
 
@@ -41,6 +42,7 @@ PATHS = ("splits", "rows", "tiles", "stages")
 MOST_KEPT = 64
 
 
+@keeps_subnormals
 def fill(
     equation: Equation,
     shape: Shape,

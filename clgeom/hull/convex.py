@@ -40,6 +40,7 @@ from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.gains import quicker
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.mapped import require_whole
 from clgeom.runtime.plan import Scratch
@@ -54,6 +55,7 @@ LEAST_OF_DEVICES = 1 << 16
 LEAST_SHARED = 1 << 29
 
 
+@keeps_subnormals
 def convex_hull(
     points: AnyArray | ChunksLike,
     *,

@@ -20,6 +20,7 @@ from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes, points_left
 from clgeom.runtime.arrays import as_device_points, as_given, refuse_nonfinite, session_of
 from clgeom.runtime.call import recording
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, run, write
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray, Nonfinite
@@ -28,6 +29,7 @@ KERNEL = "hull/heaphull_label"
 QUEUES = 4
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class HeaphullFilter:
     """Result of the heaphull filter: labels, octagon and queues.
@@ -64,6 +66,7 @@ class HeaphullFilter:
         return sum(map(len, self.queues))
 
 
+@keeps_subnormals
 def heaphull_filter(
     points: AnyArray, *, nonfinite: Nonfinite = "raise", device: DeviceLike = None, profile: bool = False
 ) -> HeaphullFilter:

@@ -19,6 +19,7 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.call import unrecorded
 from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
@@ -29,6 +30,7 @@ from clgeom.runtime.typing import AnyArray, DeviceLike
 THETA = 3.3306690621773722e-16
 
 
+@keeps_subnormals
 def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None) -> Any:
     """On which side of the line from a to b the point c lies, exactly, for many triples.
 

@@ -20,6 +20,7 @@ from clgeom.runtime.arrays import canonical_queries, fetched_points, rows_at
 from clgeom.runtime.chunks import Peak
 from clgeom.runtime.cl_arrays import new_array, to_array
 from clgeom.runtime.device import Session, as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import copy, finish, read, run
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
@@ -31,6 +32,7 @@ MEASURED = 100_000
 _MEASURES = {"points": "n", "area": "area", "perimeter": "perimeter"}
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Hull(Exchange):
     """The convex hull of `n` points.
@@ -227,6 +229,7 @@ class Hull(Exchange):
         return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class VerticesOnDevice:
     """Vertices of a hull in device memory: `count` ids of rows of `points`, a DeviceArray of one chunk."""
@@ -258,6 +261,7 @@ class VerticesOnDevice:
         return run(session, plan, points=self.points, ids=self.ids)[corners]
 
 
+@keeps_subnormals
 class HullOnDevice(Hull):
     """A Hull of points on a device, whose vertices stay there until `vertices` or `points` is read.
 

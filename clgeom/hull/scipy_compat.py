@@ -13,6 +13,7 @@ from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
 from clgeom.runtime.arrays import canonical_points, finite_rows, is_device_array
 from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
 #: Options of Qhull that change nothing here: triangulated facets, no warnings, and joggled input, which Qhull needs
@@ -54,6 +55,7 @@ def qhull_error():
     return type("QhullError", (InvalidInput, base), {"__doc__": QHULL_ERROR, "__module__": __name__})
 
 
+@keeps_subnormals
 class ConvexHull:
     """Convex hull of points in the plane, exactly, with the attributes of ``scipy.spatial.ConvexHull``.
 

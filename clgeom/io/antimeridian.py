@@ -11,6 +11,7 @@ import numpy as np
 
 from clgeom.io.geojson import twice_area
 from clgeom.optional import require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Least distance by which polygons are moved outwards, in degrees: 1 mm, more than the rounding of PROJ.
 MARGIN = 1e-8
@@ -18,6 +19,7 @@ MARGIN = 1e-8
 BEYOND = 100.0
 
 
+@keeps_subnormals
 def placed(polygons, grow) -> list:
     """Return polygons between -180 and 180 degrees, each moved outwards by its `grow`.
 
@@ -86,10 +88,12 @@ def windows_of(shape, least):
     return [k for k, width in found.items() if width > least] or [max(found, key=found.get)]
 
 
+@keeps_subnormals
 def shifted(shape, k):
     return require_shapely().affinity.translate(shape, -360.0 * k) if k else shape
 
 
+@keeps_subnormals
 def rings_of(polygon):
     """Return the rings of a Shapely polygon, each counter-clockwise."""
     ccw = require_shapely().is_ccw

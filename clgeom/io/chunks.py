@@ -15,6 +15,7 @@ from clgeom.io.cloud import Cloud
 from clgeom.io.files import is_stdin, kind_of, reading, suffix_of
 from clgeom.io.labels import groups_of_values
 from clgeom.io.points import read_cloud, table_clouds
+from clgeom.runtime.host_floats import keeps_subnormals
 
 WILD = "*?["
 
@@ -47,6 +48,7 @@ def files_of(files, *, caller) -> list[str]:
     return found
 
 
+@keeps_subnormals
 def cloud_parts(path, *, rows, columns=None, by=None, array=None, layer=None, progress=None) -> Iterator[Cloud]:
     """Yield the points of a file in parts of at most `rows` points, as `read_cloud` returns them whole.
 
@@ -102,6 +104,7 @@ def _cut(clouds, rows):
             yield replace(cloud, points=cloud.points[part], groups=groups)
 
 
+@keeps_subnormals
 def state_of(path):
     """What tells whether a file has changed, or was replaced: also by one of its size and time."""
     if is_stdin(path):

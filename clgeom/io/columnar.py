@@ -16,12 +16,14 @@ from clgeom.io.files import is_stdin, opened, reading, suffix_of
 from clgeom.io.geometries import points_of
 from clgeom.io.labels import NO_GROUP, Groups, Texts, groups_of_values
 from clgeom.optional import require
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
 
 #: The reference system of a GeoParquet file that names none: longitude and latitude.
 DEFAULT_CRS = "OGC:CRS84"
 
 
+@keeps_subnormals
 def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
     """Return the points of a Parquet or Arrow file.
 
@@ -45,6 +47,7 @@ def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
     return cloud
 
 
+@keeps_subnormals
 def columnar_clouds(path, *, rows, columns=None, by=None, progress=None):
     """Yield the points of a Parquet or Arrow file in parts of at most `rows` rows; parameters as in `read_columnar`."""
     return _clouds(path, rows, columns, by, None, progress)
@@ -74,6 +77,7 @@ def _clouds(path, rows, columns, by, value, progress):
             yield Cloud(points, pair, groups, None if value is None else numbers_of(path, table[value], value))
 
 
+@keeps_subnormals
 def read_arrow_column(path, column=None) -> np.ndarray:
     """Return one column of numbers of a Parquet or Arrow file, shape (n,)."""
     with _opened(path) as file:
@@ -85,6 +89,7 @@ def read_arrow_column(path, column=None) -> np.ndarray:
         return numbers_of(path, next(read([name], []))[name], name)
 
 
+@keeps_subnormals
 def read_rows(path, choose):
     """Return all rows of a Parquet or Arrow file.
 

@@ -23,6 +23,7 @@ from clgeom.io.geojson import as_geojson
 from clgeom.io.lonlat import DEGREE, SHARE, WGS84, LonLat
 from clgeom.io.ragged import Ragged, lattice_of
 from clgeom.optional import require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Decimals of degrees in files: 0.1 mm, less than MARGIN.
 DECIMALS = 9
@@ -90,6 +91,7 @@ class InDegrees:
         return made
 
 
+@keeps_subnormals
 def in_degrees(given: Ragged, crs, *, caller, resolution, densify=None, sheets: Sheets | None = None) -> InDegrees:
     """Polygons in longitude and latitude, by the rules of RFC 7946.
 

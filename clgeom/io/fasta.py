@@ -15,6 +15,7 @@ from pathlib import Path
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import number_from_1
 from clgeom.io.files import is_stdin, reading, standard_input
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file compressed by gzip.
@@ -35,6 +36,7 @@ class Record:
         return f"Record({self.name!r}, {len(self.sequence):,} letters)"
 
 
+@keeps_subnormals
 def read_fasta(path) -> list[Record]:
     """Return all sequences of a FASTA file, in upper case. A file compressed by gzip is unpacked,
     whatever its name. "-" is standard input.
@@ -50,6 +52,7 @@ def read_fasta(path) -> list[Record]:
     return list(_fasta(path, _lines(path)))
 
 
+@keeps_subnormals
 def read_sequences(path) -> list[Record]:
     """Return all sequences of a FASTA or FASTQ file, as `read_fasta` does. Qualities are read and left out.
 
@@ -64,6 +67,7 @@ def read_sequences(path) -> list[Record]:
     return list(iterate_sequences(path))
 
 
+@keeps_subnormals
 def iterate_sequences(path) -> Iterator[Record]:
     """Yield the sequences of a FASTA or FASTQ file one by one, as `read_sequences` reads them."""
     lines, blank = _lines(path), []
@@ -182,6 +186,7 @@ def choose_record(path, records, wanted=None) -> Record:
     raise InvalidInput(f"The file '{path}' has no sequence '{shown(wanted)}'. It has: {names}.")
 
 
+@keeps_subnormals
 def write_fasta(file, records) -> None:
     """Write (description, letters) to a binary file, 70 letters a line."""
     for description, letters in records:

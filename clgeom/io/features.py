@@ -25,6 +25,7 @@ from clgeom.io.attributes import attributes_of
 from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
 from clgeom.optional import require, require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import chosen_unit
 from clgeom.runtime.messages import printable
 
@@ -101,6 +102,7 @@ def not_empty(regions) -> list:
     return [region for region in regions if len(region.__geo_interface__["coordinates"])]
 
 
+@keeps_subnormals
 def write_regions(regions, path, *, crs=None, layer=None, unit=None, densify=None) -> Written:
     """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
     from clgeom.io import vector
@@ -124,6 +126,7 @@ def write_regions(regions, path, *, crs=None, layer=None, unit=None, densify=Non
     return written
 
 
+@keeps_subnormals
 def encode_regions(regions, path, *, crs, unit, densify=None, named=OPTION, style=True):
     """Return the bytes of a file of coverage regions, and the numbers of vertices.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.optional import any_m, require
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Record of a point in well-known binary: byte order, type, x, y. With z or m it is longer.
 POINT_LAYOUT = {"names": ("order", "type", "x", "y"), "formats": ("u1", "<u4", "<f8", "<f8"), "offsets": (0, 1, 5, 13)}
@@ -14,6 +15,7 @@ POINTS = {21: (1,), 29: (1001, 2001, 0x80000001, 0x40000001)}
 Z_LEFT_OUT = "z and m of the geometries were left out"
 
 
+@keeps_subnormals
 def points_of(path, column):
     """Return all vertices of a column of geometries.
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.hulls import as_lonlat
 from clgeom.io.points import read_cloud
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Other properties of each hull in the output. The column of groups gets none of these names.
 TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")
 
 
+@keeps_subnormals
 def read_groups(path, by, *, columns=None, array=None, progress=None):
     """Return (points, names of x and y, numbers of the groups, their names, title) of a file, as `read_cloud` does."""
     cloud = read_cloud(path, by=by, columns=columns, array=array, progress=progress)
@@ -23,6 +25,7 @@ def read_groups(path, by, *, columns=None, array=None, progress=None):
 # Results --------------------------------------------------------------------------------------------------------
 
 
+@keeps_subnormals
 def write_hulls(batch, names, title, path, *, crs=None) -> None:
     """Write the hulls of groups to a file, whole or not at all.
 

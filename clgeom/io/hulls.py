@@ -15,6 +15,7 @@ from clgeom.io.atomic import check_output, replacing
 from clgeom.io.features import wkt
 from clgeom.io.geojson import arrays_of
 from clgeom.io.lonlat import named_lonlat, to_lonlat
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.columns import LATITUDES, LONGITUDES
 from clgeom.runtime.messages import printable, shown
 
@@ -49,6 +50,7 @@ def check_lonlat(path, names, crs) -> None:
         )
 
 
+@keeps_subnormals
 def as_lonlat(feature, crs, path):
     """Return a GeoJSON feature in longitude and latitude: reprojected from `crs`, or as it is if that is None.
 
@@ -76,6 +78,7 @@ def _positions(geometry):
     return [place for part in arrays_of(geometry) for place in part.tolist()]
 
 
+@keeps_subnormals
 def write_hull(hull, path, *, crs=None) -> None:
     """Write a hull to a file, whole or not at all; see `encode_hull` for parameters and errors."""
     check_output(path, HULL_FORMATS)
@@ -84,6 +87,7 @@ def write_hull(hull, path, *, crs=None) -> None:
         file.write(content)
 
 
+@keeps_subnormals
 def encode_hull(hull, path, *, crs=None) -> bytes:
     """Return the content of a file that holds a hull.
 

@@ -13,6 +13,7 @@ from clgeom.io.columns import position_of
 from clgeom.io.files import kind_of
 from clgeom.io.numbers import EXACT, as_int_or_float
 from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
 
 #: Names of columns that are found by default, best first; compared in lower case.
@@ -44,6 +45,7 @@ class Items:
         return len(self.rows)
 
 
+@keeps_subnormals
 def read_items(path, columns=None, *, lightest=0) -> Items:
     """Return the items of a table: of text, whose rules are in `clgeom.io.tables`, or a Parquet or Arrow file.
 
@@ -141,6 +143,7 @@ def _column(path, names, width, wanted, what, known, default):
     return found
 
 
+@keeps_subnormals
 def write_items(path, items, chosen) -> None:
     """Write some rows, by their numbers from 0, to a .csv file, with the header; whole or not at all."""
     text = io.StringIO()

@@ -13,6 +13,7 @@ from clgeom.io.columns import position_of
 from clgeom.io.files import kind_of, reading
 from clgeom.io.numbers import EXACT, narrowest
 from clgeom.io.tables import line_of_row, read_blocks
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed
 
 OUTPUTS = (".npy", ".csv", ".txt")
@@ -20,6 +21,7 @@ OUTPUTS = (".npy", ".csv", ".txt")
 AT_ONCE = 1 << 16
 
 
+@keeps_subnormals
 def read_numbers(path, *, column=None, array=None, layer=None, progress=None) -> np.ndarray:
     """Return the numbers of one column of a file.
 
@@ -143,6 +145,7 @@ def _of_array(path, values, column) -> np.ndarray:
     return values
 
 
+@keeps_subnormals
 def write_numbers(path, keys, *, progress=None) -> None:
     """Write numbers to a .npy file, or one a line to a .csv or .txt file; whole or not at all.
 

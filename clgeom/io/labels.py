@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Largest range of integers that are counted in a table instead of sorted.
 COUNTED = 1 << 20
@@ -71,6 +72,7 @@ class Texts:
         return _ascending(codes, names, title)
 
 
+@keeps_subnormals
 def groups_of_values(path, values, title) -> Groups:
     """Return the groups of an array of integers or text."""
     if values.dtype.kind == "f" and (values == np.rint(values)).all() and (abs(values.astype(float)) < 2**53).all():
@@ -94,6 +96,7 @@ def groups_of_values(path, values, title) -> Groups:
     return Groups(numbers.reshape(-1).astype(np.int64), names, title)
 
 
+@keeps_subnormals
 def joined_groups(parts) -> Groups:
     """Return the groups of several files; groups of the same name are one."""
     if any(isinstance(name, str) for part in parts for name in part.names):

@@ -13,6 +13,7 @@ from clgeom.io.columnar import check_names, cloud_of_geometries, numbers_of
 from clgeom.io.columns import position_of
 from clgeom.io.files import is_stdin, opened, reading, standard_input, suffix_of
 from clgeom.optional import require
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file by its ending.
@@ -22,6 +23,7 @@ JSON = (".geojson", ".json")
 LIMITS = (-(2**63), 2**63 - 1)
 
 
+@keeps_subnormals
 def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
     """Return all vertices of the geometries in a layer of a map.
 
@@ -56,6 +58,7 @@ def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
         return cloud_of_geometries(path, table, geometry, by=by, value=value, crs=meta["crs"])
 
 
+@keeps_subnormals
 def read_attribute(path, name=None, *, layer=None) -> np.ndarray:
     """Return an attribute of numbers of a layer, shape (n,)."""
     with _opened(path) as source:

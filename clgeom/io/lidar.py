@@ -15,6 +15,7 @@ from clgeom.io.columns import position_of
 from clgeom.io.files import opened, reading, suffix_of
 from clgeom.io.labels import groups_of_values
 from clgeom.optional import is_installed, require
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
 
 #: Points that are read at once.
@@ -31,6 +32,7 @@ UNPACKED = {
 }
 
 
+@keeps_subnormals
 def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Cloud:
     """Return the points of a LAS or LAZ file.
 
@@ -60,6 +62,7 @@ def read_lidar(path, *, columns=None, by=None, value=None, progress=None) -> Clo
     return cloud
 
 
+@keeps_subnormals
 def lidar_clouds(path, *, rows, columns=None, by=None, progress=None):
     """Yield the points of a LAS or LAZ file in parts of at most `rows` points; parameters as in `read_lidar`."""
     return _clouds(path, rows, columns, by, None, progress)
@@ -94,6 +97,7 @@ def _clouds(path, rows, columns, by, value, progress):
                 yield Cloud(points, tuple(pair), groups, values, crs, scale, offset)
 
 
+@keeps_subnormals
 def read_dimension(path, name=None) -> np.ndarray:
     """Return one dimension of a LAS or LAZ file, shape (n,). X, Y and Z are scaled."""
     with _opened(path, (name,)) as file:

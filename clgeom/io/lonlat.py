@@ -26,6 +26,7 @@ from clgeom.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
 from clgeom.io.antimeridian import MARGIN, placed, rings_of, shifted, window, windows_of
 from clgeom.io.geojson import arrays_of, as_geojson, as_lists, polygons_of
 from clgeom.optional import require, require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 
 WGS84 = "EPSG:4326"
 #: Names of columns that hold longitude and latitude, in lower case.
@@ -49,6 +50,7 @@ def named_lonlat(x, y) -> bool:
     return (str(x).strip().lower(), str(y).strip().lower()) in LONLAT_NAMES
 
 
+@keeps_subnormals
 def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     """Return a geometry in longitude and latitude, by the rules of RFC 7946.
 
@@ -81,6 +83,7 @@ def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
     return LonLat(crs, caller=caller, resolution=resolution)(geometry)
 
 
+@keeps_subnormals
 class LonLat:
     """Transformation from a coordinate reference system to longitude and latitude; see `to_lonlat`.
 

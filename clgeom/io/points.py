@@ -14,9 +14,11 @@ from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import kind_of
 from clgeom.io.labels import Groups, Texts, groups_of_values
 from clgeom.io.tables import decoded, line_of_row, read_blocks
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import shown
 
 
+@keeps_subnormals
 def read_points(path, *, columns=None, array=None, layer=None, progress=None) -> np.ndarray:
     """Return the 2D points of a file.
 
@@ -53,6 +55,7 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
     return read_cloud(path, columns=columns, array=array, layer=layer, progress=progress).coordinates
 
 
+@keeps_subnormals
 def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=None, progress=None) -> Cloud:
     """Return the points of a file with their groups or values, reference system and scale.
 
@@ -101,6 +104,7 @@ def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=Non
     return read_layer(path, **what, layer=layer)
 
 
+@keeps_subnormals
 def read_valued_points(path, value, *, columns=None, array=None):
     """Return (points, names of x and y, values) of a file; parameters as in `read_cloud`."""
     cloud = read_cloud(path, value=value, columns=columns, array=array)
@@ -205,6 +209,7 @@ def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Clo
     return Cloud(np.ascontiguousarray(values[:, :2]), names, values=np.ascontiguousarray(values[:, 2]))
 
 
+@keeps_subnormals
 def table_clouds(path, *, columns=None, by=None, progress=None):
     """Yield the points of a table of text, block by block; parameters as in `read_cloud`. Groups are texts."""
     text_column, row = None, 0

@@ -11,6 +11,7 @@ import re
 import numpy as np
 
 from clgeom.io.numbers import EXACT
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Least size in bytes of a block that PyArrow reads. Importing PyArrow takes as long as reading a few MB.
 LEAST = 1 << 20
@@ -21,6 +22,7 @@ QUOTE, NEWLINE = ord('"'), ord("\n")
 HEXADECIMAL = re.compile(rb"0[xX]")
 
 
+@keeps_subnormals
 def has_plain_quotes(data, delimiter) -> bool:
     """Return whether all quotes in whole lines hold whole fields, with no blanks at their ends and no line ends within.
 
@@ -49,6 +51,7 @@ def has_plain_quotes(data, delimiter) -> bool:
     return not (is_blank[codes[quotes[0::2] + 1]].any() or is_blank[codes[quotes[1::2] - 1]].any())
 
 
+@keeps_subnormals
 def floats_and_groups(data, delimiter, width, columns, by=None):
     """Return columns of numbers, and a column of texts as groups.
 
@@ -94,6 +97,7 @@ def floats_and_groups(data, delimiter, width, columns, by=None):
     return values, np.concatenate(indices) if indices else np.empty(0, np.int32), texts
 
 
+@keeps_subnormals
 def numbers(data, delimiter, width, column):
     """Return a column as int64 or uint64 if all its numbers are whole, else as float64."""
     import pyarrow as pa
@@ -109,6 +113,7 @@ def numbers(data, delimiter, width, column):
     return None if values is None or (values == np.rint(values)).all() else values  # "+5" is whole, and "5.0" is not
 
 
+@keeps_subnormals
 def stacked(parts, width, dtype=np.float64) -> np.ndarray:
     """Return rows of several blocks as one array of shape (n, width).
 

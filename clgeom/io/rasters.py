@@ -16,6 +16,7 @@ from clgeom.geodesy import shown
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.files import TABLES
 from clgeom.optional import require
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import Raster, data_array, own_unit, scaled_band, strips_of
 from clgeom.runtime.interop.strips import Strips, is_large
 from clgeom.runtime.messages import listed
@@ -34,6 +35,7 @@ BLOCK_BYTES = 1 << 24
 KNOWN_ARRAYS = ("raster", "values", "dbm", "elevation", "data")
 
 
+@keeps_subnormals
 def read_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster:
     """Return the raster of a file.
 

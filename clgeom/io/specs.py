@@ -14,6 +14,7 @@ from clgeom.io.arrays import load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.numbers import as_int_or_float
 from clgeom.io.tables import malformed, read_blocks, what_is_wrong
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import shown
 
 KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
@@ -51,6 +52,7 @@ class Spec:
     options: dict
 
 
+@keeps_subnormals
 def read_spec(path) -> Spec:
     """Return the content of a specification.
 
@@ -92,6 +94,7 @@ def read_spec(path) -> Spec:
     )
 
 
+@keeps_subnormals
 def read_instance(path) -> dict:
     """Return the parameters in a specification of a problem, by name; those of files as arrays.
 
@@ -154,6 +157,7 @@ def _type(spelled) -> np.dtype:
     return dtype if dtype.kind in "iuf" else np.dtype(np.float64)
 
 
+@keeps_subnormals
 def read_matrix(path, dtype=np.float64) -> np.ndarray:
     """Return all numbers of a table: shape (rows, columns), or (n,) for a single row or column.
 
@@ -224,6 +228,7 @@ def _read_toml(path) -> dict:
         raise InvalidInput(f"The file '{path}' does not fit the memory.") from error
 
 
+@keeps_subnormals
 def write_table(path, values) -> None:
     """Write an array to a .npy file, or as rows of a .csv file, with every bit; whole or not at all."""
     with replacing(path) as file:

@@ -32,6 +32,7 @@ from clgeom.io import quick
 from clgeom.io.files import opened, reading, suffix_of
 from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, EXACT, as_float, is_almost_number, is_number
 from clgeom.optional import is_installed
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import shown
 
 #: Endings of tables whose delimiter is a tab if the first line has one.
@@ -218,6 +219,7 @@ class Block:
         return np.array(rows, np.float64).reshape(-1, len(self.layout.columns))
 
 
+@keeps_subnormals
 def read_blocks(path, choose, *, missing="a number", progress=None):
     """Yield the blocks of a table; none for a file without header and rows.
 

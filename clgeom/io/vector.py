@@ -19,6 +19,7 @@ from clgeom.geodesy import as_crs
 from clgeom.io.atomic import check_output, replacing, replacing_files
 from clgeom.io.lonlat import LonLat
 from clgeom.optional import require, require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import printable
 
 #: Drivers of GDAL by ending.
@@ -119,6 +120,7 @@ def _as_arrow(pyarrow, name, values):
         ) from error
 
 
+@keeps_subnormals
 def write_features(path, table, crs=None, *, layer=None) -> None:
     """Write a table of geometries to a file, whole or not at all.
 

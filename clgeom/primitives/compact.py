@@ -8,6 +8,7 @@ from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.arrays import as_device_values, host_values, is_device_array, session_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import read, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -16,6 +17,7 @@ from clgeom.runtime.policies import ceil_div
 TILE = 4096
 
 
+@keeps_subnormals
 def compact(flags, *, device=None) -> np.ndarray:
     """Indices of the flags that are not zero, ascending: ``numpy.flatnonzero`` on the device.
 
@@ -38,6 +40,7 @@ def compact(flags, *, device=None) -> np.ndarray:
     return _partition(session, array, 1, any_nonzero=True)[0]
 
 
+@keeps_subnormals
 def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
     """Indices of each class of labels 1 .. `classes`, ascending; other labels are left out.
 

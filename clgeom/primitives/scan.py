@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.primitives.operators import as_operator
+from clgeom.primitives.operators import OPERATORS, as_operator
 from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -19,6 +20,7 @@ TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint
 TILE = 2048
 
 
+@keeps_subnormals
 def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     """Inclusive scan of values: ``out[i] = values[0] op ... op values[i]``.
 
@@ -29,7 +31,8 @@ def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     op : str or Operator
         "sum", "prod", "min", "max" or an associative Operator, commutative or not.
     dtype : numpy.dtype, optional
-        Type of the result and of every step; that of the values by default.
+        Type of the result and of every step; by default that of the values, for sums and products of integers int64, or
+        uint64 for unsigned ones, as ``numpy.cumsum`` has it on most platforms.
 
     Returns
     -------
@@ -42,6 +45,7 @@ def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     return _scan(values, op, dtype, device, exclusive=False, caller="inclusive_scan")
 
 
+@keeps_subnormals
 def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     """Exclusive scan of values: ``out[i]`` combines the values before i. See `inclusive_scan`.
 
@@ -55,7 +59,7 @@ def _scan(values, op, dtype, device, *, exclusive, caller):
     session = session_of(values, device)
     array = as_device_values(session, values, caller=caller, types=TYPES)
     refuse_flushed(array, caller=caller, name="values")
-    dtype = np.dtype(dtype or array.dtype)
+    dtype = _wide(array.dtype, op) if dtype is None else np.dtype(dtype)
     if array.n == 0:
         return np.empty(0, dtype)
     # a piece of the result fits one allocation, and its values are from one chunk
@@ -68,6 +72,12 @@ def _scan(values, op, dtype, device, *, exclusive, caller):
     plan = scan_plan(session.profile, pieces, array.dtype, out, op, exclusive=exclusive)
     result = run(session, plan, values=array)
     return np.concatenate([result.read(part) for part in out])
+
+
+def _wide(dtype, op):
+    """The type of the steps of an operator that leaves the type of narrow values soon."""
+    grows = op in (OPERATORS["sum"], OPERATORS["prod"]) and dtype.kind in "iu"
+    return np.dtype(f"{'u' * (dtype.kind == 'u')}int64") if grows else dtype
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,14 @@ import numpy as np
 
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 #: Beamwidths in degrees and limits in dB: (horizontal, vertical, front to back, side lobes, gain in dBi).
 STANDARDS = {"36.942": (65.0, None, 20.0, None, 15.0), "38.901": (65.0, 65.0, 30.0, 30.0, 8.0)}
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Antenna:
     """Gain and pattern of an antenna. Without a pattern it radiates alike in all directions.
@@ -141,6 +143,7 @@ class Antenna:
         return self.gain_dbi - self.attenuation(azimuth_deg, elevation_deg)
 
 
+@keeps_subnormals
 def sector_antenna(
     *,
     standard: Literal["36.942", "38.901"] = "36.942",

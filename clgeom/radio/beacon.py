@@ -21,12 +21,14 @@ from clgeom.region.coverage.regions import coverage_regions
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import host_values, is_device_array
 from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 CALLER = "locate_by_beacon"
 METHODS = ("masks", "regions", "hulls")
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class BeaconFix:
     """Estimated positions of nodes: what `locate_by_beacon` returns.
@@ -86,6 +88,7 @@ class BeaconFix:
         return f"BeaconFix({self.method}: {len(self.nodes):,} nodes, {len(known):,} located{middle})"
 
 
+@keeps_subnormals
 def locate_by_beacon(
     maps: AnyArray,
     nodes: ArrayLike,

@@ -10,11 +10,13 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.radio.antennas import Antenna, number
 from clgeom.radio.maps import checked_crs, checked_pair
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import FloatLike
 
 CALLER = "beam_pattern"
 
 
+@keeps_subnormals
 def beam_pattern(
     region: Any,
     position: Sequence[FloatLike],

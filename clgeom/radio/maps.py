@@ -23,6 +23,7 @@ from clgeom.radio.cells import MODELS as LOSSES
 from clgeom.radio.path_loss import CITIES
 from clgeom.radio.transmitters import KNOWN, RANGES, default_link
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
@@ -43,6 +44,7 @@ MODELS = {
 UNRELATED = 8
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class RadioMap:
     """Received power over an area.
@@ -104,6 +106,7 @@ class RadioMap:
         )
 
 
+@keeps_subnormals
 def distance_map(
     shape: Shape, position: Sequence[FloatLike], *, pixel: FloatLike = 1.0, dtype: DTypeLike = np.float32
 ) -> NDArray[Any]:
@@ -130,6 +133,7 @@ def distance_map(
     return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
 
 
+@keeps_subnormals
 def orientation_map(
     shape: Shape, position: Sequence[FloatLike], street: ArrayLike, *, dtype: DTypeLike = np.float32
 ) -> NDArray[Any]:
@@ -171,6 +175,7 @@ def _offsets(shape, position, *, caller):
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
+@keeps_subnormals
 def shadowing(
     shape: Shape,
     *,
@@ -241,6 +246,7 @@ def _fast_length(size: int) -> int:
         size += 1
 
 
+@keeps_subnormals
 def coverage_map(
     shape: Shape = (512, 512),
     *,

@@ -14,6 +14,7 @@ from clgeom.errors import InvalidInput
 from clgeom.radio.antennas import refuse_unused, warn_unused
 from clgeom.radio.cells import LINK, Call, losses
 from clgeom.runtime.arguments import boolean
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 CITIES = ("medium", "metropolitan")
@@ -38,6 +39,7 @@ PHYSICAL = {
 }
 
 
+@keeps_subnormals
 def walfisch_ikegami(
     distance: AnyArray,
     *,
@@ -156,6 +158,7 @@ def walfisch_ikegami(
     return losses(call, given, device)
 
 
+@keeps_subnormals
 def free_space(
     distance: AnyArray,
     *,
@@ -190,6 +193,7 @@ def free_space(
     return losses(call, {"distance": distance, "frequency": frequency}, device)
 
 
+@keeps_subnormals
 def two_ray(
     distance: AnyArray,
     *,

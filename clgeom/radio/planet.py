@@ -10,6 +10,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.radio.antennas import Antenna
+from clgeom.runtime.host_floats import keeps_subnormals
 
 CUTS = ("HORIZONTAL", "VERTICAL")
 #: Keys with which files without a line of the NAME begin; other first lines are the name.
@@ -32,6 +33,7 @@ DIPOLE_DBI = 2.15
 MOST_BYTES = 1 << 20
 
 
+@keeps_subnormals
 def read_antenna(path: str | os.PathLike[str]) -> Antenna:
     """Return the antenna of a pattern file of MSI Planet (.msi, .pln, .ant).
 

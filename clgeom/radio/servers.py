@@ -36,6 +36,7 @@ from clgeom.runtime.call import recording
 from clgeom.runtime.cl_arrays import new_array
 from clgeom.runtime.device_arrays import fetched, native_array
 from clgeom.runtime.failures import failures
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.launch import allocate, read, run
 from clgeom.runtime.plan import Phase, Plan, Step
@@ -54,6 +55,7 @@ HIGHEST = 1e5
 EDGE = 1e-6
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class ServerMap:
     """The best server of every cell: what `best_server` returns.
@@ -116,6 +118,7 @@ class ServerMap:
         return plot_coverage({}, ax, values=values, transform=self.transform, **how)
 
 
+@keeps_subnormals
 def best_server(
     transmitters: Sequence[Transmitter],
     *,

@@ -17,6 +17,7 @@ from clgeom.radio.transmitters import Transmitter
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import host_values, is_device_array, session_of
 from clgeom.runtime.cl_arrays import new_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.launch import allocate, read, run
 from clgeom.runtime.plan import Plan, Step
@@ -32,6 +33,7 @@ LEAST_K = 0.1
 PERMITTIVITY, CONDUCTIVITY = 22.0, 0.003
 
 
+@keeps_subnormals
 def terrain_loss(
     transmitters: Transmitter | Sequence[Transmitter],
     ground_m: AnyArray,
@@ -184,6 +186,7 @@ def _admittance(frequency_ghz, polarization) -> float:
     return found * math.sqrt(PERMITTIVITY**2 + loss**2) if polarization == "vertical" else found
 
 
+@keeps_subnormals
 def knife_edge_loss(nu: ArrayLike) -> Any:
     """Loss in dB by diffraction over one knife edge, beyond free space: J(nu) of ITU-R P.526, 4.1.
 

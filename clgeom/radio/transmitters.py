@@ -17,6 +17,7 @@ from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.radio.antennas import Antenna, number, warn_unused
 from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
 from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: The fields of a row, in the order of templates/radio/best_server.cl.mako.
 FIELDS = (
@@ -66,6 +67,7 @@ def default_link(model: str | None) -> tuple[float, float]:
     return BASE_HEIGHTS.get(model or "", 25.0), FREQUENCIES.get(model or "", 1800.0)
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Transmitter:
     """A transmitter with its antenna.
@@ -160,6 +162,7 @@ def with_defaults(one: Transmitter, model: str | None) -> Transmitter:
     return made
 
 
+@keeps_subnormals
 def receiver_sensitivity(
     *, bandwidth_mhz: float, noise_figure_db: float = 7.0, snr_db: float = 0.0, temperature_k: float = 290.0
 ) -> float:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from clgeom.radio.cells import Call, losses
 from clgeom.radio.path_loss import CITIES
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 AREAS = ("urban", "suburban", "open")
@@ -31,6 +32,7 @@ URBAN_MACRO = {
 URBAN_MICRO = {**URBAN_MACRO, "base_height": (10.0, 10.0, "m"), "mobile_height": (1.5, 22.5, "m")}
 
 
+@keeps_subnormals
 def okumura_hata(
     distance: AnyArray,
     *,
@@ -93,6 +95,7 @@ def okumura_hata(
     return losses(call, _link(distance, frequency, base_height, mobile_height), device)
 
 
+@keeps_subnormals
 def cost231_hata(
     distance: AnyArray,
     *,
@@ -151,6 +154,7 @@ def cost231_hata(
     return losses(call, _link(distance, frequency, base_height, mobile_height), device)
 
 
+@keeps_subnormals
 def urban_macro(
     distance: AnyArray,
     *,
@@ -211,6 +215,7 @@ def urban_macro(
     return losses(call, {**link, "line_of_sight": line_of_sight}, device)
 
 
+@keeps_subnormals
 def urban_micro(
     distance: AnyArray,
     *,

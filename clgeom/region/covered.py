@@ -17,12 +17,14 @@ from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import placed_raster
 from clgeom.runtime.typing import AnyArray, FloatLike
 
 CALLER = "covered_area"
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class CoveredArea:
     """The covered cells of one level of one map: what `covered_area` returns for each.
@@ -55,6 +57,7 @@ class CoveredArea:
     sums: dict[str, float]
 
 
+@keeps_subnormals
 def covered_area(
     raster: AnyArray,
     levels: FloatLike | Sequence[FloatLike],

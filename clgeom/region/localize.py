@@ -15,12 +15,14 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import same_crs, shown
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.grid import as_grid
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.typing import FloatLike
 
 METHODS = ("regions", "hulls")
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Location:
     """The possible positions of a receiver.
@@ -69,6 +71,7 @@ class Location:
         return float(np.hypot(position[0] - self.centroid[0], position[1] - self.centroid[1]))
 
 
+@keeps_subnormals
 def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "regions") -> Location:
     """The intersection of two or more regions: the possible positions of a receiver in all of them.
 
@@ -126,6 +129,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
     return _located(shapely.intersection_all(shapes), shapely)
 
 
+@keeps_subnormals
 def localize_masks(masks, *, transform=None) -> Location:
     """The cells that all masks have in common: the exact result, for comparison with `localize`.
 

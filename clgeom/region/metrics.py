@@ -17,8 +17,10 @@ from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.result import CoverageRegion
 from clgeom.region.rings.polygons import CoveragePolygon, CoveragePolygons
+from clgeom.runtime.host_floats import keeps_subnormals
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Metrics:
     """What `measure` found, in cells and shares.
@@ -57,6 +59,7 @@ class Metrics:
         return asdict(self)
 
 
+@keeps_subnormals
 def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
     """Compare a region with the cells that it should cover.
 
@@ -174,6 +177,7 @@ def hull_of(mask):
     return convex_hull(points).to_shapely()
 
 
+@keeps_subnormals
 def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **options) -> list[dict]:
     """Metrics of a raster's convex hull and of its regions at several resolutions, a row each.
 

@@ -19,6 +19,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime import device as devices
 from clgeom.runtime.arguments import is_masked_array, unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.host_memory import host_buffer, map_pinned
 from clgeom.runtime.interop import objects
 from clgeom.runtime.interop.geometries import is_point
@@ -421,6 +422,7 @@ def to_device(session, array: np.ndarray, *, caller: str, first: int = 0) -> Dev
     return DeviceArray(session, array.dtype, len(array), width, chunks, array, first)
 
 
+@keeps_subnormals
 def pinned_empty(
     shape: int | Sequence[int], dtype: DTypeLike = np.float64, *, device: DeviceLike = None
 ) -> NDArray[Any]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import boolean, integer
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Bytes of host memory for what is read ahead, and about as many on the device, unless the caller says otherwise.
 MAX_BYTES = 1 << 28
@@ -76,6 +77,7 @@ class Meter:
         return Peak(self.most, self.device)
 
 
+@keeps_subnormals
 class Chunks(Generic[T]):
     """Chunks of data that are too large for memory, for functions such as `clgeom.convex_hull`.
 

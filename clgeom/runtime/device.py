@@ -19,6 +19,7 @@ from clgeom.runtime import caches, trust
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.drivers import install_hint, intel_runtime_found
 from clgeom.runtime.failures import failures
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.memory import Pool
 from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
@@ -55,6 +56,7 @@ class Session:
     [1, 2, 3]
     """
 
+    @keeps_subnormals
     def __init__(
         self,
         device: DeviceLike = None,
@@ -218,6 +220,7 @@ def _imposed(profile, name, limit):
 # Which device ---------------------------------------------------------------------------------------------------
 
 
+@keeps_subnormals
 def devices() -> tuple[DeviceProfile, ...]:
     """All OpenCL devices of this machine, the default one first.
 
@@ -246,6 +249,7 @@ def all_devices() -> tuple:
     return _ranked()
 
 
+@keeps_subnormals
 def default_session() -> Session:
     """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
 

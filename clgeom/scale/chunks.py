@@ -13,6 +13,7 @@ from clgeom.io.cloud import crs_words
 from clgeom.io.fasta import iterate_sequences
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.chunks import MAX_BYTES, OBJECT_BYTES, Chunks, Peak
+from clgeom.runtime.host_floats import keeps_subnormals
 
 __all__ = ["Chunks", "Peak", "read_chunks", "read_sequences"]
 
@@ -23,6 +24,7 @@ LEAST_POINTS = 1 << 10
 BATCHES = 16
 
 
+@keeps_subnormals
 def read_chunks(
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
@@ -127,6 +129,7 @@ def require_one_crs(path, crs, other_path, other) -> None:
         )
 
 
+@keeps_subnormals
 def read_sequences(
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, max_bytes: int | None = None
 ) -> Chunks[list[bytes]]:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput, is_integer
+from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
 from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import as_device_values, c_name, host_values
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, fill, run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.tuning import select
@@ -29,8 +30,11 @@ MOST_COUNTS = 1 << 20
 #: Rows of counts of a group of a CPU, if there are fewer bins and each is a single key.
 TABLES = 2
 MOST_IN_TABLES = 1 << 17
+#: Up to this, all integers are numbers of float64.
+EXACT = 1 << 53
 
 
+@keeps_subnormals
 def bincount(
     numbers: AnyArray,
     *,
@@ -46,11 +50,12 @@ def bincount(
     numbers : array_like or pyopencl.array.Array of int, shape (n,)
         None below 0.
     weights : array_like of numbers, shape (n,), optional
-        For numbers on the host: the sum of the weights of each integer, in float64 and in input order, by NumPy.
+        For numbers on the host: the result has the sum of the weights of each integer, in float64. Sums of integers are
+        exact before they are rounded to float64; floats are added in input order.
     minlength : int
         The least length of the result.
     index_type : data-type, optional
-        int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device.
+        int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device. Not with `weights`.
     device : optional
         As in `sort`.
 
@@ -62,7 +67,8 @@ def bincount(
     Raises
     ------
     InvalidInput
-        For a number below 0, or of another type; for weights of another shape, or of numbers on the device.
+        For a number below 0, or of another type; for weights of another shape, of a type that float64 does not hold, or
+        of numbers on the device.
     DeviceLimit
         When the counts do not fit in the device's memory.
 
@@ -80,7 +86,7 @@ def bincount(
     if numbers.ndim != 1 or numbers.dtype.kind not in "iub":
         raise wrong("numbers", caller, "integers of shape (n,)", f"{numbers.dtype} of shape {numbers.shape}")
     keys, _, session = flat_keys(numbers, device, caller=caller, name="numbers")
-    number = index_dtype(index_type, is_device_array(keys), caller=caller)
+    number = _type_of_counts(index_type, keys, caller=caller, weights=weights)
     low, high = _range(session, keys, caller=caller, name="numbers") if len(keys) else (0, -1)
     if low < 0:
         raise wrong("numbers", caller, "at least 0", str(low))
@@ -88,7 +94,7 @@ def bincount(
     _check_room(session, bins, caller=caller)
     if weights is not None:
         weights = _checked_weights(weights, numbers, caller=caller)
-        return np.bincount(keys.astype(np.int64, copy=False), weights, least)
+        return _sums(keys.astype(np.int64, copy=False), weights, bins)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)
     first, last = order.digits(np.array([0, max(min(bins - 1, info.max), 0)], order.dtype))
@@ -103,9 +109,28 @@ def _checked_weights(weights, keys, *, caller):
     if weights.shape != keys.shape or weights.dtype.kind not in "iufb":
         must = f"real numbers of shape {keys.shape}"
         raise wrong("weights", caller, must, f"{weights.dtype} of shape {weights.shape}")
-    if caller == "bincount" and not np.can_cast(weights.dtype, np.float64):
+    if not np.can_cast(weights.dtype, np.float64):
         raise wrong("weights", caller, "of a type that float64 holds", str(weights.dtype))
-    return weights.astype(np.int64) if weights.dtype.kind == "b" else weights  # numpy.histogram cannot add bools
+    return weights.ravel()
+
+
+def _type_of_counts(index_type, keys, *, caller, weights, density=False):
+    """The type of the counts. It cannot be chosen for results that are float64."""
+    number = index_dtype(index_type, is_device_array(keys), caller=caller)
+    if index_type is not None and (density or weights is not None):
+        option = "density" if weights is None else "weights"
+        raise wrong("index_type", caller, f"None with {option}, whose result is float64", repr(index_type))
+    return number
+
+
+def _sums(places, weights, bins):
+    """The sum of the weights in each bin. Where float64 may round on the way, integers are added as Python's."""
+    if weights.dtype.kind in "iu" and weights.size:
+        if max(-int(weights.min()), int(weights.max())) * weights.size > EXACT:
+            sums = np.zeros(bins, object)
+            np.add.at(sums, places, weights.astype(object))
+            return sums.astype(np.float64)
+    return np.bincount(places, weights, bins).astype(np.float64, copy=False)  # of none NumPy has int64
 
 
 def _check_room(session, bins, *, caller):
@@ -114,6 +139,7 @@ def _check_room(session, bins, *, caller):
         raise DeviceLimit(f"{caller} would have {bins:,} counts, more than {session.profile.name} holds in one array.")
 
 
+@keeps_subnormals
 def histogram(
     values: AnyArray,
     bins: AnyArray | str = 10,
@@ -135,32 +161,35 @@ def histogram(
         its lower edge, and the last one its upper edge, too.
     range : (float, float), optional
         The lower end of the first bin and the upper end of the last one; by default the least and the greatest value.
+        Not with edges.
     weights : array_like of numbers, of the values' shape, optional
-        For values on the host: the sum of the weights in each bin, by ``numpy.histogram``, which adds them in float64.
+        For values on the host: the result has the sum of the weights in each bin, as for `bincount`.
     density : bool
         Divide counts by their sum and by the widths of the bins.
     index_type : data-type, optional
-        int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device.
+        int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device. Not with `weights`
+        or `density`.
     device : optional
         As in `sort`.
 
     Returns
     -------
     counts : ndarray or pyopencl.array.Array, shape (m,)
-        float64 on the host with `density`, of the weights' type with `weights`.
+        float64 on the host with `density` or `weights`, whatever the type of the weights. NumPy returns the weights'
+        type, in which it also adds: its sum of three weights 100 of uint8 is 44.
     edges : ndarray, shape (m + 1,)
         Those of ``numpy.histogram_bin_edges``, on the host.
 
     Raises
     ------
     InvalidInput
-        For edges that descend or are NaN, a range that is not finite, values of another type; for weights of another
-        shape, or of values on the device.
+        For edges that descend or are NaN, a range that is not finite, or one beside edges; for values of another type;
+        for weights of another shape, of a type that float64 does not hold, or of values on the device.
 
     Notes
     -----
     Counts are exact: a value is in the bin between whose edges it lies, compared in the type that NumPy compares in.
-    With weights the bins are those of NumPy, which for float16 may be others.
+    With weights the bins are the same.
 
     Examples
     --------
@@ -178,22 +207,32 @@ def histogram(
         raise wrong("values", caller, "numbers", str(keys.dtype))
     if keys.dtype.kind == "b":
         keys = keys.view(np.uint8)  # as NumPy does
-    number = index_dtype(index_type, there, caller=caller)
+    number = _type_of_counts(index_type, keys, caller=caller, weights=weights, density=density)
     edges = _edges(session, keys, bins, range)
+    order = KeyOrder(keys.dtype.newbyteorder("="))
+    first, last = _thresholds(order, edges)
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
         if isinstance(bins, str):
             raise wrong("bins", caller, "a number or edges for values with weights", repr(bins))
-        bins = bins if is_integer(bins) else edges
-        return np.histogram(keys, bins, range, weights=weights.ravel(), density=density)
-    order = KeyOrder(keys.dtype.newbyteorder("="))
-    first, last = _thresholds(order, edges)
-    counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
+        counts = _weighted(keys, weights, order, first, last, len(edges) - 1)
+    else:
+        counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
     if not density:
         return counts, edges
     widths = np.array(np.diff(edges), float)
     plain = fetched(counts) if there else counts
     return plain / widths / plain.sum(), edges
+
+
+def _weighted(keys, weights, order, first, last, bins):
+    """Sums of the weights in the bins that begin at these ordered keys."""
+    if last is None:
+        return np.zeros(bins)
+    digits = order.digits(keys)
+    places = np.searchsorted(first, digits, "right") - 1
+    inside = (places >= 0) & (digits <= last)
+    return _sums(places[inside], weights[inside], bins)
 
 
 def _edges(session, keys, bins, range):
@@ -205,6 +244,8 @@ def _edges(session, keys, bins, range):
         _check_room(session, int(bins), caller=caller)
     elif not isinstance(bins, str):
         bins = host_values(bins, caller=caller, name="bins", expected="a number of bins, or their edges")
+        if range is not None and bins.ndim:
+            raise wrong("range", caller, "None for edges, which have their own", short(range))
     if isinstance(bins, str) and is_device_array(keys):
         raise wrong("bins", caller, "a number or edges for values on the device", repr(bins))
     given, unnamed = keys, not isinstance(bins, str)

@@ -14,7 +14,7 @@ import numpy as np
 
 from clgeom.runtime.call import current
 from clgeom.runtime.tuning import overridden
-from clgeom.sorting.radix.host import FEW, SUBNORMAL
+from clgeom.sorting.radix.host import FEW
 
 #: Nanoseconds of a compute unit for each key on the device, by bytes of a key (PoCL, 2 cores of an EPYC, 1e6 keys).
 DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}
@@ -34,8 +34,6 @@ def distinct_on_host(session, keys, wanted, apart, number) -> list | None:
     if current() is not None or overridden() or not len(keys):
         return None
     native = keys.dtype.newbyteorder("=")
-    if native.kind == "f" and not SUBNORMAL > 0:
-        return None
     with_order = wanted["index"] or wanted["inverse"]
     if len(keys) > FEW and (with_order or not _is_quicker(session.profile, native, len(keys))):
         return None
@@ -72,7 +70,7 @@ def first_on_host(session, keys, k, descending) -> np.ndarray | None:
     profile, dtype, n = session.profile, keys.dtype, len(keys)
     if current() is not None or overridden() or n <= FEW or not 0 < k < n:
         return None
-    if dtype.kind not in "iuf" or dtype == np.float16 or (dtype.kind == "f" and not SUBNORMAL > 0):
+    if dtype.kind not in "iuf" or dtype == np.float16:
         return None
     if PARTITION * numpy_ns(dtype) * n > SELECT_NS[dtype.itemsize] * n / max(profile.compute_units, 1) + LAUNCHES_NS:
         return None

@@ -12,6 +12,7 @@ from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import host_values, session_of
 from clgeom.runtime.cl_arrays import converted, to_array
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
 from clgeom.sorting.radix.sort import argsort, sort_by_key
@@ -21,6 +22,7 @@ from clgeom.sorting.take import taken
 BYTES_A_KEY = 64
 
 
+@keeps_subnormals
 def lexsort(keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike = None, device: DeviceLike = None) -> Any:
     """Indices that sort by several keys, the last one first, as ``numpy.lexsort(keys)`` has them.
 

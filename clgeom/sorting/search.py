@@ -10,6 +10,7 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import as_device_values, c_name, host_values, session_of
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
@@ -23,6 +24,7 @@ from clgeom.sorting.radix.rows import flat
 TESTED = 8
 
 
+@keeps_subnormals
 def searchsorted(
     haystack: AnyArray,
     needles: AnyArray,

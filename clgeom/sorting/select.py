@@ -9,6 +9,7 @@ from clgeom.runtime.arguments import boolean, integer, wrong
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.cl_arrays import as_array, converted
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, copy
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.candidates import candidates
@@ -20,6 +21,7 @@ from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 from clgeom.sorting.take import take
 
 
+@keeps_subnormals
 class TopK(NamedTuple):
     """Keys in order, and their indices in the input.
 
@@ -35,6 +37,7 @@ class TopK(NamedTuple):
     indices: Any
 
 
+@keeps_subnormals
 def topk(
     keys: AnyArray, k: IntLike, *, largest: bool = True, index_type: DTypeLike = None, device: DeviceLike = None
 ) -> TopK:
@@ -98,6 +101,7 @@ def _first(session, array, k):
     return as_array(session, buffer, (k,), array.dtype, queue=array.queue, wait=False)
 
 
+@keeps_subnormals
 def partition(
     keys: AnyArray, kth: IntLike | Sequence[IntLike], *, axis: IntLike | None = -1, device: DeviceLike = None
 ) -> Any:
@@ -136,6 +140,7 @@ def partition(
     return sort(keys, axis=axis, device=device)
 
 
+@keeps_subnormals
 def argpartition(
     keys: AnyArray,
     kth: IntLike | Sequence[IntLike],

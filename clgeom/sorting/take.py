@@ -11,6 +11,7 @@ from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.arrays import MOST_ITEMS, c_name, host_values, session_of
 from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, fill, read, run
 from clgeom.runtime.plan import Plan, Step
 from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike
@@ -18,6 +19,7 @@ from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike
 NONE_WRONG = np.uint32(0xFFFFFFFF)
 
 
+@keeps_subnormals
 def take(
     values: AnyArray, indices: AnyArray, *, axis: IntLike | None = None, mode: str = "raise", device: DeviceLike = None
 ) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.errors import InputWarning, warn
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.runtime.arguments import boolean, wrong
@@ -20,6 +21,7 @@ from clgeom.runtime.arrays import as_device_values, c_name
 from clgeom.runtime.call import current, recording
 from clgeom.runtime.cl_arrays import to_array
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -43,6 +45,7 @@ BINS_A_KEY = 2
 SAMPLE = 64
 
 
+@keeps_subnormals
 def unique(
     keys: AnyArray,
     *,
@@ -73,9 +76,10 @@ def unique(
         ones and so on. By default the array is taken as flat.
     equal_nan : bool
         Whether all NaN, or all NaT, are one value. If not, each is a value, and they are last in input order. Slices
-        with NaN or NaT are never equal, as in NumPy.
+        with NaN or NaT are never equal, as in NumPy: False is then an `InputWarning`.
     index_type : data-type, optional
-        int64 or uint32, the type of indices and counts: by default int64 on the host, uint32 on the device.
+        int64 or uint32, the type of indices and counts: by default int64 on the host, uint32 on the device. Only where
+        some of them are returned.
     device, profile : optional
         As in `sort`.
 
@@ -88,7 +92,8 @@ def unique(
     Raises
     ------
     InvalidInput
-        For another type of keys, an axis that they do not have, an axis of keys on the device.
+        For another type of keys, an axis that they do not have, an axis of keys on the device, an `index_type` for
+        values alone.
     DeviceLimit
         When keys on the device need more memory than it has.
 
@@ -112,12 +117,16 @@ def unique(
     apart = not boolean(equal_nan, "equal_nan", caller=caller)
     profile = boolean(profile, "profile", caller=caller)
     if axis is not None:
+        if apart:
+            warn("equal_nan=False does nothing in unique with an axis: slices with NaN are never equal.", InputWarning)
         keys = array_of_keys(keys, caller=caller)
         axis = checked_axis(axis, keys, caller=caller)
         if is_device_array(keys):
             raise wrong("axis", caller, "None for keys on the device", repr(axis))
     flat, shape, session = flat_keys(keys, device, caller=caller)
     number = index_dtype(index_type, is_device_array(flat), caller=caller)
+    if index_type is not None and not any(wanted.values()):
+        raise wrong("index_type", caller, "None where no indices or counts are returned", repr(index_type))
     with recording(profile=True) if profile else contextlib.nullcontext() as phases:
         if axis is None:
             found = _unique(session, flat, wanted, apart, number)

@@ -225,7 +225,7 @@ def _scan(session, n):
     from clgeom.primitives.scan import inclusive_scan
 
     given = there(session, keys(n, np.uint32))
-    return lambda: inclusive_scan(given, device=session)
+    return lambda: inclusive_scan(given, dtype=np.uint32, device=session)
 
 
 @case("primitives", "indices of flags", cpu=4e6, gpu=1e7)

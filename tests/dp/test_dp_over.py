@@ -4,13 +4,13 @@ import operator
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from conftest import LONG, imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clgeom import dp
 from clgeom.dp.table import reduce
-from clgeom.errors import InvalidInput
+from clgeom.errors import IntegerOverflow, InvalidInput
 
 HOLDS = dict(
     zip(("==", "!=", "<", "<=", ">", ">="), [getattr(operator, x) for x in ("eq", "ne", "lt", "le", "gt", "ge")])
@@ -188,6 +188,28 @@ def test_extreme_integers_and_exact_sums(session):
     assert table.count("<", info.min) == 0 and table.count("<=", 2**63) == 6
     large = np.full((300, 400), 2**31 - 1, np.int32)
     assert table_of(large, session).sum() == large.sum(dtype=np.int64)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("dtype", ("int64", "uint64"))
+def test_sums_beyond_64_bits_are_errors(any_session, dtype):
+    """Against Python's integers; 1,000 of each type in the long profile, by seeds 0 .. 999."""
+    info = np.iinfo(dtype)
+    for seed in range(1000 if LONG else 6):
+        rng = np.random.default_rng([2, seed])
+        least, most = (info.min, info.max) if seed % 2 else (info.min // 8, info.max // 8)
+        values = rng.integers(least, most, (4, 5), dtype, endpoint=True)
+        table = table_of(values, any_session)
+        for axis in (None, 0, 1):
+            lines = {None: [values.ravel()], 0: values.T, 1: values}[axis]
+            sums = [sum(line.tolist()) for line in lines]
+            if all(info.min <= one <= info.max for one in sums):
+                assert np.ravel(table.sum(axis)).tolist() == sums, f"seed {seed}"
+                continue
+            at = next(k for k, one in enumerate(sums) if not info.min <= one <= info.max)
+            line = "" if axis is None else f" of {('column', 'row')[axis]} {at} of the region"
+            with pytest.raises(IntegerOverflow, match=f"^The sum{line} is {sums[at]}, which {dtype} does not hold"):
+                table.sum(axis)
 
 
 def test_sums_of_floats_are_compensated(session):

@@ -125,6 +125,11 @@ def test_nothing_is_left_of_nothing():
     assert problems.investment([[0]], 0).value == 0
     assert problems.distribution([3], [[[0] * 4], [[0] * 4]], [1, 1]).value == inf
     assert problems.transportation([[1]], [1], [2]).value == inf
+    assert problems.transportation([[1, 2]], [5], [2**62, 2**62]).value == inf  # sums of int64 wrap around
+    assert problems.transportation([[1], [1], [2], [3]], [2**62] * 4, [3]).value == 3
+    assert problems.reliability([2**62, 2**62], [0.9, 0.8], 105).value == 0
+    with pytest.raises(InvalidInput, match="'demands' .* together below 2\\*\\*31. Got 18446744073709551616"):
+        problems.distribution([2**62] * 4, [[[0, 1]] * 4] * 2, [2, 2])
     assert problems.transportation([[1], [2]], [0, 0], [0]).choice.tolist() == [[0], [0]]
     assert problems.spanning_tree([[0]]).choice.shape == (0, 2)
     assert problems.spanning_tree([[0, inf], [inf, 0]]).choice is None

@@ -87,11 +87,11 @@ def check_scan(session, op, dtype, sizes):
         values = numbers(n, dtype)
         for scan, exclusive in ((inclusive_scan, False), (exclusive_scan, True)):
             expected = reference.scan_in_order(values, reference.COMBINE[op], start, exclusive=exclusive)
-            assert_same_bits(scan(values, op, device=session), expected)
+            assert_same_bits(scan(values, op, dtype=dtype, device=session), expected)
         if dtype in INTEGERS and op == "sum":  # the model itself, against NumPy
             sums = np.cumsum(values, dtype=dtype)
-            np.testing.assert_array_equal(inclusive_scan(values, device=session), sums)
-            np.testing.assert_array_equal(exclusive_scan(values, device=session), sums - values)
+            np.testing.assert_array_equal(inclusive_scan(values, dtype=dtype, device=session), sums)
+            np.testing.assert_array_equal(exclusive_scan(values, dtype=dtype, device=session), sums - values)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS if LONG else ("int8", "uint16", "int64", "float64"))
@@ -113,7 +113,7 @@ def test_scan_sizes(any_session, op):
 def test_scan_beyond_one_allocation(any_session, dtype):
     values = numbers(2_200_001, dtype)
     expected = reference.scan_in_order(values, reference.COMBINE["sum"], np.dtype(dtype).type(0), exclusive=False)
-    assert_same_bits(inclusive_scan(values, device=any_session), expected)
+    assert_same_bits(inclusive_scan(values, dtype=dtype, device=any_session), expected)
 
 
 @pytest.mark.parametrize("n", (100, 200_000, 2_200_001))
@@ -163,16 +163,27 @@ def test_scan_infinities_and_signed_zeros(session):
             assert_same_bits(inclusive_scan(zeros, op, device=session), expected)
 
 
-def test_scan_wraps_in_its_type_and_not_in_a_wider_one(any_session):
+def test_scan_wraps_in_its_type_if_it_is_asked_for(any_session):
     values = np.full(5000, 200, np.uint8)
-    assert inclusive_scan(values, device=any_session)[-1] == np.uint8(5000 * 200 % 256)
+    assert inclusive_scan(values, dtype=np.uint8, device=any_session)[-1] == np.uint8(5000 * 200 % 256)
     wide = inclusive_scan(values, dtype=np.int64, device=any_session)
     assert wide[-1] == 1_000_000 and wide.dtype == np.int64
 
 
+@pytest.mark.parametrize("dtype", INTEGERS if LONG else ("uint8", "int16", "int64"))
+def test_sums_and_products_have_the_type_of_numpy(session, dtype):
+    values = numbers(3000, dtype)
+    for op, accumulate in (("sum", np.cumsum), ("prod", np.cumprod)):
+        wide = np.dtype("uint64" if np.dtype(dtype).kind == "u" else "int64")  # NumPy's is narrower on some platforms
+        assert_same_bits(inclusive_scan(values, op, device=session), accumulate(values, dtype=wide))
+        assert_same_bits(exclusive_scan(values, op, device=session)[1:], accumulate(values, dtype=wide)[:-1])
+        assert exclusive_scan(values[:0], op, device=session).dtype == wide
+    assert inclusive_scan(values, "max", device=session).dtype == dtype
+
+
 def test_scan_of_nothing(session):
     for scan in (inclusive_scan, exclusive_scan):
-        got = scan(np.empty(0, np.int32), device=session)
+        got = scan(np.empty(0, np.int32), "min", device=session)
         assert got.shape == (0,) and got.dtype == np.int32
 
 

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from conftest import LONG, imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
@@ -41,10 +41,10 @@ def test_histogram_is_that_of_numpy(any_session, setting, data):
     name, n = data.draw(st.sampled_from(sorted(DISTRIBUTIONS))), data.draw(st.sampled_from((1, 2, 900, 5000)))
     keys = keys_of(name, n, dtype)
     bins = data.draw(st.sampled_from((1, 7, 100, [0, 1, 2], [-3.5, -3.5, 0.1, 0.1, 30], [20, 21.5, 1e9])))
-    ends = data.draw(st.sampled_from((None, (-2, 7), (0.1, 0.7), (25.5, 25.5))))
+    ends = data.draw(st.sampled_from((None, (-2, 7), (0.1, 0.7), (25.5, 25.5)))) if isinstance(bins, int) else None
     if dtype == "float16":
         keys = np.clip(keys, -100, 100)
-    if ends is None and not np.isfinite(keys).all():
+    if ends is None and isinstance(bins, int) and not np.isfinite(keys).all():
         ends = (-2, 7)
     with np.errstate(all="ignore"):
         try:
@@ -66,12 +66,17 @@ def test_histogram_is_that_of_numpy(any_session, setting, data):
 
 def exact(keys, edges):
     """Counts by comparing each key with all edges."""
+    at, inside = places_of(keys, edges)
+    return np.bincount(at[inside], minlength=len(edges) - 1)
+
+
+def places_of(keys, edges):
+    """The bin of each key, and whether it is in one."""
     common = np.result_type(keys, edges)
     keys, edges = keys.astype(common), edges.astype(common)
     at = np.searchsorted(edges, keys, "right") - 1
     at[keys == edges[-1]] = len(edges) - 2
-    inside = (keys >= edges[0]) & (keys <= edges[-1])
-    return np.bincount(at[inside], minlength=len(edges) - 1)
+    return at, (keys >= edges[0]) & (keys <= edges[-1])
 
 
 def test_histogram_in_other_ways(session):
@@ -95,21 +100,79 @@ def test_histogram_in_other_ways(session):
         histogram(keys, 10**13, device=session)
 
 
-@pytest.mark.parametrize("kind", ("float64", "float32", "int64", "bool"))
-def test_weights_are_summed_as_by_numpy(session, kind):
-    numbers, values = keys_of("narrow", 700, np.uint64), keys_of("random", 700, np.float64).reshape(70, 10)
-    weights = keys_of("random", 700, "uint8" if kind == "bool" else kind)
-    weights = (weights % 2 == 0) if kind == "bool" else weights // 2**20 if kind == "int64" else weights
-    expected = np.bincount(numbers.astype(np.int64), weights, 200)
-    found = bincount(numbers, weights=weights, minlength=200, device=session)
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(bits_of(found), bits_of(expected))
-    for options in ({"bins": 7}, {"bins": [-1, 0, 0.5, 9]}, {"bins": 5, "range": (-1, 1), "density": True}):
-        ours = histogram(values, **options, weights=weights.reshape(70, 10), device=session)
-        plain = (weights.astype(np.int64) if kind == "bool" else weights).reshape(70, 10)
-        for one, theirs in zip(ours, np.histogram(values, **options, weights=plain)):
-            assert one.dtype == theirs.dtype
-            np.testing.assert_array_equal(bits_of(one), bits_of(theirs))
+def added(places, weights, bins):
+    """Sums of weights: of integers exact, then rounded; of floats in float64, one after the other."""
+    sums = [0.0 if weights.dtype.kind == "f" else 0] * bins
+    for place, weight in zip(places.tolist(), weights.tolist()):
+        sums[place] += weight
+    return np.array([float(one) for one in sums])
+
+
+WEIGHTS = ("bool", *"uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split())
+
+
+def weights_of(rng, n, kind):
+    """Weights whose sums leave their type: near the ends of integers, large and small floats."""
+    if kind == "bool":
+        return rng.random(n) < 0.5
+    dtype = np.dtype(kind)
+    if dtype.kind == "f":
+        return (rng.normal(size=n) * 2.0 ** rng.integers(-9, 12, n)).astype(dtype)
+    info = np.iinfo(dtype)
+    low, high = (info.min, info.max) if rng.random() < 0.7 else (info.max // 2, info.max)
+    return rng.integers(low, high, n, dtype, endpoint=True)
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_weights_are_summed_in_float64(any_session, kind):
+    """1,000 of each type in the long profile, by seeds 0 .. 999."""
+    for seed in range(1000 if LONG else 3):
+        rng = np.random.default_rng([34, seed])
+        n = int(rng.choice([0, 1, 60, 300]))
+        weights, numbers = weights_of(rng, n, kind), rng.integers(0, 9, n)
+        found = bincount(numbers, weights=weights, minlength=11, device=any_session)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(bits_of(found), bits_of(added(numbers, weights, 11)), f"seed {seed}")
+        values = rng.normal(size=n).astype(("float32", "float64", "float16")[seed % 3])
+        for options in ({"bins": 7}, {"bins": [-1, 0, 0, 0.5, 9]}, {"bins": 5, "range": (-1, 1), "density": True}):
+            with np.errstate(all="ignore"):
+                sums, edges = histogram(values, **options, weights=weights, device=any_session)
+            np.testing.assert_array_equal(edges, histogram(values, options["bins"], range=options.get("range"))[1])
+            at, inside = places_of(values, edges)
+            expected = added(at[inside], weights[inside], len(edges) - 1)
+            if "density" in options:
+                with np.errstate(all="ignore"):
+                    expected = expected / np.array(np.diff(edges), float) / expected.sum()
+            assert sums.dtype == np.float64
+            np.testing.assert_array_equal(sums, expected, f"seed {seed}")
+
+
+def test_weights_beyond_their_type(session):
+    hundreds = np.full(300, 100, "uint8")
+    assert histogram(np.zeros(300), weights=hundreds, device=session)[0].sum() == 30_000
+    assert bincount(np.zeros(300, int), weights=hundreds, device=session).tolist() == [30_000]
+    assert histogram(np.zeros(5000), 1, weights=np.ones(5000, "float16"), device=session)[0].tolist() == [5000]
+    large = np.array([2**24, 1, 1], np.float32)
+    assert histogram([0, 0, 0], [0, 1], weights=large, device=session)[0].tolist() == [2**24 + 2]
+    wide = np.array([2**53, 1, 1, 2**63 - 1, -(2**63)])
+    assert bincount([0, 0, 0, 1, 1], weights=wide, device=session).tolist() == [2**53 + 2, -1]
+    far = histogram([0.2, 0.7], [0, 0.5, 1], weights=[1e17, 1], device=session)[0]  # NumPy: differences of sums
+    assert far.tolist() == [1e17, 1]
+    table = histogram(np.zeros((20, 30)), 2, weights=np.full((20, 30), 200, "uint8"), device=session)[0]
+    assert table.tolist() == [0, 120_000]
+
+
+@pytest.mark.parametrize("index_type", ("int64", "uint32"))
+def test_a_type_of_counts_for_results_that_are_floats(session, index_type):
+    must = "'index_type' parameter of {} must be None with {}, whose result is float64. Got '" + index_type
+    with pytest.raises(InvalidInput, match=must.format("bincount", "weights")):
+        bincount([1, 2], weights=[1, 2], index_type=index_type, device=session)
+    for option in ({"weights": [1, 2]}, {"density": True}, {"weights": [1, 2], "density": True}):
+        with pytest.raises(InvalidInput, match=must.format("histogram", next(iter(option)))):
+            histogram([1, 2], 3, **option, index_type=index_type, device=session)
+    with pytest.raises(InvalidInput, match="'index_type' parameter of bincount must be int64 or uint32"):
+        bincount([1, 2], weights=[1, 2], index_type="int8", device=session)
 
 
 def test_masks_of_other_bytes_than_one(session):
@@ -133,8 +196,9 @@ def test_weights_that_are_refused(session):
     with pytest.raises(InvalidInput, match="'bins' .* must be a number or edges for values with weights. Got 'auto'"):
         histogram([1, 2, 3], "auto", weights=[1, 2, 3], device=session)
     if np.dtype(np.longdouble).itemsize > 8:
-        with pytest.raises(InvalidInput, match="'weights' .* of bincount must be of a type that float64 holds. Got"):
-            bincount([1], weights=np.ones(1, np.longdouble), device=session)
+        for function in (bincount, histogram):
+            with pytest.raises(InvalidInput, match="'weights' .* must be of a type that float64 holds. Got"):
+                function([1], weights=np.ones(1, np.longdouble), device=session)
 
 
 @pytest.mark.parametrize("dtype", KEY_TYPES, ids=str)

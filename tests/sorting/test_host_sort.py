@@ -148,14 +148,6 @@ def test_calls_that_want_launches_have_them(session):
         assert host.sorted_on_host(call) is None
 
 
-def test_floats_go_to_the_device_where_the_host_flushes_them(session, launches, monkeypatch):
-    monkeypatch.setattr(host, "SUBNORMAL", 0.0)
-    for dtype in ("uint32", "float32"):
-        assert not launches
-        check(keys_of("random", 50, dtype), False, session)
-    assert launches
-
-
 @pytest.mark.parametrize("dtype", ("uint32", "int32", "uint64", "int64"))
 def test_integers_alone_are_sorted_by_vectors(session, launches, dtype):
     for name in ("random", "special", "few", "sorted"):

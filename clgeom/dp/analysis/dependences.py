@@ -16,11 +16,13 @@ from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.errors import InvalidInput, short
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: A bound beyond the columns of every table. Bounds are clamped to it, so that their negatives fit in the type.
 FAR = 1 << 40
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Near:
     """Near dependences: every read is ``M(i + di, j + dj)`` with constant dependence offsets (di, dj).
@@ -48,6 +50,7 @@ class Near:
         object.__setattr__(self, "offsets", tuple(offsets))
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Row:
     """Every read is in row ``i + step`` (step is -1 or 1), in columns ``j + low`` to ``j + high``.
@@ -111,6 +114,7 @@ class Row:
         return of("low", self.low), of("high", self.high)
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Split:
     """The value is made of one reduction over k of ``M(i, k + left) + M(k + right, j) + term(i, j, k)``.
@@ -136,6 +140,7 @@ class Split:
     outer: tuple[tuple[int, int], ...] = ()
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Far:
     """Far dependences, that is any others. Tables are filled with one launch per stage.

@@ -19,6 +19,7 @@ from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.typing import DeviceLike, Shape
 
@@ -87,6 +88,7 @@ class Inference:
         return f"{'proven' if self.proven else 'probed'}: {legal or 'no pattern'}; {self.evidence}"
 
 
+@keeps_subnormals
 def infer_pattern(
     equation: Equation,
     shape: Shape,

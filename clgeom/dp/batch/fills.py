@@ -29,6 +29,7 @@ from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import c_name, to_device
 from clgeom.runtime.call import unrecorded
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.host_memory import in_place, show_host
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
@@ -44,6 +45,7 @@ MOST_CELLS = 1 << 27
 MOST_HELD = 1 << 26
 
 
+@keeps_subnormals
 def fill_batch(
     equation: Equation,
     shapes: ArrayLike | Sequence[int],

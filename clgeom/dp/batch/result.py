@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import NDArray
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class TableBatch:
     """Many filled tables, as host arrays: a result of `fill_batch` that can be pickled.

@@ -17,6 +17,7 @@ from clgeom.dp.language.parameters import annotated, parameters_of, taken
 from clgeom.dp.language.returned import parts_of
 from clgeom.errors import DependencyError, InvalidInput
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import DTypeLike
 
 #: Orders of planes: by one index, or by the sum of the three.
@@ -26,6 +27,7 @@ THIRD, LENGTH = "dp_k", "dp_p"
 LONGEST = 2**31 - 1
 
 
+@keeps_subnormals
 class CubeEquation:
     """The functional equation of a table with three indices: the value of cell (i, j, k) from cells of planes before.
 
@@ -240,6 +242,7 @@ def cube_equation(
     pattern: str | None = ...,
     name: str | None = ...,
 ) -> Callable[[Callable[..., Any]], CubeEquation]: ...
+@keeps_subnormals
 def cube_equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """`CubeEquation` as a decorator: ``@dp.cube_equation(pattern="K", parameters={...})``.
 

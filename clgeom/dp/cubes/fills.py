@@ -24,6 +24,7 @@ from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
 from clgeom.runtime.call import recording
 from clgeom.runtime.device import Session, as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import finish
 from clgeom.runtime.plan import Phase, Plan, Scratch, Series, Step
 from clgeom.runtime.tuning import select
@@ -36,6 +37,7 @@ FAULTS = 8
 LONGEST = 2**31 - 1
 
 
+@keeps_subnormals
 @dataclass(eq=False)
 class Cube:
     """A filled table with three indices. Its cells stay on the device until they are read.
@@ -145,6 +147,7 @@ class Cube:
         return x % size if isinstance(x, numbers.Integral) and not isinstance(x, bool) and -size <= x < size else None
 
 
+@keeps_subnormals
 def fill_cube(
     equation: CubeEquation,
     shape: tuple[int, int, int],

@@ -24,6 +24,7 @@ from clgeom.dp.language.returned import parts_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
@@ -46,6 +47,7 @@ NOT_PICKLED = (
 )
 
 
+@keeps_subnormals
 class Equation:
     """The functional equation of a table: the value of cell (i, j) from cells that are filled before.
 
@@ -406,6 +408,7 @@ def equation(
     decisions: int | Literal["index"] | None = ...,
     name: str | None = ...,
 ) -> Callable[[Callable[..., Any]], Equation]: ...
+@keeps_subnormals
 def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """`Equation` as a decorator: ``@dp.equation(pattern="NOSE", parameters={...})``.
 

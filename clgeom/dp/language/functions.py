@@ -22,6 +22,7 @@ from clgeom.dp.language.trace import (
     widest,
 )
 from clgeom.dp.language.types import CELL_TYPES, cell_type, float_type, is_exact
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import DTypeLike
 
 
@@ -31,6 +32,7 @@ def where(condition_: Operand, a: Operand, b: Operand) -> Expr: ...
 def where(condition_: Operand, a: tuple[Operand, ...], b: tuple[Operand, ...]) -> tuple[Expr, ...]: ...
 @overload
 def where(condition_: Operand, a: Mapping[str, Operand], b: Mapping[str, Operand]) -> dict[str, Expr]: ...
+@keeps_subnormals
 def where(condition_: Operand, a: Any, b: Any) -> Any:
     """`a` where the condition holds, else `b`. The other side is not evaluated, so it may read outside the table.
 
@@ -68,6 +70,7 @@ def alike(values) -> list[Expr]:
     return [convert(part, widest(nodes)) for part in nodes]
 
 
+@keeps_subnormals
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The least value; of equals the first, and with NaN the first of the two compared.
 
@@ -87,6 +90,7 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
     return fold("min", a, b, *more)
 
 
+@keeps_subnormals
 def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The largest value; of equals the first, and with NaN the first of the two compared.
 
@@ -119,6 +123,7 @@ def fold(op, *values) -> Expr:
     return result
 
 
+@keeps_subnormals
 def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The number of the least value, from 0: the choice that belongs to `minimum`.
 
@@ -138,6 +143,7 @@ def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
     return node("which_min", *map(number, alike((a, b, *more))), type="int")
 
 
+@keeps_subnormals
 def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
     """The number of the largest value, from 0: the choice that belongs to `maximum`.
 
@@ -157,6 +163,7 @@ def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
     return node("which_max", *map(number, alike((a, b, *more))), type="int")
 
 
+@keeps_subnormals
 def absolute(value: Operand) -> Expr:
     """The absolute value.
 
@@ -176,6 +183,7 @@ def absolute(value: Operand) -> Expr:
     return abs(expression(value))
 
 
+@keeps_subnormals
 def sqrt(value: Operand) -> Expr:
     """The square root of a float; see `Equation` for its rounding.
 
@@ -198,6 +206,7 @@ def sqrt(value: Operand) -> Expr:
     return node("sqrt", value)
 
 
+@keeps_subnormals
 def cast(value: Operand, dtype: DTypeLike) -> Expr:
     """The value in another type: int32, int64, uint64, float32 or float64.
 
@@ -224,6 +233,7 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
     return convert(number(value), CELL_TYPES[name])
 
 
+@keeps_subnormals
 def index(name: str = "k") -> Expr:
     """A new index, for `min_over` and its like; `name` is its name in the OpenCL C.
 
@@ -247,6 +257,7 @@ def index(name: str = "k") -> Expr:
     return Expr("index", (), "int", name)
 
 
+@keeps_subnormals
 def min_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
@@ -275,6 +286,7 @@ def min_over(
     return _over("reduce", "min", k, lo, hi, expr, empty)
 
 
+@keeps_subnormals
 def max_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
@@ -301,6 +313,7 @@ def max_over(
     return _over("reduce", "max", k, lo, hi, expr, empty)
 
 
+@keeps_subnormals
 def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The sum of an expression over lo <= k < hi, in ascending order of k.
 
@@ -323,6 +336,7 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
     return _over("reduce", "sum", k, lo, hi, expr)
 
 
+@keeps_subnormals
 def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The lowest k at which an expression is least; -1 for an empty range. The choice that belongs to `min_over`.
 
@@ -345,6 +359,7 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     return _over("argreduce", "min", k, lo, hi, expr)
 
 
+@keeps_subnormals
 def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand]) -> Expr:
     """The lowest k at which an expression is largest; -1 for an empty range.
 

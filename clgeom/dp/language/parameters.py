@@ -13,6 +13,7 @@ import numpy as np
 from clgeom.dp.language.types import CELL_TYPES
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import c_name
+from clgeom.runtime.host_floats import keeps_subnormals
 
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float32", "float64")
 #: Names that parameters must not have: words of OpenCL C, and names that every cell's function uses.
@@ -43,6 +44,7 @@ RESERVED_STEMS = (
 C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions.

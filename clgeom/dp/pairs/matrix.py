@@ -14,6 +14,7 @@ from clgeom.dp.problems import arguments
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import boolean, integer, one_of
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Scratch
 from clgeom.runtime.tuning import select
@@ -26,6 +27,7 @@ NONE = np.iinfo(np.int64).max
 Batch = AnyArray | list[str] | list[bytes] | tuple[AnyArray, AnyArray]
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class FoundPairs:
     """The pairs within a cutoff, by row and then by column; a result of `cdist`.
@@ -54,6 +56,7 @@ class FoundPairs:
         return len(self.values)
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Neighbours:
     """The nearest sequences of each row, the nearest first, of equally near ones the first; a result of `cdist`.
@@ -76,6 +79,7 @@ class Neighbours:
     values: NDArray[Any] = field(repr=False)
 
 
+@keeps_subnormals
 def cdist(
     a: Batch,
     b: Batch | None = None,

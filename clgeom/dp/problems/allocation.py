@@ -13,11 +13,13 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Allocation:
     """The best value, and the choices that lead to it.
@@ -63,6 +65,7 @@ ALLOTMENT = Equation(
 )
 
 
+@keeps_subnormals
 def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Give a number of units to users at the least cost.
 
@@ -128,6 +131,7 @@ RELIABILITY = Equation(
 )
 
 
+@keeps_subnormals
 def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Choose the number of parallel parts of each kind that make a chain of all kinds most reliable within a budget.
 
@@ -158,7 +162,7 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
     if rates.max() > 1:
         raise arguments.wrong(caller, "rates", "at most 1", rates.max())
     budget = arguments.whole(budget, "budget", caller=caller, most=arguments.INT32 - 1)
-    if costs.sum() > budget:
+    if sum(costs.tolist()) > budget:  # a sum of int64 may wrap around
         return Allocation(0.0)
     works = 1 - (1 - rates[:, None].astype(float)) ** np.arange(budget // costs.min() + 1)
     shape = len(costs) + 1, budget + 1
@@ -193,6 +197,7 @@ ASSIGNMENT = Equation(
 MOST_TASKS = 20
 
 
+@keeps_subnormals
 def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Give each row a column of its own at the least cost.
 
@@ -241,6 +246,7 @@ def _cuts(M, i, j, c):
 CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern="RUD", decisions="index", name="cuts")
 
 
+@keeps_subnormals
 def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Choose a number of sizes of covers, so that each thing has one at least as large, with the least total size.
 
@@ -293,6 +299,7 @@ COVERS = Equation(
 )
 
 
+@keeps_subnormals
 def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Solve `covering` as an integer knapsack: the things are its capacity, and each kind of covers takes some of them.
 
@@ -323,6 +330,7 @@ def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike
     return follow_choices(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
 
 
+@keeps_subnormals
 def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
 
@@ -401,6 +409,7 @@ def integer_program_equation(dtype="int64") -> Equation:
     return Equation(best, dtype=dtype, parameters=types, pattern="RDU", decisions="index", name="integer_program")
 
 
+@keeps_subnormals
 def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Whole amounts x, not negative, with the most ``profits @ x`` where ``rows @ x <= limits``.
 

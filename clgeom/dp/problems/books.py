@@ -16,6 +16,7 @@ from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.dp.problems.ways import replacement
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 #: Most years of a machine: its costs are a table.
@@ -42,6 +43,7 @@ REJECTS = Equation(
 )
 
 
+@keeps_subnormals
 def reject_allowances(
     setup: FloatLike,
     unit: FloatLike,
@@ -110,6 +112,7 @@ PROJECTS = Equation(
 )
 
 
+@keeps_subnormals
 def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Divide an amount of money among projects for the largest sum of their returns.
 
@@ -141,6 +144,7 @@ def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike
     return follow_choices(table, table.corner, (0, money), projects, lambda i, j, x: (i + 1, j - x))
 
 
+@keeps_subnormals
 def equipment_replacement(
     price: FloatLike, maintenance: ArrayLike, trade_in: ArrayLike, years: IntLike, *, device: DeviceLike = None
 ) -> Allocation:

@@ -15,6 +15,7 @@ from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import boolean
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
 
 
@@ -75,6 +76,7 @@ def search_tree_equation(dtype="int64") -> Equation:
     return Equation(_search_tree, dtype=dtype, parameters=types, pattern="SONE", decisions="index", name="search_tree")
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class MatrixChain:
     """The result of `matrix_chain`.
@@ -108,6 +110,7 @@ class MatrixChain:
         return _nested(_asked_for(self.splits, "order"))
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class AlphabeticTree:
     """The result of `alphabetic_tree`.
@@ -140,6 +143,7 @@ class AlphabeticTree:
         return tuple(codes)
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class SearchTree:
     """The result of `search_tree`.
@@ -163,6 +167,7 @@ class SearchTree:
     parents: NDArray[Any] | None = field(default=None, repr=False)
 
 
+@keeps_subnormals
 def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = None) -> MatrixChain:
     """Find the order of multiplying a chain of matrices with the fewest multiplications of numbers.
 
@@ -203,6 +208,7 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
     return MatrixChain(int(table.corner), _splits(table, n))
 
 
+@keeps_subnormals
 def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike = None) -> AlphabeticTree:
     """The binary tree over leaves in a fixed order with the least sum of weights times depths.
 
@@ -235,6 +241,7 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
     return AlphabeticTree(table.corner.item(), _splits(table, n))
 
 
+@keeps_subnormals
 def search_tree(
     keys: ArrayLike, gaps: ArrayLike | None = None, *, tree: bool = True, device: DeviceLike = None
 ) -> SearchTree:

@@ -16,6 +16,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.sequences import Codes, taken
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import boolean
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
 
 #: The check is not needed: tests verify the equations, and the arguments are checked.
@@ -45,6 +46,7 @@ ALL_PAIRS = CubeEquation(
 )
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class CommonOfThree:
     """The result of `lcs_of_three`.
@@ -70,6 +72,7 @@ class CommonOfThree:
     subsequence: Any = None
 
 
+@keeps_subnormals
 def lcs_of_three(
     a: str | bytes | Codes,
     b: str | bytes | Codes,
@@ -137,6 +140,7 @@ def lcs_of_three(
     return CommonOfThree(len(found), indices, taken(a, indices[0]))
 
 
+@keeps_subnormals
 def all_pairs_shortest_paths(lengths: ArrayLike, *, device: DeviceLike = None) -> NDArray[np.float64]:
     """The lengths of the shortest paths between all pairs of nodes (Floyd and Warshall).
 

@@ -16,6 +16,7 @@ from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import boolean
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
@@ -77,6 +78,7 @@ return i > 0 ? -1 : n - 1;
 """
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Knapsack:
     """The result of `knapsack` and `integer_knapsack`.
@@ -123,6 +125,7 @@ def knapsack(
 def knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any: ...
+@keeps_subnormals
 def knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any:
@@ -185,6 +188,7 @@ def integer_knapsack(
 def integer_knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any: ...
+@keeps_subnormals
 def integer_knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any:

@@ -14,6 +14,7 @@ from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput, short
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
@@ -27,6 +28,7 @@ def binomial_equation(dtype="int64") -> Equation:
     return Equation(pascal, dtype=dtype, pattern="RUD", name="binomial")
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Binomial:
     """The result of `binomial`: `value` is C(n, k).
@@ -43,6 +45,7 @@ class Binomial:
     value: int
 
 
+@keeps_subnormals
 def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: DeviceLike = None) -> Binomial:
     """The binomial coefficient C(n, k): the number of ways to choose k of n things.
 
@@ -84,6 +87,7 @@ def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: Devi
     return Binomial(n, k, int(table.corner))
 
 
+@keeps_subnormals
 def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: DeviceLike = None) -> NDArray[Any]:
     """The first rows of Pascal's triangle, zeros to the right of it.
 

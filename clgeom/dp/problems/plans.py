@@ -16,6 +16,7 @@ from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 INF = float("inf")
@@ -45,6 +46,7 @@ DISCOUNTED = Equation(
 )
 
 
+@keeps_subnormals
 def discounted_profits(
     profits: ArrayLike,
     growth: ArrayLike,
@@ -115,6 +117,7 @@ INVESTMENT = Equation(
 )
 
 
+@keeps_subnormals
 def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None) -> Allocation:
     """Choose the investment in each year's offer for the most money at the end; the rest is kept.
 
@@ -174,6 +177,7 @@ PRODUCTION = Equation(
 )
 
 
+@keeps_subnormals
 def production(
     demands: ArrayLike,
     costs: ArrayLike,
@@ -252,6 +256,7 @@ DISTRIBUTION = Equation(
 )
 
 
+@keeps_subnormals
 def distribution(
     demands: ArrayLike, costs: Sequence[ArrayLike], stocks: Sequence[IntLike], *, device: DeviceLike = None
 ) -> Allocation:
@@ -282,8 +287,9 @@ def distribution(
     caller = "distribution"
     demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     n = len(demands)
-    if int(demands.sum()) > arguments.INT32:
-        raise arguments.wrong(caller, "demands", "together below 2**31", int(demands.sum()))
+    served = sum(demands.tolist())  # a sum of int64 may wrap around
+    if served > arguments.INT32:
+        raise arguments.wrong(caller, "demands", "together below 2**31", served)
     if not arguments.several(costs) or len(costs) != 2:
         raise arguments.wrong(caller, "costs", "two tables", repr(costs)[:60])
     first, other = (
@@ -297,7 +303,6 @@ def distribution(
     if not arguments.several(stocks) or len(stocks) != 2:
         raise arguments.wrong(caller, "stocks", "two numbers", repr(stocks)[:60])
     stocks = [arguments.whole(s, f"stocks[{w}]", caller=caller) for w, s in enumerate(stocks)]
-    served = int(demands.sum())
     if sum(stocks) < served:
         return Allocation(INF)
     here = min(stocks[0], served)  # the first warehouse cannot send more
@@ -330,6 +335,7 @@ TRANSPORTATION = Equation(
 )
 
 
+@keeps_subnormals
 def transportation(
     costs: ArrayLike, supplies: ArrayLike, demands: ArrayLike, *, device: DeviceLike = None
 ) -> Allocation:
@@ -367,9 +373,10 @@ def transportation(
         least=0,
         size=(columns, f"{columns} numbers, one for each column of 'costs'"),
     )
-    if int(supplies.sum()) < int(demands.sum()):
+    wanted = sum(demands.tolist())  # a sum of int64 may wrap around
+    if sum(supplies.tolist()) < wanted:
         return Allocation(INF)
-    supplies = np.minimum(supplies, demands.sum())  # no customer takes more
+    supplies = np.minimum(supplies, min(wanted, arguments.INT64))  # no customer takes more
     width = int(supplies.max()) + 1
     cells = width * int(np.prod([int(d) + 1 for d in demands], dtype=object))
     if cells * (rows * columns + 1) > MOST_CELLS:

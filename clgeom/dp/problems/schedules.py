@@ -12,6 +12,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 INF = float("inf")
@@ -39,6 +40,7 @@ INVENTORY = Equation(
 )
 
 
+@keeps_subnormals
 def inventory(
     demands: ArrayLike,
     *,
@@ -105,6 +107,7 @@ DEADLINES = Equation(
 )
 
 
+@keeps_subnormals
 def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Choose and order jobs of one unit of time each, by their deadlines, for the most profit.
 
@@ -159,6 +162,7 @@ LAS_VEGAS = Equation(
 )
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Bets:
     """The result of `las_vegas`.
@@ -182,6 +186,7 @@ class Bets:
     bets: NDArray[np.int64] = field(repr=False)
 
 
+@keeps_subnormals
 def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, device: DeviceLike = None) -> Bets:
     """Find the bets with the best chance of having at least `goal` chips after the plays.
 

@@ -25,6 +25,7 @@ from clgeom.runtime.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import is_device_array
 from clgeom.runtime.gains import quicker
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.several import as_sessions, by_first_able, spread
 from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
@@ -76,6 +77,7 @@ return count;
 """
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class CommonSubsequence:
     """The result of `lcs`.
@@ -102,6 +104,7 @@ class CommonSubsequence:
     subsequence: Any = None
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Edits:
     """The result of `edit_distance`.
@@ -216,6 +219,7 @@ def lcs(
     score_cutoff: int | None = None,
     device: DevicesLike = None,
 ) -> Any: ...
+@keeps_subnormals
 def lcs(
     a: Batch | ChunksLike,
     b: Batch | None = None,
@@ -323,6 +327,7 @@ def edit_distance(
     score_cutoff: int | None = None,
     device: DevicesLike = None,
 ) -> Any: ...
+@keeps_subnormals
 def edit_distance(
     a: Batch | ChunksLike,
     b: Batch | None = None,

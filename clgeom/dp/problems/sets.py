@@ -10,6 +10,7 @@ from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike
 
 INF = float("inf")
@@ -45,6 +46,7 @@ PROCESSES = Equation(
 )
 
 
+@keeps_subnormals
 def process_scheduling(
     times: ArrayLike, weights: ArrayLike | None = None, due: ArrayLike | None = None, *, device: DeviceLike = None
 ) -> Allocation:
@@ -117,6 +119,7 @@ SPANNING_TREE = Equation(
 )
 
 
+@keeps_subnormals
 def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """The edges of least length that connect all nodes.
 

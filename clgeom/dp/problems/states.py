@@ -14,6 +14,7 @@ from clgeom.dp.problems.allocation import Allocation
 from clgeom.dp.problems.sequences import Edits, Letters
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
@@ -63,6 +64,7 @@ def gaps_equation(dtype="int32") -> Equation:
     )
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class GappedAlignment:
     """The result of `gapped_alignment`.
@@ -112,6 +114,7 @@ class GappedAlignment:
         return Edits(-self.score, self.operations).aligned(a, b, gap)
 
 
+@keeps_subnormals
 def gapped_alignment(
     a: ArrayLike,
     b: ArrayLike,
@@ -214,6 +217,7 @@ return n;
 """
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class StatePath:
     """The result of `viterbi`.
@@ -237,6 +241,7 @@ class StatePath:
     states: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
+@keeps_subnormals
 def viterbi(
     observed: ArrayLike,
     start: ArrayLike,
@@ -343,6 +348,7 @@ return j > 0 ? -1 : taken;
 """
 
 
+@keeps_subnormals
 def coin_change(coins: ArrayLike, amount: IntLike, *, device: DeviceLike = None) -> Allocation:
     """The fewest coins that make an amount, with any number of each.
 

@@ -14,6 +14,7 @@ from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
@@ -49,6 +50,7 @@ BOTTLENECK = Equation(
 )
 
 
+@keeps_subnormals
 def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
     """The shortest way through layers of towns, from any of the first layer to any of the last.
 
@@ -72,6 +74,7 @@ def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
     return _through_layers(STAGECOACH, legs, "stagecoach", device)
 
 
+@keeps_subnormals
 def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Allocation:
     """The way through layers of towns whose longest leg is shortest; see `stagecoach`.
 
@@ -115,6 +118,7 @@ def _through_layers(equation, legs, caller, device):
     return Allocation(found.value, None if found.choice is None else np.append(start, found.choice))
 
 
+@keeps_subnormals
 def assembly_line(
     stations: ArrayLike,
     transfers: ArrayLike,
@@ -191,6 +195,7 @@ REPLACEMENT = Equation(
 )
 
 
+@keeps_subnormals
 def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     """Choose the times to replace a machine: the cheapest path from time 0 to the end.
 
@@ -245,6 +250,7 @@ SHORTEST_PATHS = Equation(
 )
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Paths:
     """The result of `shortest_paths`.
@@ -269,6 +275,7 @@ class Paths:
     before: NDArray[np.int64] = field(repr=False)
 
 
+@keeps_subnormals
 def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLike = None) -> Paths:
     """The shortest paths from a node to all others, by any number of edges (Bellman and Ford).
 
@@ -323,6 +330,7 @@ FIBONACCI = Equation(_fibonacci, dtype="int64", pattern="CLR", name="fibonacci")
 NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 
+@keeps_subnormals
 def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
     """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits.
 
@@ -342,6 +350,7 @@ def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 
 
+@keeps_subnormals
 def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
     """The number of things to take first, of n with 1 to `most` a turn, to take the last one; 0 if no move forces it.
 

@@ -20,6 +20,7 @@ from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, fill, read, run, write
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -30,6 +31,7 @@ from clgeom.runtime.typing import DeviceLike, NDArray, Shape
 MOST_CELLS = 1 << 16
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class DependencyGraph:
     """The cells that each cell of a table reads.
@@ -217,6 +219,7 @@ def graph_of(dependencies, shape) -> DependencyGraph:
 # Equations, on a device -------------------------------------------------------------------------------------------
 
 
+@keeps_subnormals
 def dependency_graph(
     equation: Equation | Callable[[int, int], Iterable[tuple[int, int]]],
     shape: Shape,
@@ -262,6 +265,7 @@ def dependency_graph(
     return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[0]
 
 
+@keeps_subnormals
 def fill_when_ready(
     equation: Equation,
     shape: Shape,
@@ -296,6 +300,7 @@ def fill_when_ready(
     return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[1]
 
 
+@keeps_subnormals
 def fill_by_stages(
     equation: Equation,
     shape: Shape,

@@ -11,6 +11,7 @@ from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, place, region_of
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime import cl_arrays, launch
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import CLArray, NDArray
@@ -19,6 +20,7 @@ from clgeom.runtime.typing import CLArray, NDArray
 Index = Any
 
 
+@keeps_subnormals
 class OverTable:
     """Selections of and reductions over the cells of a `Table`.
 
@@ -119,11 +121,18 @@ class OverTable:
         Returns
         -------
         scalar or ndarray
-            Of integers int64 (uint64 of unsigned ones), exact unless it wraps around. Of floats the cells' type: a sum
+            Of integers int64 (uint64 of unsigned ones), exact. Of floats the cells' type: a sum
             in float64 on CPUs, a compensated sum on other devices and for tables by diagonals. It may differ from
             NumPy's in the last digits, mostly since its error is smaller, and is the same in each call on one device.
             NaN and infinities count as in NumPy. Finite cells of float32 have a finite sum where float32 holds it.
             Where a sum of float64 leaves the range of float64 on the way, it is infinite or NaN, as the order has it.
+
+        Raises
+        ------
+        InvalidInput
+            As for `max`, but a region without a cell has the sum 0.
+        IntegerOverflow
+            A sum of cells of 64 bits goes beyond 64 bits, where NumPy's wraps around.
         """
         return self._reduced("sum", axis, region, field, out=out, **options)
 
@@ -327,6 +336,9 @@ class OverTable:
             return getattr((self.numpy() if field is None else self[field])[region], op)(axis=axis, out=out, **options)
         lines = chosen.axis(axis, caller)
         found = reduce.reduced(store, chosen, lines, op, *which)
+        if op == "sum" and store.dtype.kind in "iu":
+            if reduce.may_wrap(store, chosen, lines).any():  # seldom, and so on the host
+                reduce.check_sums(self._part(chosen, store).reshape(chosen.sides), lines)
         if op == "sum" and store.dtype.kind == "f":
             beyond = reduce.left_range(store, chosen, lines, found)
             if beyond.any():  # seldom, and so on the host

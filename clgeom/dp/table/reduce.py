@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from clgeom.dp.table.regions import Region
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import IntegerOverflow, InvalidInput, short
 from clgeom.runtime import launch
 from clgeom.runtime.arrays import c_name
 from clgeom.runtime.launch import run
@@ -60,6 +60,27 @@ def left_range(store, region: Region, axis: int | None, found) -> np.ndarray:
     if store.dtype == np.float32 and beyond.any():
         return beyond & np.logical_and(*(np.isfinite(reduced(store, region, axis, op)) for op in ("min", "max")))
     return np.zeros_like(beyond)
+
+
+def may_wrap(store, region: Region, axis: int | None) -> np.ndarray:
+    """Which sums of integers may have left their type: none of so many cells of this size."""
+    cells = region.cells if axis is None else region.sides[axis]
+    if store.dtype.itemsize < 8 or not region.cells:
+        return np.zeros((), bool)
+    ends = [np.abs(reduced(store, region, axis, op).astype(np.float64)) for op in ("min", "max")]
+    return np.maximum(*ends) * cells > 2.0**62
+
+
+def check_sums(part, axis) -> None:
+    """Raise `IntegerOverflow` for a sum of cells of 64 bits that its type does not hold."""
+    limits, half = np.iinfo(part.dtype), part.dtype.type(32)
+    high = np.asarray((part >> half).sum(axis)).ravel().tolist()
+    low = np.asarray((part & part.dtype.type(0xFFFFFFFF)).sum(axis)).ravel().tolist()
+    for k, (more, less) in enumerate(zip(high, low)):
+        total = (more << 32) + less
+        if not limits.min <= total <= limits.max:
+            line = "" if axis is None else f" of {('column', 'row')[axis]} {k} of the region"
+            raise IntegerOverflow(f"The sum{line} is {total}, which {part.dtype} does not hold. Sum a smaller region.")
 
 
 def by_numpy(part, axis, op, comparison=EQ, bound=0):

@@ -20,6 +20,7 @@ from clgeom.markup import card, some_of, table
 from clgeom.runtime import cl_arrays, launch
 from clgeom.runtime.device import Session
 from clgeom.runtime.failures import failures
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, read, run
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.typing import DTypeLike, NDArray
@@ -257,6 +258,7 @@ class Filled:
     decisions: object = None
 
 
+@keeps_subnormals
 @dataclass(eq=False, repr=False)
 class Table(OverTable):
     """A filled table. Cells are copied from the device when they are read.

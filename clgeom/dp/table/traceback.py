@@ -23,6 +23,7 @@ from clgeom.dp.table.decisions import packed_pitch
 from clgeom.errors import InvalidInput
 from clgeom.runtime import launch
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.plan import Plan, Scratch, Series, Step
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.tuning import select
@@ -34,6 +35,7 @@ STEPS = 1 << 17
 BAND_BYTES = 1 << 28
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class Traceback:
     """A path through a table, from the cell that answers for it (`Table.corner`).
@@ -59,6 +61,7 @@ class Traceback:
         return len(self.decisions)
 
 
+@keeps_subnormals
 def traceback(
     equation: Equation,
     shape: Shape,

@@ -49,6 +49,7 @@ from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.failures import failures
 from clgeom.runtime.gains import quicker
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -93,6 +94,7 @@ HEADS = "hull/batch/batch_heads"
 def convex_hulls(points: ArrayLike, offsets: AnyArray, **options: Unpack[Options]) -> HullBatch[NDArray[Any]]: ...
 @overload
 def convex_hulls(points: CLArray, offsets: AnyArray, **options: Unpack[Options]) -> HullBatch[CLArray]: ...
+@keeps_subnormals
 def convex_hulls(
     points: AnyArray,
     offsets: AnyArray,
@@ -173,6 +175,7 @@ def convex_hulls_by_label(
 def convex_hulls_by_label(
     points: ChunksLike, labels: None = None, *, noise: object = None, **options: Unpack[Options]
 ) -> HullBatch[NDArray[Any]]: ...
+@keeps_subnormals
 def convex_hulls_by_label(
     points: AnyArray | ChunksLike,
     labels: LabelsLike | None = None,

@@ -23,6 +23,7 @@ from clgeom.runtime.chunks import Peak
 from clgeom.runtime.cl_arrays import as_array, new_array
 from clgeom.runtime.device import Session
 from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayT, NDArray
@@ -31,6 +32,7 @@ from clgeom.runtime.typing import ArrayT, NDArray
 RUN = 1024
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class HullBatch(Exchange, Generic[ArrayT]):
     """The convex hulls of many groups of points.

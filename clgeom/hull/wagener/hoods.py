@@ -23,6 +23,7 @@ from clgeom.primitives.gather import gather_plan
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
 from clgeom.runtime.call import recording
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import allocate, fill, run, write
 from clgeom.runtime.plan import Phase, Plan, Scratch, Step
 from clgeom.runtime.policies import ceil_div
@@ -38,6 +39,7 @@ LARGEST_BLOCK = 1 << 15
 PUBLISHED_UP_TO = 256
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Hood:
     """The upper or lower hood of `n` points.
@@ -95,6 +97,7 @@ class Hood:
         return len(self.vertices)
 
 
+@keeps_subnormals
 def upper_hood(
     points: AnyArray,
     *,
@@ -151,6 +154,7 @@ def upper_hood(
     return _hood("upper_hood", UPPER, points, collinear, method, trace, device, profile)
 
 
+@keeps_subnormals
 def lower_hood(
     points: AnyArray,
     *,

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import NDArray
 
 #: What a trace writes into the results of a stage before its kernels do.
 NOT_WRITTEN = np.uint32(0xFFFFFFFF)
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class HoodMerge:
     """How two neighbouring hoods, P and Q, became one: the results of the six phases of match-and-merge.

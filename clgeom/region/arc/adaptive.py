@@ -39,6 +39,7 @@ from clgeom.runtime.arrays import (
 )
 from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import Chunks, as_chunks
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
@@ -74,6 +75,7 @@ def adaptive_region(
 def adaptive_region(
     points: AnyArray | ChunksLike, segments: IntLike, *, axis: Literal["both"], **options: Unpack[Options]
 ) -> CrossRegion: ...
+@keeps_subnormals
 def adaptive_region(
     points: AnyArray | ChunksLike,
     segments: IntLike,

@@ -23,6 +23,7 @@ from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries, rows_at
 from clgeom.runtime.chunks import Peak
 from clgeom.runtime.device import Session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.columns import column_of_counts
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
@@ -34,6 +35,7 @@ SHOWN = 100_000
 FEW_TRIPLES = 1024
 
 
+@keeps_subnormals
 class Region(Exchange):
     """A region between a lower and an upper chain.
 
@@ -277,6 +279,7 @@ class Region(Exchange):
         return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
 
 
+@keeps_subnormals
 class CrossRegion(Exchange):
     """The intersection of a region along x and a region along y: axis="both".
 
@@ -489,7 +492,7 @@ def _outward(chain, side, tolerance):
         (x, y), (dx, dy) = (xy[i + 1 : j] - xy[i]).T, xy[j] - xy[i]
         if dx > 1e-290:
             far = float(np.abs(x / dx * dy - y).max()) / scale
-            rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + 1e-320
+            rounding = 1e-15 * float(np.abs(y).max() + abs(dy)) / scale + sys.float_info.min
             if not abs(far - tolerance) <= rounding:
                 return far
         far = _farthest(points[i : j + 1])

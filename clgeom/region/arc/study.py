@@ -15,6 +15,7 @@ import numpy as np
 from clgeom.region.arc.adaptive import Cuts, region_of
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arguments import one_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
 
@@ -22,6 +23,7 @@ from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfin
 SegmentHulls: TypeAlias = Literal["auto", "naive", "local"]
 
 
+@keeps_subnormals
 def region_by_kernel(
     points: AnyArray,
     segments: IntLike,
@@ -56,6 +58,7 @@ def region_by_kernel(
     )
 
 
+@keeps_subnormals
 def published_walk(
     points: AnyArray,
     segments: IntLike,
@@ -95,6 +98,7 @@ def published_walk(
     )
 
 
+@keeps_subnormals
 class Walk:
     """An outline as published: along tangents from hull to hull, with its crossings.
 

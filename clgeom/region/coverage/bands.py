@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
+from clgeom.runtime.host_floats import keeps_subnormals
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Layer:
     """A Shapely shape of the coverage at one level, inside the layer of the level before."""
@@ -16,6 +18,7 @@ class Layer:
     before: Layer | None = None
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Nested:
     """The coverage at one level of one map, inside the coverage at the level before.
@@ -67,6 +70,7 @@ class Nested:
         return require_shapely().geometry.mapping(self.shape)
 
 
+@keeps_subnormals
 def nested(regions, *, bands=False) -> list[Nested]:
     """The shapes of all levels of each map, each inside the one before.
 

@@ -12,6 +12,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import chosen_unit
 from clgeom.runtime.interop.strips import Strips
 
@@ -19,6 +20,7 @@ from clgeom.runtime.interop.strips import Strips
 MOST_PIXELS = 2048
 
 
+@keeps_subnormals
 class Drawable:
     """Methods that draw all regions of a result."""
 

@@ -8,6 +8,7 @@ from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
 from clgeom.geodesy import as_crs, shown
 from clgeom.region.coverage.grid import IDENTITY, Grid
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import FloatLike
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from clgeom.io.features import Written
 
 
+@keeps_subnormals
 class Filed(Exchange):
     """Results in coordinates of a map, which are written with the attributes of their levels."""
 

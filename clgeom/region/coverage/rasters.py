@@ -13,6 +13,7 @@ from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arguments import one_of, unmasked, wrong
 from clgeom.runtime.arrays import c_name, is_device_array, session_of, to_device
 from clgeom.runtime.device_arrays import buffer_of, fetched, native_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.objects import values_of
 from clgeom.runtime.interop.strips import Strips
 from clgeom.runtime.launch import read
@@ -233,6 +234,7 @@ def _check_shape(shape, caller, name="raster"):
         )
 
 
+@keeps_subnormals
 def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_mask") -> np.ndarray:
     """A mask of the cells that reach a level, by the same comparison as in the kernels.
 

@@ -41,6 +41,7 @@ from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import as_chunks
 from clgeom.runtime.device import as_session
 from clgeom.runtime.device_arrays import let_change
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import Raster, placed_raster
 from clgeom.runtime.several import are_parts
 from clgeom.runtime.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
@@ -110,6 +111,7 @@ def coverage_regions(
     outline: Literal["segments"] = ...,
     **options: Unpack[SegmentOptions],
 ) -> CoverageRegions: ...
+@keeps_subnormals
 def coverage_regions(
     raster: AnyArray | ChunksLike,
     levels: FloatLike | Sequence[FloatLike],

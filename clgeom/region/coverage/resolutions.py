@@ -10,8 +10,10 @@ import numpy as np
 from clgeom.optional import require
 from clgeom.region.coverage.rasters import Levels, Stack
 from clgeom.region.coverage.result import CoverageRegions
+from clgeom.runtime.host_floats import keeps_subnormals
 
 
+@keeps_subnormals
 class CoverageResolutions(Sequence[CoverageRegions]):
     """The regions of a raster for several numbers of segments, in the order of `segments`.
 

@@ -23,11 +23,13 @@ from clgeom.region.coverage.rasters import level_index
 from clgeom.region.coverage.runs import Runs
 from clgeom.runtime.arrays import canonical_queries
 from clgeom.runtime.chunks import Peak
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Hole:
     """An uncovered area that coverage encloses: runs of cells that share sides.
@@ -57,6 +59,7 @@ class Hole:
         return int(self.owner[self.runs.holding(self.mask, *right_of(ring))])
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class CoverageRegion(Filed):
     """The region around the cells of a raster, or of one part of them, that reach a level.
@@ -306,6 +309,7 @@ class Group:
     across: list | None = None
 
 
+@keeps_subnormals
 class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     """Coverage regions in the order of map, level and part; each is computed at the first access.
 

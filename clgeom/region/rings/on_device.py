@@ -9,8 +9,10 @@ from typing import Any
 from clgeom.region.rings.emission import ARRAYS
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 
 
+@keeps_subnormals
 class DevicePolygons(CoveragePolygons):
     """`CoveragePolygons` whose arrays are ``pyopencl.array.Array``.
 

@@ -19,11 +19,13 @@ from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.rasters import level_index
 from clgeom.region.rings.trace import twice_areas
 from clgeom.runtime.chunks import Peak
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import counted
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import FloatLike, NDArray
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class CoveragePolygon(Filed):
     """The polygon around a part of the cells of a raster that reach a level: cells that share sides.
@@ -124,6 +126,7 @@ class CoveragePolygon(Filed):
         return plot_regions([self], ax=ax, **options)
 
 
+@keeps_subnormals
 class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
 

@@ -34,6 +34,7 @@ from clgeom.io.atomic import check_output, check_outputs, is_one_disk, take_name
 from clgeom.runtime.arguments import boolean, function, size_in_bytes
 from clgeom.runtime.chunks import Meter, Peak
 from clgeom.runtime.device import as_session
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import printable
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 from clgeom.scale.sorting.buckets import Buckets
@@ -57,6 +58,7 @@ SAMPLE, PASS_BITS = 1 << 14, 8
 PARTS = 4
 
 
+@keeps_subnormals
 @dataclass(frozen=True)
 class SortedFile:
     """The result of `sort_file`.
@@ -104,6 +106,7 @@ class SortedFile:
         return None if self.indices_path is None else np.load(self.indices_path, mmap_mode="r")
 
 
+@keeps_subnormals
 def sort_file(
     keys: str | os.PathLike[str] | AnyArray | Iterable[AnyArray],
     out: str | os.PathLike[str],

@@ -20,6 +20,7 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.plan import Phase
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
@@ -65,6 +66,7 @@ def sort(
 ) -> Profiled: ...
 @overload
 def sort(keys: AnyArray, *, profile: bool, axis: IntLike | None = ..., **options: Unpack[Options]) -> Any: ...
+@keeps_subnormals
 def sort(
     keys: AnyArray,
     *,
@@ -178,6 +180,7 @@ def argsort(
     index_type: DTypeLike = ...,
     **options: Unpack[Options],
 ) -> Any: ...
+@keeps_subnormals
 def argsort(
     keys: AnyArray,
     *,
@@ -228,6 +231,7 @@ def sort_by_key(
 ) -> Profiled: ...
 @overload
 def sort_by_key(keys: AnyArray, values: AnyArray, *, profile: bool, **options: Unpack[Options]) -> Any: ...
+@keeps_subnormals
 def sort_by_key(
     keys: AnyArray,
     values: AnyArray,

@@ -16,6 +16,7 @@ from itertools import count
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.host_floats import keeps_subnormals
 
 #: How many of the next larger gaps a bound uses. More gaps can only make it smaller; these give all there is to gain.
 GENERATORS = 8
@@ -104,6 +105,7 @@ def _below(limit, gaps):
         found.append(gap)
 
 
+@keeps_subnormals
 def gaps_for(gaps, n: int) -> tuple[int, ...]:
     """The gaps to sort n elements with, largest first, ending in 1.
 
@@ -153,6 +155,7 @@ def _checked(gaps) -> list[int]:
 # What earlier gaps prove ----------------------------------------------------------------------------------------
 
 
+@keeps_subnormals
 def displacement(gap: int, larger, most: int | None = None) -> int | None:
     """Most rows that an element moves in the pass with `gap`, after passes with all the `larger` gaps.
 
@@ -210,6 +213,7 @@ def _displacement(gap, larger):
     return int(last.max(initial=0, where=last >= 0))
 
 
+@keeps_subnormals
 def reach(larger) -> int | None:
     """Furthest that two elements out of order can be apart after passes with the `larger` gaps; None without a limit.
 

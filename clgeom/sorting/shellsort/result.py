@@ -7,6 +7,7 @@ from typing import Any, Generic
 
 from clgeom.markup import card, table
 from clgeom.runtime.arrays import fetched, is_device_array
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import counted
 from clgeom.runtime.typing import ArrayT, NDArray
 
@@ -61,6 +62,7 @@ class ShellPhase:
         return {**vars(self), "gaps": list(self.gaps)}
 
 
+@keeps_subnormals
 @dataclass(frozen=True, repr=False)
 class ShellsortResult(Generic[ArrayT]):
     """A sorted array, and the phases that sorted it.

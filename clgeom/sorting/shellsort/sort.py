@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import fetched, is_device_array, session_of
+from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 def shellsort(keys: ArrayLike, **options: Unpack[Options]) -> ShellsortResult[NDArray[Any]]: ...
 @overload
 def shellsort(keys: CLArray, **options: Unpack[Options]) -> ShellsortResult[CLArray]: ...
+@keeps_subnormals
 def shellsort(
     keys: AnyArray,
     *,
