@@ -63,26 +63,29 @@ def solve_command(name, spec, example, device, as_json):
         return
     if spec is None:
         raise InvalidInput(f"Give a specification of {problem.function}; --example prints one.")
-    given = _instance(problem, spec)
+    layouts: list = []
+    given = _instance(problem, spec, layouts.append)
     session = as_session(device)
     found, work = terminal.worked(problem.solver, **given, device=session)
-    facts = facts_of(found)
+    facts, notes = facts_of(found), [note for layout in layouts for note in layout.notes]
     if as_json:
-        terminal.print_json({"problem": problem.function, **facts, "device": session.profile.name, **work.facts()})
+        about = {"notes": notes, "device": session.profile.name, **work.facts()}
+        terminal.print_json({"problem": problem.function, **facts, **about})
         return
     terminal.print_facts(
         ("problem", f"{problem.name} ({problem.function})"),
+        *(("note", note) for note in notes),
         *((key, _shortened(value)) for key, value in facts.items()),
         ("device", terminal.device_words(session)),
         ("time", work.words()),
     )
 
 
-def _instance(problem, path) -> dict:
+def _instance(problem, path, told) -> dict:
     """The arguments of a problem's function, from a specification."""
     from clgeom.io.specs import read_instance
 
-    given, keys = read_instance(path), problem.keys
+    given, keys = read_instance(path, told=told), problem.keys
     for key in given:
         if key not in keys:
             raise InvalidInput(

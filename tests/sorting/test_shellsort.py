@@ -24,7 +24,7 @@ from clgeom.sorting.shellsort import gaps as gaps_module
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sorting.shellsort.result import ShellsortResult
-from clgeom.sorting.shellsort.sort import VARIANTS
+from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS, VARIANTS
 
 FULL = [variant for variant in VARIANTS if variant not in "BC"]
 
@@ -149,8 +149,9 @@ def test_group_shapes_sort_around_the_tile(group_session, request, n):
         check_sorted(shellsort(keys, device=group_session).keys, keys)
     if n <= 1000:
         for variant in "ABCDEF":
-            one = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session)
-            other = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session.device)
+            items = {"max_items_per_subsequence": 20} if variant in SEVERAL_ITEMS else {}
+            one = shellsort(keys, variant=variant, device=group_session, **items)
+            other = shellsort(keys, variant=variant, device=group_session.device, **items)
             assert same_bits(one.keys, other.keys) and one.is_sorted == other.is_sorted
 
 
@@ -260,7 +261,8 @@ def test_partial_variants_say_whether_they_sorted(session, variant):
 def test_stages_are_those_of_the_simulation(session, variant):
     """The keys after each gap, for partial sorts too."""
     rng = np.random.default_rng(5)
-    for n, options in ((300, {}), (300, {"max_items_per_subsequence": 4}), (1, {}), (0, {})):
+    few_items = {"max_items_per_subsequence": 4} if variant in SEVERAL_ITEMS else {}
+    for n, options in ((300, {}), (300, few_items), (1, {}), (0, {})):
         keys = rng.integers(-50, 50, n).astype(np.int32)
         result = shellsort(keys, variant=variant, trace=True, device=session, **options)
         assert len(result.stages) == 1 + len(result.phases) and same_bits(result.stages[0], keys)
@@ -400,8 +402,15 @@ def test_repr_says_what_was_done(session):
         ({"variant": 0}, "'variant'.*Got 0"),
         ({"order": "up"}, "'order'.*Got 'up'"),
         ({"gaps": [4, 2]}, "'gaps'.*Got 2"),
-        ({"max_items_per_subsequence": 0}, "max_items_per_subsequence.*Got 0"),
-        ({"min_elements_per_item": 1.5}, "min_elements_per_item.*Got 1.5"),
+        ({"max_items_per_subsequence": 0, "variant": "D"}, "max_items_per_subsequence.*Got 0"),
+        ({"min_elements_per_item": 1.5, "variant": "f"}, "min_elements_per_item.*Got 1.5"),
+        *(
+            ({name: default, "variant": variant}, f"'{name}'.*for the variants B to F. Got variant '{variant.upper()}")
+            for name, default in (("max_items_per_subsequence", 512), ("min_elements_per_item", 1))
+            for variant in ("0", "A", "a")
+        ),
+        ({"max_items_per_subsequence": 512}, "variants B to F. Got variant 'auto'"),
+        ({"min_elements_per_item": 2}, "variants B to F. Got variant 'auto'"),
         ({"keys": np.zeros(3, complex)}, "'keys'.*complex128"),
         ({"keys": np.zeros((2, 2))}, "shape"),
         ({"keys": ["a"]}, "'keys'"),
