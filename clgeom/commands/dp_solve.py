@@ -11,8 +11,12 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.errors import InvalidInput
 
+RULES = (
+    Rule("spec device as_json", "is for solving; --example prints a specification.", lambda given: not given.example),
+)
 #: Longest text of a part of a solution on the terminal, and how deep its lists may be inside each other.
 MOST_TEXT, MOST_DEPTH = 200, 100
 
@@ -43,6 +47,7 @@ def _spelled(problem):
 @click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")
 @terminal.device_option
 @terminal.json_option
+@refusing(*RULES)
 def solve_command(name, spec, example, device, as_json):
     """Solve the problem NAME, one of 'clgeom dp list', for the instance in SPEC (.toml).
 
