@@ -232,6 +232,7 @@ def _print_hull(found, cloud, crs, session, work, reading, written, as_json, pro
         return
     terminal.print_facts(
         ("points", f"{found.n:,} ({cloud.points.dtype})"),
+        *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
@@ -282,10 +283,13 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
             "device": session.profile.name,
             "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},
         }
+        if options["profile"]:
+            facts["phases"] = terminal.phases_as_json(batch.phases)
         terminal.print_json({**facts, **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
         ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
+        *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         *((("left out", counted(batch.left_out, "point", "points")),) if noise is not None or batch.left_out else ()),
@@ -337,6 +341,7 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
     terminal.print_facts(
         ("files", f"{len(files):,}"),
         ("points", f"{points:,}"),
+        *_system_words(system),
         *(("note", note) for note in notes),
         ("device", terminal.device_words(session)),
         *((("left out", counted(len(bad), "file", "files")),) if bad else ()),
@@ -344,6 +349,13 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
         ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )
+
+
+def _system_words(crs):
+    """Return a line with the reference system for `terminal.print_facts`; none if it is not known."""
+    from clgeom.io.cloud import crs_words
+
+    return () if crs is None else (("system", crs_words(crs)),)
 
 
 def _file_facts(cloud, crs):

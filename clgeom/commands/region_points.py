@@ -73,7 +73,10 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
             out.write(content)
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
-        terminal.print_json({"device": session.profile.name, **work.facts(), "regions": facts})
+        about = {"device": session.profile.name, **work.facts(), "notes": list(cloud.notes)}
+        phases = sum((one.phases for _, one in made), ())
+        about |= {"phases": terminal.phases_as_json(phases)} if profile else {}
+        terminal.print_json({**about, "regions": facts})
         return
     terminal.print_facts(
         ("points", f"{len(points):,} ({points.dtype})"),

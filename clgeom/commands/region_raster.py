@@ -57,7 +57,8 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     rows_of_metrics = measured(kept_raster, kept, levels, options, session) if options["metrics"] else []
     if as_json:
         phases = found.phases if profile else ()
-        terminal.print_json(facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written))
+        facts = facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written)
+        terminal.print_json({**facts, "unit": options["unit"]})
         return
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")

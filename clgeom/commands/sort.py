@@ -107,17 +107,20 @@ def sort(
     if output:
         with terminal.progress(f"writing {output}", hidden=as_json) as progress:
             write_numbers(output, result.keys, progress=progress)
+    gaps_used = [] if method == "radix" else [counted(len(result.gaps), "gap", "gaps")]
     header = next((layout for layout in layouts if layout.names is not None), None)
     for note in () if header is None else header.notes:
         terminal.echo_beside_bar(f"clgeom: note: {note}", err=True)
     if as_json:
-        terminal.print_json({**_as_json(result, method, session, work, stats), "header": _header_as_json(header)})
+        terminal.print_json(
+            {**_as_json(result, method, descending, session, work, stats), "header": _header_as_json(header)}
+        )
         return
     terminal.print_facts(
         ("keys", f"{len(keys):,} ({keys.dtype})"),
         *((("header", f"line {header.header_line}: {listed(header.names)}"),) if header else ()),
         ("device", terminal.device_words(session)),
-        ("method", method if method == "radix" else f"{method}, {counted(len(result.gaps), 'gap', 'gaps')}"),
+        ("method", ", ".join([method, *gaps_used, *(["descending"] if descending else [])])),
         ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
         *((("range", f"{result.keys[0]} .. {result.keys[-1]}"),) if len(keys) and result.is_sorted else ()),
         ("time", work.words(**{"reading the file": reading})),
@@ -153,14 +156,17 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
                 terminal.echo_beside_bar(note, err=True)
             raise
     if as_json:
-        facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "is_sorted": True, "runs": found.runs}
-        facts |= {"resumed": found.resumed, "host_bytes": found.peak.host_bytes}
+        facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "descending": descending}
+        facts |= {"is_sorted": True, "runs": found.runs, "resumed": found.resumed, "host_bytes": found.peak.host_bytes}
         terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
         return
     terminal.print_facts(
         ("keys", f"{found.n:,} ({found.dtype})"),
         ("device", terminal.device_words(session)),
-        ("method", f"{method}, by pieces in {found.peak.host_bytes:,} bytes of memory"),
+        (
+            "method",
+            f"{method}{', descending' if descending else ''}, by pieces in {found.peak.host_bytes:,} bytes of memory",
+        ),
         ("runs", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),
         *((("range", f"{found.keys[0]} .. {found.keys[-1]}"),) if found.n else ()),
         ("time", work.words()),
@@ -220,8 +226,9 @@ def gap_list(text):
 # Showing ----------------------------------------------------------------------------------------------------------
 
 
-def _as_json(result, method, session, work, stats):
-    facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "gaps": list(result.gaps)}
+def _as_json(result, method, descending, session, work, stats):
+    facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "descending": descending}
+    facts["gaps"] = list(result.gaps)
     facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, **work.facts()}
     if stats:
         radix = method == "radix"

@@ -165,8 +165,8 @@ SORT_RULES = (
     Rule("seed", "is for keys at random; choose another --shape.", lambda given: given.shape != "reversed"),
     Rule(
         "items",
-        "is for the variants b to f; choose one with --variant.",
-        lambda given: given.variant in "bcdef",
+        "is for the variants b and c; all others sort whole h-subsequences.",
+        lambda given: given.variant in "bc",
         lambda given: given.variant,
     ),
 )
@@ -185,7 +185,7 @@ SORT_WORDS = (
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @with_default("--variant", "a", "Variant of Shellsort; auto has the last gaps in one launch.", click.Choice(VARIANTS))
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help="As for clgeom sort.")
-@click.option("--items", type=int, help="Variants b to f: most work-items for an h-subsequence.  [default: 512]")
+@click.option("--items", type=int, help="Variants b and c: most work-items for an h-subsequence.  [default: 512]")
 @output_option("shellsort.html")
 @terminal.device_option
 @terminal.named_options(max_items_per_subsequence="option --items", keys="numbers")

@@ -23,9 +23,7 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.messages import shown
 
 #: A number in digits (group 1), or a word. No hexadecimal digits, no underscores, ASCII only.
-NUMBER = re.compile(
-    r"(?:([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|[+-]?(?:nan|inf|infinity))\Z", re.I
-)
+NUMBER = re.compile(r"(?:([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|[+-]?(?:nan|inf|infinity))\Z", re.I)
 WHOLE = re.compile(r"[+-]?[0-9]+")
 #: Text that is meant as a number but is not one: "1,5", "1 000", "1'000", "0x1F", "12°30'N", "$5", "(5)", digits of
 #: other scripts, a minus that is not ASCII.
@@ -35,8 +33,8 @@ ALMOST_NUMBER = re.compile(
 #: Text that stands for a missing or an undefined number: a field of numbers with it is not a name of a header.
 MISSING = re.compile(
     r"""[<('"‘“]?(?:
-        [-–—−.,:;?*~_/\\]* | \#?n/?a | \#\S*[!?] | n\.?a\.? | n[./]?d\.? | nil | nul+ | none | missing | undef(?:ined)? | nat
-        | [+-]?[qs]?nan[0-9]*(?:\(\w*\))? | [+-]?1\.\#\w+ | [+-]?inf(?:inity)? | true | false | \\n
+        [-–—−.,:;?*~_/\\]* | \#?n/?a | \#\S*[!?] | n\.?a\.? | n[./]?d\.? | nil | nul+ | none | nat | missing
+        | undef(?:ined)? | [+-]?[qs]?nan[0-9]*(?:\(\w*\))? | [+-]?1\.\#\w+ | [+-]?inf(?:inity)? | true | false | \\n
     )[>)'"’”]?\Z""",
     re.I | re.X,
 )
