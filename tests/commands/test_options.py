@@ -16,7 +16,6 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from command_line import run
 from conftest import LONG, PROFILE
 
@@ -56,7 +55,7 @@ VALUES = {
         "names": "--record 2 1",
         "pairs": "--pairs",
         "matrix": "--matrix",
-        "cutoff": "--cutoff 3",
+        "cutoff": "--cutoff 17",
         "nearest": "--nearest 1",
         "output": "-o out.tsv",
     },
@@ -131,7 +130,7 @@ VALUES = {
     },
     "selftest": {"every": "--all"},
     "sort": {
-        "method": "--method shell-b",
+        "method": "--method shell-b + --stats",
         "descending": "--descending",
         "gaps": "--gaps 5,1",
         "items": "--items 2",
@@ -163,7 +162,7 @@ VALUES = {
         "column": "--column 2",
         "array": "--array other",
         "variant": "--variant d",
-        "gaps": "--gaps 5,1",
+        "gaps": "--gaps 4,1",
         "items": "--items 2",
         "output": "-o out.html",
     },
@@ -283,9 +282,9 @@ def folder(tmp_path_factory):
     rng = np.random.default_rng(34)
     texts = {
         "a.fa": ">a\nGGACGTACGTTACGATTACATTGCCA\n>b\nTTGACCAAC\n",
-        "b.fa": ">c\nACGTACGTTATTACAATGCCACC\n>d\nGGTTGACGAAC\n",
+        "b.fa": ">c\nACGTACGTTATTACAATGCCACC\n>d\nGGTTGACGAACTTTTTTTTTT\n",
         "fill.toml": 'equation = "i == 0 || j == 0 ? 100 : M(i-1, j) * M(i, j-1)"\nshape = [6, 6]\ncheck = false\n',
-        "items.csv": "name,value,weight\na,5,4\nb,4,3\nc,3,2\nd,8,9\n",
+        "items.csv": "name,value,weight\na,5,4\nb,4,3\nc,3,2\nd,9,5\n",
         "spec.toml": "values = [5, 4, 3]\nweights = [4, 3, 2]\ncapacity = 6\n",
         "bad.csv": "x,y\n0,zero\n",
         "nan.csv": "x,y,k,v\nnan,0,a,1\n",
@@ -299,7 +298,7 @@ def folder(tmp_path_factory):
     for name, text in texts.items():
         (place / name).write_text(text)
     points = np.array([row[:2] for row in rows])
-    np.savez(place / "points.npz", points=points, other=points[5:])
+    np.savez(place / "points.npz", points=points, other=points[1:])
     np.save(place / "keys.npy", rng.permutation(50))
     np.savez(place / "keys.npz", keys=rng.permutation(50), other=np.arange(3))
     values = np.zeros((2, 24, 90))
