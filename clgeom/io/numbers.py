@@ -100,6 +100,8 @@ def _is_rounded(text: str, value: float) -> bool:
     """
     if WHOLE.fullmatch(text):
         return value != as_int(text)
+    if repr(value) == text:  # most files are written so
+        return False
     exact = Decimal(text)
     _, digits, exponent = exact.as_tuple()
     if exponent <= 0:

@@ -11,6 +11,7 @@ from conftest import LONG, thinned
 from reference import shellsort as reference
 from shellsorts import few, random, shapes
 
+import clgeom
 from clgeom import shellsort
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import Session
@@ -91,6 +92,29 @@ def test_shellsort_sorts_every_type(session, dtype):
             if n == 1000:  # one answer: every full sort gives the same bits
                 for variant in ("A", "D", "F"):
                     assert same_bits(shellsort(keys, variant=variant, device=session).keys, first.keys)
+
+
+#: Keys of the types that are no numbers, as bits and as what they are.
+OTHER_TYPES = ("?", "M8[D]", "m8[ns]")
+
+
+@pytest.mark.parametrize("dtype", OTHER_TYPES)
+def test_shellsort_sorts_bools_dates_and_durations(any_session, dtype):
+    """As NumPy sorts them, NaT last in both orders; by every variant that sorts fully, in every byte order."""
+    rng = np.random.default_rng(34)
+    for n in (0, 1, 2, 700, 9001):
+        bits = rng.integers(-3, 3, n) if n % 2 else rng.integers(-(2**63), 2**63, n, dtype=np.int64)
+        keys = (bits > 0) if dtype == "?" else np.where(rng.random(n) < 0.1, -(2**63), bits).view(dtype)
+        for order in ("ascending", "descending"):
+            wanted = clgeom.sort(keys, descending=order == "descending", device=any_session)
+            known = keys[~np.isnat(keys)] if keys.dtype.kind in "mM" else keys
+            assert np.array_equal(wanted[: len(known)], np.sort(known)[:: -1 if order == "descending" else 1])
+            for variant in ("auto",) if n > 700 else ("auto", "A", "D", "E", "F"):
+                found = shellsort(
+                    keys.astype(keys.dtype.newbyteorder()), variant=variant, order=order, device=any_session
+                )
+                assert found.keys.dtype == keys.dtype and np.array_equal(found.keys.view("u1"), wanted.view("u1"))
+                assert "first keys" in found._repr_html_()
 
 
 @pytest.mark.parametrize("variant", FULL)
