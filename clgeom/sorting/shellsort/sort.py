@@ -99,7 +99,7 @@ def shellsort(
     device : optional
         As everywhere in clgeom.
     stats : bool
-        Count passes, reads and writes of each phase (an instrumented build of the kernels).
+        Count passes, reads and writes of each phase (an instrumented build of the kernels). "auto" always counts them.
     trace : bool
         Return the keys after every phase, too: the result's `stages`.
     profile : bool
