@@ -11,7 +11,7 @@ COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", 
 FORMATS = (".tsv", ".txt", ".sam")
 RULES = (
     Rule("match mismatch", "is replaced by --matrix: give one or the other.", lambda given: given.matrix is None),
-    Rule("free_ends", "is for --mode semiglobal.", lambda given: given.mode == "semiglobal", lambda given: given.mode),
+    Rule("free_ends", "must be left out but in --mode semiglobal.", lambda given: given.mode == "semiglobal"),
 )
 #: Most pairs that the terminal shows.
 SHOWN = 10

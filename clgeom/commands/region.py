@@ -86,7 +86,7 @@ RULES = (
         lambda given: given.segments.strip() != "1",
     ),
     Rule(
-        "output picture page comparison nested bands metrics simplify outline least weights unit profile",
+        "output picture page comparison nested bands metrics simplify outline least weights unit crs profile",
         "Several --segments compare regions. They do not go together with {option}.",
         lambda given: "," not in given.segments,
     ),
@@ -243,6 +243,16 @@ def _numbers(text):
     except ValueError:
         raise InvalidInput(f"The option --segments must be whole numbers, as 64 or 8,32,128. Got '{text}'.") from None
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def check_densify(densify, crs):
+    """Refuse --densify for a map in longitude and latitude, whose edges stay straight in the output."""
+    from clgeom.io.lonlat import LonLat
+
+    if densify is not None and LonLat(crs, caller="region").mapping is None:
+        raise InvalidInput(
+            "The option --densify is for edges that become curves. The input is in longitude and latitude already."
+        )
 
 
 def _check(file, levels, outputs, options):

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.region import check_densify
 from clgeom.commands.region_facts import finite, written_words
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
@@ -38,6 +39,8 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     lonlat = crs is None and names is not None and named_lonlat(*names)
     if lonlat and is_installed("pyproj"):
         crs = WGS84
+    if lonlat or crs is not None:
+        check_densify(options["densify"], crs)
     chosen = [(None, points)]
     if levels:
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
@@ -88,7 +91,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     rows = []
     for (level, one), count, area in zip(made, vertices, km2):
         segments = " x ".join(f"{k:,}" for k in np.atleast_1d(one.segments))
-        name = "all" if level is None else f"{level:g}"
+        name = "all" if level is None else f"{level:g} {options['unit'] or ''}".rstrip()
         rows.append(
             (name, f"{one.n:,}", f"{count:,}", segments, f"{one.area:,.6g}" if area is None else f"{area:,.6g} km2")
         )

@@ -82,7 +82,8 @@ def floats_and_groups(data, delimiter, width, columns, by=None):
     if table is None:
         return None
     values = [[chunk.to_numpy() for chunk in table[f"{position}"].chunks] for position in columns]
-    if any(_may_differ(data, piece) for pieces in values for piece in pieces):
+    pieces = [piece for column in values for piece in column]
+    if pieces and _may_differ(data, np.concatenate(pieces)):
         return None
     if by is None:
         return values, None, []
