@@ -52,7 +52,8 @@ MOST_DIGITS = 309
 LONG = re.compile(rb"(?<![0-9.])(?=[0-9.]{16})(?:[0-9]{16}|[0-9.]+[eE]\+?[0-9])[0-9.]*(?:[eE][+-]?)?[0-9]*")
 #: Parts of each number that is beyond the largest float64, and of each that is nearer to 0 than any float64.
 BEYOND = (re.compile(rb"[eE]\+?0*[1-9][0-9]{2}"), re.compile(rb"(?<![0-9])[0-9]{200}"))
-TINY = (re.compile(rb"e-0*[1-9][0-9]{2}"), re.compile(rb"E-0*[1-9][0-9]{2}"), re.compile(rb"0{200}"))
+TINY = (re.compile(rb"e-0*[1-9][0-9]{2}"), re.compile(rb"E-0*[1-9][0-9]{2}"))
+MANY_ZEROS = b"0" * 200
 
 
 def is_number(field: str) -> bool:
@@ -117,7 +118,7 @@ def may_lose(data: bytes, values: np.ndarray) -> bool:
             return True
         if (np.abs(values) >= EXACT).any() and any(map(_is_lost, LONG.finditer(data))):
             return True
-    return bool((values == 0).any()) and any(pattern.search(data) for pattern in TINY)
+    return bool((values == 0).any()) and (MANY_ZEROS in data or any(pattern.search(data) for pattern in TINY))
 
 
 def _is_lost(found) -> bool:

@@ -243,6 +243,7 @@ ALIKE = {
     ("align", "gap_extend", "a.fa b.fa --mode semiglobal", "strand"),
     ("align", "gap_extend", "a.fa b.fa --mode semiglobal", "band"),
     ("region", "densify", "points.csv -o r.geojson --crs EPSG:3857"),
+    *(("region", o, m) for o in ("cuts", "axis", "parts", "holes") for m in MODES["region"] if "--model" in m),
     *(("region", option, "", "direction") for option in ("segments", "cuts", "simplify")),
     *(("region", option, "", "array") for option in ("cuts", "holes")),
     ("region", "least", "", "parts"),
