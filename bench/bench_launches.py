@@ -114,7 +114,7 @@ def calls():
             lambda device, variant=variant: clgeom.shellsort(
                 some,
                 variant=variant,
-                max_items_per_subsequence=4096 if variant == "E" else 512,
+                max_items_per_subsequence=4096 if variant == "E" else None,
                 device=device,
             ),
         )

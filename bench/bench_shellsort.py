@@ -21,7 +21,7 @@ from clgeom import shellsort, sort
 from clgeom.errors import DeviceLimit
 from clgeom.runtime.device import as_session
 from clgeom.sorting.shellsort.gaps import gaps_for
-from clgeom.sorting.shellsort.sort import VARIANTS
+from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS, VARIANTS
 
 #: The sizes of the study's table I, and one more.
 SIZES = "1e1,1e2,1e3,1e4,1e5,4e5,1e6,1e7"
@@ -64,10 +64,10 @@ def candidates(keys, session, options):
         how = {
             "variant": variant,
             "gaps": options.gaps,
-            "max_items_per_subsequence": options.items,
-            "min_elements_per_item": options.elements,
             "device": None if on_device else session,
         }
+        if variant in SEVERAL_ITEMS:
+            how |= {"max_items_per_subsequence": options.items, "min_elements_per_item": options.elements}
         try:
             verify(shellsort(given, **how).keys, keys, variant)
         except DeviceLimit:  # E: its chunks are larger than the local memory

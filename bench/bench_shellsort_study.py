@@ -77,7 +77,7 @@ def phases(session, options, n, limits):
     keys, gaps = make_keys(n, options.type), gaps_for("sedgewick86", n)
     runs = {}
 
-    def run(variant, items=512, elements=1):
+    def run(variant, items=None, elements=None):
         result = shellsort(
             keys,
             variant=variant,

@@ -5,10 +5,15 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.errors import InputWarning, InvalidInput, warn
 
 COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", "identities", "columns", "cigar")
 FORMATS = (".tsv", ".txt", ".sam")
+RULES = (
+    Rule("match mismatch", "is replaced by --matrix: give one or the other.", lambda given: given.matrix is None),
+    Rule("free_ends", "must be left out but in --mode semiglobal.", lambda given: given.mode == "semiglobal"),
+)
 #: Most pairs that the terminal shows.
 SHOWN = 10
 #: Letters of nucleotides: IUPAC's codes, and U.
@@ -51,6 +56,7 @@ OUTPUT_HELP = (
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(a="first file", b="second file")
+@refusing(*RULES)
 def align(first, second, only, output, free_ends, device, as_json, **options):
     """Align the sequences of two FASTA or FASTQ files in pairs.
 

@@ -52,7 +52,8 @@ def fill_command(spec, keep, check, output, device, as_json):
     from clgeom.runtime.device import as_session
 
     check_outputs(spec, (output, OUTPUTS))
-    described, equation = read_equation(spec)
+    layouts: list = []
+    described, equation = read_equation(spec, told=layouts.append)
     shape, parameters = described.shape, described.values
     options = {"keep": "table", "check": "auto", **described.options}
     options |= {name: value for name, value in (("keep", keep), ("check", check)) if value is not None}
@@ -82,19 +83,21 @@ def fill_command(spec, keep, check, output, device, as_json):
         "last": lambda: table.last,
         "corner": lambda: np.array(table.corner),
     }
-    corner = _plain(table.corner)
+    corner, notes = _plain(table.corner), [note for layout in layouts for note in layout.notes]
     if output:
         write_table(output, values[options["keep"]]())
     if as_json:
         facts = {"shape": list(shape), "pattern": pattern, "inferred": inference is not None}
         facts |= {"proven": None if inference is None else inference.proven, "warnings": warned, "path": table.path}
-        facts |= {"keep": options["keep"], "corner": corner, "device": session.profile.name, **work.facts()}
+        facts |= {"keep": options["keep"], "corner": corner, "notes": notes}
+        facts |= {"device": session.profile.name, **work.facts()}
         terminal.print_json(facts)
         return
     for words in warned:
         click.echo(f"clgeom: warning: {words}", err=True)
     terminal.print_facts(
-        ("table", f"{shape[0]:,} x {shape[1]:,}, {equation.dtype}"),
+        ("table", f"{shape[0]:,} x {shape[1]:,}, {equation.dtype}; kept: {options['keep']}"),
+        *(("note", note) for note in notes),
         ("pattern", f"{pattern}{'' if inference is None else f' ({inference})'}"),
         ("device", terminal.device_words(session)),
         ("path", table.path),
@@ -114,11 +117,11 @@ def _warned():
     said += [" ".join(str(one.message).split()) for one in caught if issubclass(one.category, EquationWarning)]
 
 
-def read_equation(path):
+def read_equation(path, *, told=None):
     """Return the specification in a TOML file, and its equation."""
     from clgeom.dp.language.equation import Equation
 
-    spec = read_spec(path)
+    spec = read_spec(path, told=told)
     return spec, Equation(spec.equation, parameters=spec.types, **spec.about)
 
 

@@ -47,12 +47,13 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
         if not only:
             facts["chosen"] = [int(k) + 1 for k in found.items]
             facts["names"] = [names[k] for k in found.items] if names else None
-        terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
+        terminal.print_json({**facts, "notes": list(items.notes), "device": session.profile.name, **work.facts()})
         return
     chosen = [] if only else [names[k] if names else str(k + 1) for k in found.items]
     more = f" ... ({len(chosen):,} in all)" if len(chosen) > 12 else ""
     terminal.print_facts(
         ("items", f"{len(items):,}, capacity {capacity:,}"),
+        *(("note", note) for note in items.notes),
         ("device", terminal.device_words(session)),
         ("value", f"{found.value:,}"),
         *(() if only else (("weight", f"{found.weight:,}"), ("chosen", ", ".join(chosen[:12]) + more))),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from clgeom.commands import dp_pairs, terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.errors import InvalidInput
 
 OUTPUT_HELP = (
@@ -14,7 +15,20 @@ OUTPUT_HELP = (
     "line for each step; .tsv for --pairs and --matrix."
 )
 RECORD_HELP = "Sequences of the files, by name or by number from 1."
+RULES = (
+    Rule("matrix", "The options --pairs and {option} exclude each other.", lambda given: not given.pairs),
+    Rule(
+        "only", "is for two sequences; --pairs and --matrix compute nothing else.", lambda given: not _are_many(given)
+    ),
+    Rule("names", "takes two sequences; leave out --pairs and --matrix.", lambda given: not _are_many(given)),
+    Rule("nearest", "goes with --matrix.", lambda given: given.matrix),
+    Rule("cutoff", "goes with --pairs or --matrix.", lambda given: _are_many(given)),
+)
 CUTOFF_HELP = "Of many: those with a distance of at most N, or a length of at least N."
+
+
+def _are_many(given) -> bool:
+    return given.pairs or given.matrix
 
 
 def _options(function):
@@ -42,6 +56,7 @@ def _options(function):
 
 @click.command()
 @_options
+@refusing(*RULES)
 @click.option("--edit", is_flag=True, help="Compute the edit distance instead, as clgeom dp edit.")
 def lcs(edit, **options):
     """Longest common subsequence of the sequences in two FASTA or FASTQ files.
@@ -54,6 +69,7 @@ def lcs(edit, **options):
 
 @click.command()
 @_options
+@refusing(*RULES)
 def edit(**options):
     """Edit distance of the sequences in two FASTA or FASTQ files.
 
@@ -64,18 +80,13 @@ def edit(**options):
 
 
 def _compare(edit, first, second, only, names, pairs, matrix, cutoff, nearest, output, device, as_json):
-    if pairs and matrix:
-        raise InvalidInput("The options --pairs and --matrix exclude each other.")
     if pairs or matrix:
-        if names:
-            raise InvalidInput("The option --record takes two sequences; leave out --pairs and --matrix.")
         problem = "edit" if edit else "lcs"
         dp_pairs.compare(
             first, second, problem, matrix=matrix, cutoff=cutoff, nearest=nearest, output=output, device=device,
             as_json=as_json,
         )  # fmt: skip
         return
-    dp_pairs.check_options(cutoff=cutoff, nearest=nearest)
     _compare_two(edit, first, second, only, names, output, device, as_json)
 
 

@@ -18,8 +18,6 @@ def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, 
     from clgeom.io.fasta import read_sequences
     from clgeom.runtime.device import as_session
 
-    if nearest is not None and not matrix:
-        raise InvalidInput("The option --nearest goes with --matrix.")
     if nearest is not None and nearest < 1:
         raise InvalidInput(f"The option --nearest must be at least 1. Got {nearest} instead.")
     if cutoff is not None and cutoff < 0:
@@ -89,10 +87,3 @@ def _lines(a, b, rows, columns, values, what):
         part = slice(start, start + LINES)
         some = zip(rows[part].tolist(), columns[part].tolist(), values[part].tolist())
         yield "".join(f"{a[i].name}\t{b[j].name}\t{value}\n" for i, j, value in some)
-
-
-def check_options(**given):
-    """Refuse options that belong to --pairs and --matrix without them."""
-    name = next((name for name, value in given.items() if value is not None), None)
-    if name is not None:
-        raise InvalidInput(f"The option --{name} goes with --pairs or --matrix.")

@@ -11,8 +11,12 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.errors import InvalidInput
 
+RULES = (
+    Rule("spec device as_json", "is for solving; --example prints a specification.", lambda given: not given.example),
+)
 #: Longest text of a part of a solution on the terminal, and how deep its lists may be inside each other.
 MOST_TEXT, MOST_DEPTH = 200, 100
 
@@ -43,6 +47,7 @@ def _spelled(problem):
 @click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")
 @terminal.device_option
 @terminal.json_option
+@refusing(*RULES)
 def solve_command(name, spec, example, device, as_json):
     """Solve the problem NAME, one of 'clgeom dp list', for the instance in SPEC (.toml).
 
@@ -63,26 +68,29 @@ def solve_command(name, spec, example, device, as_json):
         return
     if spec is None:
         raise InvalidInput(f"Give a specification of {problem.function}; --example prints one.")
-    given = _instance(problem, spec)
+    layouts: list = []
+    given = _instance(problem, spec, layouts.append)
     session = as_session(device)
     found, work = terminal.worked(problem.solver, **given, device=session)
-    facts = facts_of(found)
+    facts, notes = facts_of(found), [note for layout in layouts for note in layout.notes]
     if as_json:
-        terminal.print_json({"problem": problem.function, **facts, "device": session.profile.name, **work.facts()})
+        about = {"notes": notes, "device": session.profile.name, **work.facts()}
+        terminal.print_json({"problem": problem.function, **facts, **about})
         return
     terminal.print_facts(
         ("problem", f"{problem.name} ({problem.function})"),
+        *(("note", note) for note in notes),
         *((key, _shortened(value)) for key, value in facts.items()),
         ("device", terminal.device_words(session)),
         ("time", work.words()),
     )
 
 
-def _instance(problem, path) -> dict:
+def _instance(problem, path, told) -> dict:
     """The arguments of a problem's function, from a specification."""
     from clgeom.io.specs import read_instance
 
-    given, keys = read_instance(path), problem.keys
+    given, keys = read_instance(path, told=told), problem.keys
     for key in given:
         if key not in keys:
             raise InvalidInput(

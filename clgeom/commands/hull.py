@@ -7,10 +7,21 @@ from dataclasses import replace
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
 from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
+RULES = (
+    Rule("trace", "draws a single hull, and --by makes many.", lambda given: given.by is None),
+    Rule("noise", "names a group of --by.", lambda given: given.by is not None),
+    Rule("skip_bad max_bytes", "is for --by-file.", lambda given: given.by_file),
+    Rule(
+        "by picture trace profile",
+        "is for points that are read together; --by-file makes a hull for each file.",
+        lambda given: not given.by_file,
+    ),
+)
 
 
 @click.command()
@@ -47,6 +58,7 @@ COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(points="points")
+@refusing(*RULES)
 def hull(
     files,
     columns,
@@ -71,9 +83,9 @@ def hull(
     FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
     .npz; - reads standard input.
 
-    The first line of a table is a header if none of its fields is a number. Columns named lon,lat or x,y or
-    easting,northing are found. Lines that start with # are comments. Of a map all vertices of all geometries are taken.
-    Hulls of LAS and LAZ are computed on the integers of the file.
+    The first line of a table is a header if none of its fields is a number or stands for a missing one. Columns named
+    lon,lat or x,y or easting,northing are found. Lines that start with # are comments. Of a map all vertices of all
+    geometries are taken. Hulls of LAS and LAZ are computed on the integers of the file.
 
     GeoJSON is in longitude and latitude. It needs columns named lon,lat or longitude,latitude, a file with a reference
     system, or --crs; the hull is reprojected. The other formats keep the coordinates.
@@ -96,11 +108,6 @@ def hull(
     from clgeom.io.hulls import HULL_FORMATS
     from clgeom.io.vector import MAPS, check_features_output, is_map
 
-    if by is not None and trace:
-        raise click.UsageError("--trace draws a single hull, and --by makes many.")
-    if noise is not None and by is None:
-        raise click.UsageError("--noise names a group of --by.")
-    _check_by_file(by_file, by, picture, trace, options["profile"], skip_bad, max_bytes)
     files = files_of(files, caller="hull")
     formats = [*(HULL_FORMATS if by is None and not by_file else HULLS_FORMATS), *MAPS]
     _check_outputs(files, (output, formats), picture, trace)
@@ -240,6 +247,7 @@ def _print_hull(found, cloud, crs, session, work, reading, written, as_json, pro
         return
     terminal.print_facts(
         ("points", f"{found.n:,} ({cloud.points.dtype})"),
+        *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
@@ -295,10 +303,13 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
             "device": session.profile.name,
             "seconds": {"read": reading, "load": work.loading, "hulls": work.seconds},
         }
+        if options["profile"]:
+            facts["phases"] = terminal.phases_as_json(batch.phases)
         terminal.print_json({**facts, **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
         ("points", f"{len(cloud.points):,} ({cloud.points.dtype})"),
+        *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
         *((("left out", counted(batch.left_out, "point", "points")),) if noise is not None or batch.left_out else ()),
@@ -308,16 +319,6 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
     )
     if options["profile"]:
         terminal.print_phases(batch.phases)
-
-
-def _check_by_file(by_file, by, picture, trace, profile, skip_bad, max_bytes):
-    """Refuse options that do not go together."""
-    if not by_file and (skip_bad or max_bytes is not None):
-        raise click.UsageError(f"{'--skip-bad' if skip_bad else '--max-bytes'} is for --by-file.")
-    others = {"--by": by, "--plot": picture, "--trace": trace, "--profile": profile or None}
-    given = [name for name, value in others.items() if value is not None]
-    if by_file and given:
-        raise click.UsageError(f"--by-file makes a hull for each file, and {given[0]} is for points read together.")
 
 
 def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options):
@@ -360,6 +361,7 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
     terminal.print_facts(
         ("files", f"{len(files):,}"),
         ("points", f"{points:,}"),
+        *_system_words(system),
         *(("note", note) for note in notes),
         ("device", terminal.device_words(session)),
         *((("left out", counted(len(bad), "file", "files")),) if bad else ()),
@@ -367,6 +369,13 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
         ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )
+
+
+def _system_words(crs):
+    """Return a line with the reference system for `terminal.print_facts`; none if it is not known."""
+    from clgeom.io.cloud import crs_words
+
+    return () if crs is None else (("system", crs_words(crs)),)
 
 
 def _file_facts(cloud, crs):

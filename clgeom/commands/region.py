@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 
@@ -22,8 +24,85 @@ BUDGETS = ("vertices", "part_vertices", "tolerance", "iou")
 INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
 #: Most rows and columns of a computed map.
 MOST_CELLS_A_SIDE = 1 << 15
-#: Options for rasters only; their values are false by default.
-RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weights", "window")
+
+
+def _has_points(file) -> bool:
+    from clgeom.io.files import ENDINGS, is_stdin
+
+    endings = tuple(ending for kind in ("table", "arrow", "lidar", "layer") for ending in ENDINGS[kind])
+    return file is not None and (is_stdin(file) or file.lower().endswith(endings))
+
+
+def _source(given) -> str:
+    """Return what the map or the points are from, in words."""
+    if given.file is None:
+        return f"--model {given.model}" if given.model else "neither a FILE nor a --model"
+    return f"the {'points of' if _has_points(given.file) else 'raster'} '{given.file}'"
+
+
+def _along_cells(given) -> bool:
+    """Return whether polygons are along the cells: asked for, or by an option for them."""
+    return given.outline == "cells" or (
+        given.outline is None and any(getattr(given, name) is not None for name in BUDGETS)
+    )
+
+
+def _is_raster(given) -> bool:
+    return not _has_points(given.file)
+
+
+def _by_segments(given) -> bool:
+    return not _along_cells(given)
+
+
+RULES = (
+    Rule("size pixel frequency sigma seed", "is for a map of --model.", lambda given: given.model is not None, _source),
+    Rule("seed", "is for shadowing; leave it out with --sigma 0.", lambda given: given.sigma != 0),
+    Rule("band array nodata window parts holes outline page comparison sites", "is for rasters.", _is_raster, _source),
+    Rule(f"least nested bands metrics weights {' '.join(BUDGETS)}", "is for rasters.", _is_raster, _source),
+    Rule("layer value columns", "is for points.", lambda given: given.file is None or not _is_raster(given), _source),
+    Rule("band array nodata window layer value columns", "is for a FILE.", lambda given: not given.model, _source),
+    Rule(
+        "direction unit",
+        "is for levels: --value names the column of points that --level is compared with.",
+        lambda given: _is_raster(given) or given.value is not None,
+    ),
+    Rule(
+        " ".join(BUDGETS),
+        "is for polygons along the cells (--outline cells).",
+        lambda given: given.outline != "segments",
+    ),
+    Rule("simplify", "is for outlines of segments. Use --tolerance along the cells.", _by_segments),
+    Rule("segments cuts axis parts", "is for outlines of segments (--outline segments).", _by_segments),
+    Rule(
+        "holes",
+        "must be 0 along the cells, where all holes are cut out.",
+        lambda given: _by_segments(given) or given.holes == 0,
+        lambda given: f"{given.holes:g}",
+    ),
+    Rule(
+        "cuts axis",
+        "is for several segments; --segments 1 gives the convex hull.",
+        lambda given: given.segments.strip() != "1",
+    ),
+    Rule(
+        "output picture page comparison nested bands metrics simplify outline least weights unit crs profile",
+        "Several --segments compare regions. They do not go together with {option}.",
+        lambda given: "," not in given.segments,
+    ),
+    Rule("bands", "The options --nested and {option} do not go together.", lambda given: not given.nested),
+    Rule(
+        "nested bands",
+        "The options --nested and --bands need an output (-o) or a picture (--plot, --html). Got only {option}.",
+        lambda given: given.output or given.picture or given.page,
+    ),
+    Rule("sites", "needs a picture (--plot) or a page (--html).", lambda given: given.picture or given.page),
+    Rule(
+        "densify",
+        "is for an output (-o) that ends in .geojson, .json or .kml.",
+        lambda given: (given.output or "").lower().endswith((".geojson", ".json", ".kml")),
+    ),
+)
 
 
 @click.command()
@@ -122,6 +201,7 @@ RASTERS_OWN = ("least", "nested", "bands", "metrics", "array", "nodata", "weight
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(levels="option --level", shape="option --size", **INPUTS)
+@refusing(*RULES)
 def region(file, levels, output, picture, page, comparison, device, as_json, profile, **options):
     """Coverage polygons of a raster FILE (.tif, .nc, .zarr, .npy, .npz) or of points: one for each part of each level.
 
@@ -141,9 +221,7 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
     """
     from clgeom.runtime.device import as_session
 
-    if options["outline"] is None:
-        along_cells = any(options[name] is not None for name in BUDGETS)
-        options["outline"] = "cells" if along_cells else "segments"
+    options["outline"] = "cells" if _along_cells(SimpleNamespace(**options)) else "segments"
     options["segments"] = _numbers(options["segments"])
     outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
     _check(file, levels, outputs, options)
@@ -167,31 +245,13 @@ def _numbers(text):
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _has_points(file):
-    from clgeom.io.files import ENDINGS, is_stdin
+def check_densify(densify, crs):
+    """Refuse --densify for a map in longitude and latitude, whose edges stay straight in the output."""
+    from clgeom.io.lonlat import LonLat
 
-    endings = tuple(ending for kind in ("table", "arrow", "lidar", "layer") for ending in ENDINGS[kind])
-    return file is not None and (is_stdin(file) or file.lower().endswith(endings))
-
-
-def _check_outline(options):
-    """Refuse options of the other kind of outline."""
-    if options["outline"] == "segments":
-        given = [f"--{name.replace('_', '-')}" for name in BUDGETS if options[name] is not None]
-        if given:
-            raise InvalidInput(f"The option {given[0]} is for polygons along the cells (--outline cells).")
-        return
-    if options["simplify"] is not None:
-        raise InvalidInput("The option --simplify is for outlines of segments. Use --tolerance along the cells.")
-    others = {"--segments": options["segments"] != 64, "--cuts": options["cuts"] != "count"}
-    others |= {"--axis": options["axis"] != "x", "--no-parts": not options["parts"]}
-    given = [name for name, is_given in others.items() if is_given]
-    if given:
-        raise InvalidInput(f"The option {given[0]} is for outlines of segments (--outline segments).")
-    if options["holes"]:
+    if densify is not None and LonLat(crs, caller="region").mapping is None:
         raise InvalidInput(
-            "The option --holes must be 0 along the cells, where all holes are cut out. "
-            f"Got {options['holes']:g} instead."
+            "The option --densify is for edges that become curves. The input is in longitude and latitude already."
         )
 
 
@@ -208,54 +268,21 @@ def _check(file, levels, outputs, options):
         raise InvalidInput("Name a FILE, or a --model to make a map with; not both.")
     if file is not None and not levels and not _has_points(file):
         raise InvalidInput("Name one --level or more.")
-    if _has_points(file):
-        rasters_own = {f"--{name}": options[name] for name in RASTERS_OWN}
-        rasters_own |= {"--no-parts": not options["parts"], "--compare": comparison, "--html": page}
-        rasters_own |= {"--transmitter": options["sites"] or None}
-        rasters_own |= {f"--{name.replace('_', '-')}": options[name] for name in BUDGETS}
-        rasters_own |= {"--segments with several numbers": isinstance(options["segments"], list)}
-        rasters_own |= {"--outline": options["outline"] == "cells"}
-        rasters_own |= {"--holes": options["holes"] is not None, "--band": options["band"] != 1}
-        given = [name for name, value in rasters_own.items() if value not in (None, False, 0)]
-        if given:
-            raise InvalidInput(f"The option {given[0]} is for rasters. Got the points of '{file}' instead.")
-    for name in ("layer", "value", "columns"):
-        if options[name] is not None and not _has_points(file):
-            raise InvalidInput(f"The option --{name} is for points. Got a raster instead.")
     if not all(map(math.isfinite, levels)):
         raise InvalidInput("The option --level must be a finite number.")
     if len(set(levels)) < len(levels):
         twice = next(level for level in levels if levels.count(level) > 1)
         raise InvalidInput(f"The option --level must name each level once. Got {twice:g} more than once.")
+    if isinstance(options["segments"], list) and _has_points(file):
+        raise InvalidInput(f"Several --segments are for rasters. Got the points of '{file}' instead.")
     if isinstance(options["segments"], list):
-        others = {
-            "-o": output,
-            "--plot": picture,
-            "--html": page,
-            "--metrics": options["metrics"],
-            "--simplify": options["simplify"],
-        }
-        others |= {"--outline cells": options["outline"] == "cells", "--least": options["least"]}
-        given = [name for name, value in others.items() if value]
-        if given:
-            raise InvalidInput(f"Several --segments compare regions. They do not go together with {given[0]}.")
         require_shapely()
-    if not _has_points(file):
-        _check_outline(options)
     if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
         raise InvalidInput("The options --least and --simplify must be 0 or more.")
-    if (options["nested"] or options["bands"]) and not (output or picture or page):
-        raise InvalidInput("The options --nested and --bands need an output (-o) or a picture (--plot, --html).")
     if not all(math.isfinite(number) for site in options["sites"] for number in site):
         raise InvalidInput("The option --transmitter must be two finite numbers.")
-    if options["sites"] and not (picture or page):
-        raise InvalidInput("The option --transmitter needs a picture (--plot) or a page (--html).")
-    if options["densify"] is not None and not (output or "").lower().endswith((".geojson", ".json", ".kml")):
-        raise InvalidInput("The option --densify is for an output (-o) that ends in .geojson, .json or .kml.")
     if options["densify"] is not None and not 0 < options["densify"] < math.inf:
         raise InvalidInput(f"The option --densify must be a distance above 0. Got {options['densify']:g} instead.")
-    if options["nested"] and options["bands"]:
-        raise InvalidInput("The options --nested and --bands do not go together.")
     if not 1 <= options["size"] <= MOST_CELLS_A_SIDE:
         raise InvalidInput(
             f"The option --size must be within 1 to {MOST_CELLS_A_SIDE:,}. Got {options['size']:,} instead."

@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.region import check_densify
 from clgeom.commands.region_facts import finite, written_words
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
@@ -38,6 +39,8 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     lonlat = crs is None and names is not None and named_lonlat(*names)
     if lonlat and is_installed("pyproj"):
         crs = WGS84
+    if lonlat or crs is not None:
+        check_densify(options["densify"], crs)
     chosen = [(None, points)]
     if levels:
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
@@ -73,7 +76,10 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
             out.write(content)
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
-        terminal.print_json({"device": session.profile.name, **work.facts(), "regions": facts})
+        about = {"device": session.profile.name, **work.facts(), "notes": list(cloud.notes)}
+        phases = sum((one.phases for _, one in made), ())
+        about |= {"phases": terminal.phases_as_json(phases)} if profile else {}
+        terminal.print_json({**about, "regions": facts})
         return
     terminal.print_facts(
         ("points", f"{len(points):,} ({points.dtype})"),
@@ -85,7 +91,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     rows = []
     for (level, one), count, area in zip(made, vertices, km2):
         segments = " x ".join(f"{k:,}" for k in np.atleast_1d(one.segments))
-        name = "all" if level is None else f"{level:g}"
+        name = "all" if level is None else f"{level:g} {options['unit'] or ''}".rstrip()
         rows.append(
             (name, f"{one.n:,}", f"{count:,}", segments, f"{one.area:,.6g}" if area is None else f"{area:,.6g} km2")
         )

@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
-from clgeom.commands.region import BUDGETS
+from clgeom.commands.region import BUDGETS, check_densify
 from clgeom.commands.region_facts import (
     covered_cells,
     drawn_levels,
@@ -37,6 +37,8 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
         raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
+    if raster.crs is not None:
+        check_densify(options["densify"], raster.crs)
     options["unit"] = options["unit"] or raster.unit or ""
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
@@ -57,7 +59,8 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     rows_of_metrics = measured(kept_raster, kept, levels, options, session) if options["metrics"] else []
     if as_json:
         phases = found.phases if profile else ()
-        terminal.print_json(facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written))
+        facts = facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written)
+        terminal.print_json({**facts, "unit": options["unit"]})
         return
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")

@@ -5,18 +5,30 @@ from __future__ import annotations
 import re
 
 import click
-from click.core import ParameterSource
 
 from clgeom.commands import terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
-from clgeom.runtime.messages import counted
+from clgeom.runtime.messages import counted, listed
 from clgeom.sorting.shellsort.gaps import SEQUENCES
 
 METHOD_HELP = "Radix sort, clgeom's Shellsort (shell-auto), or a variant of the Shellsort study (b and c sort partly)."
 GAPS_HELP = f"Gaps of a Shellsort: {', '.join(SEQUENCES)}, or numbers such as 7,3,1."
 METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
+#: Methods with several work-items for an h-subsequence.
+SEVERAL_ITEMS = METHODS[4:]
+RULES = (
+    Rule("gaps", "is for a Shellsort; choose one with --method.", lambda given: given.method != "radix"),
+    Rule("picture", "draws the gaps of a Shellsort; choose one with --method.", lambda given: given.method != "radix"),
+    Rule(
+        "items elements",
+        "is for a Shellsort of the variants b to f; choose one with --method.",
+        lambda given: given.method in SEVERAL_ITEMS,
+        lambda given: given.method,
+    ),
+)
 
 
 @click.command()
@@ -24,8 +36,8 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 @with_default("--method", "radix", METHOD_HELP, click.Choice(METHODS, case_sensitive=False))
 @click.option("--descending", is_flag=True, help="Largest first; NaN stays last.")
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
-@with_default("--items", 512, "Shellsort b to f: most work-items for an h-subsequence.")
-@with_default("--elements", 1, "Shellsort b to f: fewest elements for each work-item.")
+@click.option("--items", type=int, help="Shellsort b to f: most work-items for an h-subsequence.  [default: 512]")
+@click.option("--elements", type=int, help="Shellsort b to f: fewest elements for each work-item.  [default: 1]")
 @click.option("--column", metavar="NAME|N", help="Column of a table, by name or by number from 1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @click.option("--layer", metavar="NAME", help="Layer of a map.")
@@ -42,6 +54,7 @@ METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 @terminal.named_options(
     max_items_per_subsequence="option --items", min_elements_per_item="option --elements", keys="numbers"
 )
+@refusing(*RULES)
 def sort(
     file,
     method,
@@ -65,8 +78,9 @@ def sort(
     .npz; - reads standard input.
 
     Text of whole numbers is sorted as int64, or as uint64 where that is needed; other text is sorted as float64. The
-    other files keep their type; X, Y and Z of LAS and LAZ are in units of the reference system. The first line of a
-    table is a header if none of its fields is a number. Without -o only the facts are printed.
+    other files keep their type, also bool, dates and durations; X, Y and Z of LAS and LAZ are in units of the reference
+    system. The first line of a table is a header if none of its fields is a number or stands for a missing one, and the
+    facts name it. Without -o only the facts are printed.
 
     With --max-bytes the numbers of a .npy file need not fit in memory. When it is stopped, or the disk is full, sorted
     pieces are kept in a hidden folder beside OUT, and the same command goes on from there.
@@ -74,14 +88,15 @@ def sort(
     from clgeom.runtime.call import watched
     from clgeom.runtime.device import as_session
 
-    _check_options(method)
     if max_bytes is not None:
         others = {"column": column, "array": array, "layer": layer, "plot": picture, "stats": stats or None}
         _sort_by_pieces(file, output, max_bytes, method, others, descending, device, as_json)
         return
-    _check_outputs(file, output, picture, method)
+    _check_outputs(file, output, picture)
+    layouts: list = []
+    what = {"column": column, "array": array, "layer": layer, "told": layouts.append}
     with terminal.progress(f"reading {file}", hidden=as_json) as progress:
-        keys, reading = terminal.timed(read_numbers, file, column=column, array=array, layer=layer, progress=progress)
+        keys, reading = terminal.timed(read_numbers, file, **what, progress=progress)
     session = as_session(device)
     run = _method(method, keys, descending, gaps, items, elements, session)
     instrumented = stats or bool(picture)
@@ -92,13 +107,20 @@ def sort(
     if output:
         with terminal.progress(f"writing {output}", hidden=as_json) as progress:
             write_numbers(output, result.keys, progress=progress)
+    gaps_used = [] if method == "radix" else [counted(len(result.gaps), "gap", "gaps")]
+    header = next((layout for layout in layouts if layout.names is not None), None)
+    for note in () if header is None else header.notes:
+        terminal.echo_beside_bar(f"clgeom: note: {note}", err=True)
     if as_json:
-        terminal.print_json(_as_json(result, method, session, work, stats))
+        terminal.print_json(
+            {**_as_json(result, method, descending, session, work, stats), "header": _header_as_json(header)}
+        )
         return
     terminal.print_facts(
         ("keys", f"{len(keys):,} ({keys.dtype})"),
+        *((("header", f"line {header.header_line}: {listed(header.names)}"),) if header else ()),
         ("device", terminal.device_words(session)),
-        ("method", method if method == "radix" else f"{method}, {counted(len(result.gaps), 'gap', 'gaps')}"),
+        ("method", ", ".join([method, *gaps_used, *(["descending"] if descending else [])])),
         ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
         *((("range", f"{result.keys[0]} .. {result.keys[-1]}"),) if len(keys) and result.is_sorted else ()),
         ("time", work.words(**{"reading the file": reading})),
@@ -134,14 +156,17 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
                 terminal.echo_beside_bar(note, err=True)
             raise
     if as_json:
-        facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "is_sorted": True, "runs": found.runs}
-        facts |= {"resumed": found.resumed, "host_bytes": found.peak.host_bytes}
+        facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "descending": descending}
+        facts |= {"is_sorted": True, "runs": found.runs, "resumed": found.resumed, "host_bytes": found.peak.host_bytes}
         terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
         return
     terminal.print_facts(
         ("keys", f"{found.n:,} ({found.dtype})"),
         ("device", terminal.device_words(session)),
-        ("method", f"{method}, by pieces in {found.peak.host_bytes:,} bytes of memory"),
+        (
+            "method",
+            f"{method}{', descending' if descending else ''}, by pieces in {found.peak.host_bytes:,} bytes of memory",
+        ),
         ("runs", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),
         *((("range", f"{found.keys[0]} .. {found.keys[-1]}"),) if found.n else ()),
         ("time", work.words()),
@@ -149,22 +174,12 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
     )
 
 
-def _check_options(method):
-    """Refuse options of a Shellsort for a radix sort, on which they have no effect."""
-    given = click.get_current_context().get_parameter_source
-    for name in ("gaps", "items", "elements"):
-        if method == "radix" and given(name) is ParameterSource.COMMANDLINE:
-            raise InvalidInput(f"The option --{name} is for a Shellsort; choose one with --method.")
-
-
-def _check_outputs(file, output, picture, method):
+def _check_outputs(file, output, picture):
     """Refuse outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
     from clgeom.plotting.figures import FORMATS
 
-    if picture is not None and method == "radix":
-        raise InvalidInput("The option --plot draws the gaps of a Shellsort; choose one with --method.")
     if picture is not None:
         require_matplotlib()
     check_outputs(file, (output, OUTPUTS), (picture, FORMATS))
@@ -188,10 +203,12 @@ class _Radix:
     gaps, is_sorted = (), True
 
     def __init__(self, keys, descending, session, profile):
-        from clgeom.sorting.keys import as_key_array
+        from clgeom.sorting.keys import OTHER_KINDS, as_key_array
         from clgeom.sorting.radix.sort import sort as radix_sort
 
-        keys = as_key_array(keys, caller="sort")  # numbers in one dimension, as outputs and a Shellsort have them
+        keys = as_key_array(
+            keys, caller="sort", others=OTHER_KINDS
+        )  # numbers in one dimension, as outputs and a Shellsort have them
         found = radix_sort(keys, descending=descending, device=session, profile=profile)
         self.keys, self.phases = found if profile else (found, ())
 
@@ -209,14 +226,19 @@ def gap_list(text):
 # Showing ----------------------------------------------------------------------------------------------------------
 
 
-def _as_json(result, method, session, work, stats):
-    facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "gaps": list(result.gaps)}
+def _as_json(result, method, descending, session, work, stats):
+    facts = {"keys": len(result.keys), "dtype": result.keys.dtype.name, "method": method, "descending": descending}
+    facts["gaps"] = list(result.gaps)
     facts |= {"is_sorted": bool(result.is_sorted), "device": session.profile.name, **work.facts()}
     if stats:
         radix = method == "radix"
         phases = terminal.phases_as_json(result.phases) if radix else [phase.asdict() for phase in result.phases]
         facts["phases"] = phases
     return facts
+
+
+def _header_as_json(header):
+    return None if header is None else {"line": header.header_line, "names": list(header.names)}
 
 
 def _print_stats(result):

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
 from clgeom.runtime.messages import counted
 
@@ -35,6 +36,16 @@ def output_option(default):
 def seed_option():
     return click.option(
         "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random numbers."
+    )
+
+
+def _numbers_rules(of_random, of_file):
+    """Return the rules for options of random numbers, and those for options of a FILE."""
+    return (
+        Rule(
+            of_random, "is for random numbers.", lambda given: not given.file, lambda given: f"the file '{given.file}'"
+        ),
+        Rule(of_file, "is for a FILE, and none is given.", lambda given: bool(given.file)),
     )
 
 
@@ -78,6 +89,7 @@ HULL_WORDS = (
 @output_option("wagener.html")
 @terminal.device_option
 @terminal.named_options(points="points")
+@refusing(*_numbers_rules("points shape seed", "columns array"))
 def hull(file, points, shape, seed, columns, array, side, collinear, output, device):
     """Wagener's match-and-merge: the six phases of every merge of hoods.
 
@@ -90,9 +102,7 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     from clgeom.runtime.device import as_session
 
     _check_output(file, output)
-    _refuse_with(file, "points", "shape", "seed")
-    _refuse_without(file, "columns", "array")
-    cloud = _points(file, columns, array) if file else CLOUDS[shape](np.random.default_rng(seed), points)
+    cloud, notes = _points(file, columns, array) if file else (CLOUDS[shape](np.random.default_rng(seed), points), ())
     if _is_drawn(output):
         check_drawable(cloud)
     session = as_session(device)
@@ -109,6 +119,7 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     corners, stages = counted(len(found), "corner", "corners"), counted(len(found.merges), "stage", "stages")
     terminal.print_facts(
         ("points", f"{len(cloud):,} ({cloud.dtype})"),
+        *(("note", note) for note in notes),
         ("device", terminal.device_words(session)),
         ("hood", f"{corners}, {side}, {stages}"),
         ("wrote", output),
@@ -116,10 +127,11 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
 
 
 def _points(file, columns, array):
-    """Read the points of a file."""
+    """Return the points of a file, and notes about them."""
     from clgeom.io.points import read_cloud
 
-    return read_cloud(file, columns=columns, array=array).coordinates
+    found = read_cloud(file, columns=columns, array=array)
+    return found.coordinates, found.notes
 
 
 def _hood_as_data(found, points):
@@ -149,6 +161,15 @@ KEYS = {
     "few": lambda rng, n: rng.integers(1, 6, n),
 }
 VARIANTS = (*"0abcdef", "auto")
+SORT_RULES = (
+    Rule("seed", "is for keys at random; choose another --shape.", lambda given: given.shape != "reversed"),
+    Rule(
+        "items",
+        "is for the variants b and c; all others sort whole h-subsequences.",
+        lambda given: given.variant in "bc",
+        lambda given: given.variant,
+    ),
+)
 SORT_WORDS = (
     "A pass with gap h sorts every h-subsequence: keys that are h places apart. The last gap is 1. Each pair of rows "
     "shows the array before and after; a line leads from a key's old place to its new one."
@@ -164,10 +185,11 @@ SORT_WORDS = (
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @with_default("--variant", "a", "Variant of Shellsort; auto has the last gaps in one launch.", click.Choice(VARIANTS))
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help="As for clgeom sort.")
-@with_default("--items", 512, "Variants b to f: most work-items for an h-subsequence.")
+@click.option("--items", type=int, help="Variants b and c: most work-items for an h-subsequence.  [default: 512]")
 @output_option("shellsort.html")
 @terminal.device_option
 @terminal.named_options(max_items_per_subsequence="option --items", keys="numbers")
+@refusing(*_numbers_rules("keys shape seed", "column array"), *SORT_RULES)
 def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, output, device):
     """Shellsort: the keys before and after each pass.
 
@@ -180,9 +202,11 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
     from clgeom.runtime.device import as_session
 
     _check_output(file, output)
-    _refuse_with(file, "keys", "shape", "seed")
-    _refuse_without(file, "column", "array")
-    numbers = read_numbers(file, column=column, array=array) if file else KEYS[shape](np.random.default_rng(seed), keys)
+    layouts: list = []
+    if file:
+        numbers = read_numbers(file, column=column, array=array, told=layouts.append)
+    else:
+        numbers = KEYS[shape](np.random.default_rng(seed), keys)
     if _is_drawn(output):
         check_drawable(numbers)
     session = as_session(device)
@@ -193,10 +217,12 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
     if _is_drawn(output):
         _draw(pass_scenes(result.stages, passes), output, title, SORT_WORDS)
     else:
-        stages = [keys.tolist() for keys in result.stages]
+        is_date = numbers.dtype.kind in "mM"
+        stages = [(keys.astype(str) if is_date else keys).tolist() for keys in result.stages]
         _write_json(output, {"variant": result.variant, "gaps": [list(gaps) for gaps in passes], "stages": stages})
     terminal.print_facts(
         ("keys", f"{len(numbers):,} ({numbers.dtype})"),
+        *(("note", note) for layout in layouts for note in layout.notes),
         ("device", terminal.device_words(session)),
         ("passes", f"{len(passes)}, gaps {' '.join(map(str, result.gaps))}"),
         ("sorted", "yes" if result.is_sorted else "no: this variant sorts chunks, not whole h-subsequences"),
@@ -215,20 +241,6 @@ def _check_output(file, output):
     check_outputs(file, (output, FORMATS))
     if Path(output).suffix.lower() in (".gif", ".pdf", ".png", ".svg"):
         require_matplotlib()
-
-
-def _refuse_with(file, *names):
-    """Refuse options for random numbers if the numbers come from a file."""
-    given = click.get_current_context().get_parameter_source
-    for name in names:
-        if file and given(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} is for random numbers, and '{file}' is given.")
-
-
-def _refuse_without(file, *names):
-    for name in names:
-        if not file and click.get_current_context().params[name] is not None:
-            raise click.UsageError(f"--{name} is for a FILE, and none is given.")
 
 
 def _is_drawn(output):

@@ -33,6 +33,8 @@ class Items:
     names : list of str or None
         From a column called name or item.
     values, weights : list of int or float
+    notes : tuple of str
+        For the user: that a line was taken for the header.
     """
 
     header: tuple[str, ...] | None
@@ -40,6 +42,7 @@ class Items:
     names: list[str] | None
     values: list
     weights: list
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -75,16 +78,16 @@ def read_items(path, columns=None, *, lightest=0) -> Items:
         ]
 
     read = _of_arrow if kind_of(path, ("table", "arrow")) == "arrow" else _of_text
-    header, rows, numbers = read(path, choose, checks)
+    header, rows, numbers, notes = read(path, choose, checks)
     if not rows and header is None:
         raise InvalidInput(f"The file '{path}' has no items.")
     lower = [name.lower() for name in header or ()]
     named = next((lower.index(name) for name in NAMES if name in lower), None)
-    return Items(header, rows, None if named is None else [row[named] for row in rows], *numbers)
+    return Items(header, rows, None if named is None else [row[named] for row in rows], *numbers, notes)
 
 
 def _of_text(path, choose, checks):
-    """Return (header, rows, (values, weights)) of a table of text; header and rows are empty for an empty file."""
+    """Return (header, rows, (values, weights), notes) of a table of text; all are empty for an empty file."""
     layout, rows, numbers = None, [], ([], [])
     for block in read_blocks(path, choose):
         layout = block.layout
@@ -98,11 +101,11 @@ def _of_text(path, choose, checks):
                 if what := check(into[-1]):
                     raise malformed(path, line, f"{what}, '{shown(fields[column])}'", text)
             rows.append([decoded(field) for field in fields])
-    return None if layout is None else layout.names, rows, numbers
+    return None if layout is None else layout.names, rows, numbers, () if layout is None else layout.notes
 
 
 def _of_arrow(path, choose, checks):
-    """Return (header, rows, (values, weights)) of a Parquet or Arrow file."""
+    """Return (header, rows, (values, weights), notes) of a Parquet or Arrow file."""
     from clgeom.io.columnar import read_rows
 
     header, rows, numbers = read_rows(path, choose)
@@ -110,7 +113,7 @@ def _of_arrow(path, choose, checks):
         for number, check in zip(pair, checks):
             if what := check(number):
                 raise InvalidInput(f"The file '{path}', row {row}: {what}, '{number}'.")
-    return header, rows, numbers
+    return header, rows, numbers, ()
 
 
 def _wrong_value(value) -> str:

@@ -22,7 +22,7 @@ AT_ONCE = 1 << 16
 
 
 @keeps_subnormals
-def read_numbers(path, *, column=None, array=None, layer=None, progress=None) -> np.ndarray:
+def read_numbers(path, *, column=None, array=None, layer=None, progress=None, told=None) -> np.ndarray:
     """Return the numbers of one column of a file.
 
     Parameters
@@ -38,6 +38,8 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None) ->
         Which layer of a map; by default the only one.
     progress : callable, optional
         Called as progress(bytes_read, bytes_in_all) now and then while text is read.
+    told : callable, optional
+        Called with the `clgeom.io.tables.Layout` of a table of text.
 
     Returns
     -------
@@ -48,7 +50,8 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None) ->
     Raises
     ------
     InvalidInput
-        For text that is not a table of numbers, or has a whole number that the type of its column does not hold.
+        For text that is not a table of numbers, or has a number that the type of its column does not hold
+        (`clgeom.io.numbers`).
     """
     kind = kind_of(path)
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
@@ -56,7 +59,7 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None) ->
     if layer is not None and kind != "layer":
         raise InvalidInput(f"The option --layer is for maps. Got the file '{path}' instead.")
     if kind == "table":
-        return _of_table(path, column, progress)
+        return _of_table(path, column, progress, told)
     if kind == "arrow":
         from clgeom.io.columnar import read_arrow_column
 
@@ -73,7 +76,7 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None) ->
         return _of_array(path, _load(path, Path(path).suffix.lower(), array), column)
 
 
-def _of_table(path, column, progress) -> np.ndarray:
+def _of_table(path, column, progress, told) -> np.ndarray:
     """Return one column of a table, in the narrowest type that holds it."""
 
     def choose(names, width):
@@ -83,7 +86,9 @@ def _of_table(path, column, progress) -> np.ndarray:
         return (position_of(path, names, width, "1" if column is None else column),)
 
     parts = []
-    for block in read_blocks(path, choose, progress=progress):
+    for number, block in enumerate(read_blocks(path, choose, progress=progress)):
+        if number == 0 and told is not None:
+            told(block.layout)
         part = block.numbers_quickly()
         if part is None:
             return _of_texts(path, choose, progress)

@@ -49,8 +49,7 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
 
     Notes
     -----
-    `clgeom.io.tables` has the rules for tables of text and their header. A number is text that Python's ``float``
-    takes, in ASCII and without underscores. An integer that float64 cannot hold is an error.
+    `clgeom.io.tables` has the rules for tables of text and their header, and `clgeom.io.numbers` those for numbers.
     """
     return read_cloud(path, columns=columns, array=array, layer=layer, progress=progress).coordinates
 
@@ -198,15 +197,16 @@ def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Clo
         values.append(quickly[0])
         if by is not None:
             texts.add_coded(quickly[1], [decoded(text.decode("latin-1").strip(" \t")) for text in quickly[2]])
-    names, title = None, "group"
+    names, title, notes = None, "group", () if layout is None else layout.notes
     if layout is not None and layout.names is not None:
         names = tuple(layout.names[column] for column in layout.columns[:2])
         title = title if text_column is None else layout.names[text_column] or title
     values = quick.stacked(values, 2 + (value is not None))
     groups = None if by is None else _groups_of_lines(path, texts, title)
     if value is None:
-        return Cloud(values, names, groups)
-    return Cloud(np.ascontiguousarray(values[:, :2]), names, values=np.ascontiguousarray(values[:, 2]))
+        return Cloud(values, names, groups, notes=notes)
+    points, values = np.ascontiguousarray(values[:, :2]), np.ascontiguousarray(values[:, 2])
+    return Cloud(points, names, values=values, notes=notes)
 
 
 @keeps_subnormals
@@ -233,7 +233,8 @@ def table_clouds(path, *, columns=None, by=None, progress=None):
         if layout.names is not None:
             names = tuple(layout.names[column] for column in layout.columns)
             title = title if text_column is None else layout.names[text_column] or title
-        yield Cloud(values, names, None if by is None else _groups_of_lines(path, texts, title, row, integers=False))
+        groups = None if by is None else _groups_of_lines(path, texts, title, row, integers=False)
+        yield Cloud(values, names, groups, notes=layout.notes)
         row += len(values)
     if row == 0:
         yield read_table(path, columns=columns, by=by)

@@ -10,13 +10,11 @@ import re
 
 import numpy as np
 
-from clgeom.io.numbers import EXACT
+from clgeom.io.numbers import may_lose
 from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Least size in bytes of a block that PyArrow reads. Importing PyArrow takes as long as reading a few MB.
 LEAST = 1 << 20
-#: Integers of 16 digits or more, which float64 may not hold.
-LONG_INTEGER = re.compile(r'(?:\A|[,;" \t\r\n])[+-]?[0-9]{16,}(?:[,;" \t\r\n]|\Z)')
 QUOTE, NEWLINE = ord('"'), ord("\n")
 #: Beginnings of hexadecimal integers, which are not numbers here.
 HEXADECIMAL = re.compile(rb"0[xX]")
@@ -87,7 +85,8 @@ def floats_and_groups(data, delimiter, width, columns, by=None):
     if table is None:
         return None
     values = [[chunk.to_numpy() for chunk in table[f"{position}"].chunks] for position in columns]
-    if any(_may_differ(data, piece) for pieces in values for piece in pieces):
+    pieces = [piece for column in values for piece in column]
+    if pieces and _may_differ(data, np.concatenate(pieces)):
         return None
     if by is None:
         return values, None, []
@@ -139,13 +138,11 @@ def stacked(parts, width, dtype=np.float64) -> np.ndarray:
 
 
 def _may_differ(data, values) -> bool:
-    """Return whether a NaN may be written in a way that Python refuses, or float64 may round a whole number."""
-    if -EXACT < values.min(initial=0) and values.max(initial=0) < EXACT:
-        return False
+    """Return whether a NaN may be written in a way that Python refuses, or float64 may not hold a number."""
     is_nan = np.isnan(values)
     if is_nan.any() and (b"(" in data or np.signbit(values[is_nan]).any()):
         return True
-    return bool((np.abs(values) >= EXACT).any()) and LONG_INTEGER.search(data.decode("latin-1")) is not None
+    return may_lose(data, values)
 
 
 def _table(data, delimiter, width, types):

@@ -15,6 +15,7 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import shown
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.files import TABLES
+from clgeom.io.numbers import EXACT, as_float, may_lose
 from clgeom.optional import require
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import Raster, data_array, own_unit, scaled_band, strips_of
@@ -293,7 +294,8 @@ def _check_sides(path):
 def _ascii_values(path, shape):
     """Return the numbers of an Arc/Info ASCII file: int32 if all are whole and fit, else float32.
 
-    GDAL reads missing and malformed numbers as 0, and truncates all decimals if the first numbers have none.
+    It is float64 for whole numbers that float32 rounds, and numbers that it takes for infinity or 0. GDAL reads missing
+    and malformed numbers as 0, and truncates all decimals if the first numbers have none.
     """
     parts, rest = [], b""
     with open(path, "rb") as file:
@@ -315,8 +317,13 @@ def _ascii_values(path, shape):
             f"Got {len(values):,} of them instead."
         )
     whole = np.isfinite(values).all() and (values == np.rint(values)).all() and np.abs(values).max() < 1 << 31
+    if whole:
+        return values.astype(np.int32).reshape(shape)
     with np.errstate(over="ignore"):
-        return values.astype(np.int32 if whole else np.float32).reshape(shape)
+        single = values.astype(np.float32)
+    is_other = (np.isinf(single) & np.isfinite(values)) | ((single == 0) & (values != 0))
+    is_other |= (single != values) & (values == np.rint(values)) & (np.abs(values) <= EXACT)
+    return (values if is_other.any() else single).reshape(shape)
 
 
 def _ascii_numbers(path, words):
@@ -324,12 +331,21 @@ def _ascii_numbers(path, words):
     try:
         if b"_" in b"".join(words):
             raise ValueError
-        return np.array(words, dtype="S").astype(np.float64) if words else np.empty(0)
+        values = np.array(words, dtype="S").astype(np.float64) if words else np.empty(0)
     except ValueError:
         wrong = next((word for word in words if not _is_number(word)), b"")
         raise InvalidInput(
             f"The file '{path}' must hold numbers. Got {shown(wrong.decode('latin-1'))} instead."
         ) from None
+    if may_lose(b" ".join(words), values):
+        for word in words:
+            try:
+                as_float(word.decode("ascii"))
+            except ValueError as error:
+                raise InvalidInput(
+                    f"The file '{path}' must hold numbers of float64: '{word.decode()}' {error}."
+                ) from None
+    return values
 
 
 def _is_number(word) -> bool:

@@ -53,8 +53,10 @@ class Spec:
 
 
 @keeps_subnormals
-def read_spec(path) -> Spec:
+def read_spec(path, *, told=None) -> Spec:
     """Return the content of a specification.
+
+    `told` is called with the `clgeom.io.tables.Layout` of each table that it names, if given.
 
     Raises
     ------
@@ -88,15 +90,17 @@ def read_spec(path) -> Spec:
         spec["equation"],
         tuple(shape),
         {name: p["type"] for name, p in given.items()},
-        {name: _value(path, name, p) for name, p in given.items()},
+        {name: _value(path, name, p, told) for name, p in given.items()},
         {"dtype": spec.get("dtype", "int32"), "pattern": spec.get("pattern"), "helpers": spec.get("helpers", "")},
         {name: spec[name] for name in OPTIONS if name in spec},
     )
 
 
 @keeps_subnormals
-def read_instance(path) -> dict:
+def read_instance(path, *, told=None) -> dict:
     """Return the parameters in a specification of a problem, by name; those of files as arrays.
+
+    `told` is called with the `clgeom.io.tables.Layout` of each table that it names, if given.
 
     Raises
     ------
@@ -112,7 +116,7 @@ def read_instance(path) -> dict:
                     f"Got {short(given)} instead."
                 )
             file = Path(path).parent / given["file"]
-            found[name] = load_array(file) if file.suffix.lower() == ".npy" else read_matrix(file)
+            found[name] = load_array(file) if file.suffix.lower() == ".npy" else read_matrix(file, told=told)
         elif not _is_plain(given):
             raise InvalidInput(
                 f"The key '{name}' of '{path}' must be a number, text, or lists of numbers. Got {short(given)} instead."
@@ -125,7 +129,7 @@ def _is_plain(given) -> bool:
     return all(map(_is_plain, given)) if isinstance(given, list) else isinstance(given, (bool, int, float, str))
 
 
-def _value(path, name, given):
+def _value(path, name, given, told):
     """Return the value of a parameter: written out, text as codes, or a file beside the specification."""
     sources = [key for key in ("value", "text", "file") if key in given]
     unknown = sorted(set(given) - {"type", *sources})
@@ -145,7 +149,7 @@ def _value(path, name, given):
     file = Path(path).parent / source
     if file.suffix.lower() == ".npy":
         return load_array(file)
-    return read_matrix(file, _type(given["type"]))
+    return read_matrix(file, _type(given["type"]), told=told)
 
 
 def _type(spelled) -> np.dtype:
@@ -158,15 +162,19 @@ def _type(spelled) -> np.dtype:
 
 
 @keeps_subnormals
-def read_matrix(path, dtype=np.float64) -> np.ndarray:
+def read_matrix(path, dtype=np.float64, *, told=None) -> np.ndarray:
     """Return all numbers of a table: shape (rows, columns), or (n,) for a single row or column.
 
-    Integers are exact, floats are rounded to `dtype`. The rules of the table are in `clgeom.io.tables`.
+    `told` is called with the `clgeom.io.tables.Layout`, if given. Integers are exact, floats are rounded to `dtype`.
+    The rules of the table are in `clgeom.io.tables`.
     """
     dtype = np.dtype(dtype)
     read = _floats if dtype.kind == "f" else _integers
-    blocks = read_blocks(path, lambda names, width: range(width))
-    parts = [read(path, block, dtype) for block in blocks]
+    parts = []
+    for number, block in enumerate(read_blocks(path, lambda names, width: range(width))):
+        if number == 0 and told is not None:
+            told(block.layout)
+        parts.append(read(path, block, dtype))
     values = np.concatenate(parts) if parts else np.empty((0, 1), dtype)
     return values if min(values.shape) > 1 else values.reshape(-1)
 

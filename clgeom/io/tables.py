@@ -2,11 +2,13 @@
 
 The rules are the same for all kinds of tables:
 
-- Lines end with a newline, a carriage return, or both. Blank lines and those that begin with ``#`` are ignored.
+- Lines end with a newline, a carriage return, or both. Blank lines and those that begin with ``#`` are ignored, but for
+  the errors of spreadsheets (#N/A), which are fields.
 - The first line determines the delimiter. Every row has as many fields as that line. Blanks are spaces and tabs; blanks
   around a field are ignored. A quoted field ends in its line.
 - The first line is a header if none of its fields is a number. A malformed row of numbers must not be taken for a
-  header: a requested field must not be almost a number ("1,5"), and not all fields may begin like a number.
+  header: a requested field must not be almost a number ("1,5"), and not all fields may begin like a number. It must not
+  stand for a missing number ("NA", "null", "-", nothing), unless its column is requested by that name.
 - Bytes are ASCII, or UTF-8 or a code page in names.
 
 A file is read in blocks of whole lines. PyArrow reads a large block if it is installed (`clgeom.io.quick`). Otherwise
@@ -30,10 +32,10 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.io import quick
 from clgeom.io.files import opened, reading, suffix_of
-from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, EXACT, as_float, is_almost_number, is_number
+from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, as_float, is_almost_number, is_missing, is_number, may_lose
 from clgeom.optional import is_installed
 from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import shown
+from clgeom.runtime.messages import listed, shown
 
 #: Endings of tables whose delimiter is a tab if the first line has one.
 TABS = (".tsv", ".tab")
@@ -48,6 +50,8 @@ NOT_TEXT = (
 #: The mark of UTF-8 at the beginning of a file.
 MARK = b"\xef\xbb\xbf"
 LINE_END, LINE = re.compile(rb"\r\n|\r|\n"), re.compile(rb"[^\n]*\n|[^\n]+\Z")
+#: A line that begins with an error of a spreadsheet, which is no comment.
+SPREADSHEET_ERROR = re.compile(r"#(?:N/A|NA|DIV/0!|VALUE!|REF!|NUM!|NULL!|NAME\?)[ \t]*(?:[,;\t\n]|\Z)")
 #: Replaces the blanks of NumPy's parser, except space and tab, by a character that is in no number.
 NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
 
@@ -67,6 +71,10 @@ class Layout:
         The header, None where there is none.
     columns : tuple of int
         Positions of the columns that must hold numbers.
+    header_line : int or None
+        The number of the line of the header.
+    named : bool
+        Whether the columns were chosen by names of the header.
     """
 
     path: object
@@ -74,6 +82,15 @@ class Layout:
     width: int
     names: tuple[str, ...] | None
     columns: tuple[int, ...]
+    header_line: int | None = None
+    named: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to tell the user about the header: that a line was taken for it, though nothing in it was asked for."""
+        if self.names is None or self.named:
+            return ()
+        return (f"line {self.header_line} of '{self.path}' is taken for the header: {listed(self.names)}",)
 
 
 @dataclass(frozen=True)
@@ -199,8 +216,7 @@ class Block:
             )
         except ValueError:
             return self._floats_by_line()
-        maybe_rounded = (np.abs(values) >= EXACT).any() and quick.LONG_INTEGER.search(text)
-        if maybe_rounded or values.shape != (rows, len(layout.columns)):
+        if may_lose(data, values) or values.shape != (rows, len(layout.columns)):
             return self._floats_by_line()
         return values
 
@@ -356,8 +372,8 @@ def _with_newlines(data):
 
 def _is_row(line: str) -> bool:
     """Return whether a line is data: neither blank nor a comment."""
-    start = line.lstrip(" \t\n")[:1]
-    return start != "" and start != "#"
+    line = line.lstrip(" \t\n")
+    return line != "" and (line[0] != "#" or SPREADSHEET_ERROR.match(line) is not None)
 
 
 def _without_lines(data: bytes, count: int) -> bytes:
@@ -421,19 +437,36 @@ def _layout(path, block, choose, missing):
     except ValueError as error:
         raise malformed(path, number, error, first) from None
     width = len(fields)
-    names = None if any(map(is_number, fields)) else tuple(decoded(field).strip() for field in fields)
+    if any(map(is_number, fields)):
+        return Layout(path, delimiter, width, None, tuple(choose(None, width))), number - 1
+    names = tuple(decoded(field).strip() for field in fields)
+    named = _choice_of_others(choose, width)
     columns = tuple(choose(names, width))
-    if names is not None:
-        lost = _lost_number(names, columns)
-        if lost is not None:
-            raise malformed(path, number, what_is_wrong(fields[lost], missing), first)
-    return Layout(path, delimiter, width, names, columns), number - (names is None)
+    named = columns != named
+    lost = _lost_number(names, columns, named)
+    if lost is not None:
+        what = what_is_wrong(fields[lost], missing)
+        if is_missing(names[lost]) and names[lost]:
+            what += f"; as the name of a column it is requested by that name, not by {lost + 1}"
+        raise malformed(path, number, what, first)
+    return Layout(path, delimiter, width, names, columns, number, named), number
 
 
-def _lost_number(names, columns):
+def _choice_of_others(choose, width):
+    """Return the positions of the columns that would be chosen if no column had a name that was requested or is known.
+
+    None if there are none.
+    """
+    try:
+        return tuple(choose(tuple(f"\0{position}" for position in range(width)), width))
+    except InvalidInput:
+        return None
+
+
+def _lost_number(names, columns, named):
     """Return the position of a field that is a malformed number rather than a name of a header, None without one."""
     for column in columns:
-        if is_almost_number(names[column]):
+        if is_almost_number(names[column]) or (is_missing(names[column]) and not named):
             return column
     if columns and not any(names[column] for column in columns):
         return columns[0]

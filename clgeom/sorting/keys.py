@@ -113,6 +113,8 @@ class KeyOrder:
 
     def encode(self, keys) -> np.ndarray:
         """The codes of an array (key_encode): a total order of the bits that agrees with the ordered keys."""
+        if self.floating == 2:
+            return self.digits(keys)
         bits = np.asarray(keys, self.dtype).view(self.storage)
         if not self.floating:
             return bits ^ self.flip
@@ -123,6 +125,8 @@ class KeyOrder:
 
     def decode(self, codes) -> np.ndarray:
         """The keys of these codes."""
+        if self.floating == 2:
+            return self.keys_of_digits(codes)
         codes = np.asarray(codes, self.storage)
         if not self.floating:
             return (codes ^ self.flip).view(self.dtype)

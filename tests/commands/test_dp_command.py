@@ -125,7 +125,7 @@ def test_pairs_are_refused(reads):
     assert said in refused("dp", "edit", "a.fastq", "two.fa", "--pairs")
     for options, said in (
         (["--cutoff", "1"], "The option --cutoff goes with --pairs or --matrix"),
-        (["--nearest", "1"], "The option --nearest goes with --pairs or --matrix"),
+        (["--nearest", "1"], "The option --nearest goes with --matrix"),
         (["--pairs", "--nearest", "1"], "The option --nearest goes with --matrix"),
         (["--matrix", "--nearest", "0"], "The option --nearest must be at least 1"),
         (["--pairs", "--cutoff", "-1"], "The option --cutoff must be at least 0"),

@@ -93,6 +93,28 @@ def test_rasters_ask_nothing_of_the_network(server):
     assert asked == []
 
 
+@needs("rasterio")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("numbers", "dtype"),
+    (
+        ("0.1 inf nan", "float32"),
+        ("16777216 0.5 1e30", "float32"),
+        ("16777217 0.5 1", "float64"),
+        ("2147483649 1 1", "float64"),
+        ("1e39 1 1", "float64"),
+        ("1e-50 1 1", "float64"),
+    ),
+)
+def test_ascii_grids_keep_numbers_that_float32_does_not_hold(numbers, dtype):
+    from clgeom.io import rasters
+
+    Path("map.asc").write_text(f"ncols 3\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 1\n{numbers}\n")
+    values = rasters.read_raster("map.asc").values
+    assert values.dtype == dtype
+    np.testing.assert_array_equal(values[0], np.array(numbers.split(), np.float64).astype(dtype))
+
+
 @needs("rasterio", "pyproj")
 @pytest.mark.filterwarnings("ignore")
 def test_masks_scales_and_bands_of_rasters():
@@ -138,6 +160,9 @@ def test_masks_scales_and_bands_of_rasters():
         ("1 2 3\n4 5 6\n7\n", "must hold 2 x 3 numbers, as its header says. Got 7 of them"),
         ("1 2 3\n4 x 6\n", "must hold numbers. Got 'x'"),
         ("1 2 3\n4 1_0 6\n", "must hold numbers. Got '1_0'"),
+        ("1 2 3\n4 1e400 6\n", "'1e400' is beyond the largest float64"),
+        ("1 2 3\n4 1e-400 6\n", "'1e-400' is nearer to 0"),
+        ("1 2 3\n4 9007199254740993 0.5\n", "'9007199254740993' is beyond the integers"),
         ("", "is not a raster"),
     ),
 )

@@ -10,7 +10,9 @@ from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from clgeom import sort
 from clgeom.commands import main as cli
+from clgeom.commands.sort import METHODS
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import read_numbers
 from clgeom.sorting.keys import KEY_TYPES
@@ -156,6 +158,116 @@ def test_the_first_row_is_a_header_if_it_has_words(command, first):
     assert open("out.txt").read() == "1\n2\n"
 
 
+#: Words for a missing number, and other text that may be the first of the data.
+MISSING = (
+    "NA",
+    "na",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "#DIV/0!",
+    "<NA>",
+    "n.a.",
+    "null",
+    "NULL",
+    "(null)",
+    "nil",
+    "None",
+    "none",
+    "NaT",
+)
+MISSING += (
+    "-",
+    "--",
+    "–",
+    ".",
+    "...",
+    "?",
+    "*",
+    "\\N",
+    "missing",
+    "undefined",
+    "nan(ind)",
+    "1.#QNAN",
+    "True",
+    "'nan'",
+    "N.D.",
+)
+
+
+@pytest.mark.parametrize("word", MISSING)
+def test_a_word_for_a_missing_number_is_no_header(command, word):
+    """As the first line it is refused as in any other, in any spelling, with quotes or blanks; unless asked for."""
+    for spelled in (word, word.upper(), f'"{word}"', f" {word} \t"):
+        if spelled.strip().startswith("#") and not word.startswith("#"):
+            continue
+        for text, options in (("{}\n2\n1\n", ()), ("{},x\n2,a\n1,b\n", ("--column", "1"))):
+            with open("a.csv", "w", encoding="utf-8") as file:
+                file.write(text.format(spelled))
+            result = command("a.csv", *options)
+            assert result.exit_code == 2 and "malformed in line 1: '" in result.stderr, (spelled, result.output)
+            assert result.stderr.count("\n") == 1
+    if word.isalpha():
+        result = command("a.csv", "--column", word, "-o", "out.txt", "--json")
+        assert json.loads(result.stdout)["header"] == {"line": 1, "names": [word, "x"]} and result.stderr == ""
+        assert open("out.txt").read() == "1\n2\n"
+
+
+def test_an_empty_first_field_is_no_header(command):
+    for text in ('""\n2\n1\n', '" "\n2\n', ",x\n2,a\n", '"",x\n2,a\n'):
+        with open("a.csv", "w") as file:
+            file.write(text)
+        result = command("a.csv", "--column", "1")
+        assert result.exit_code == 2 and "malformed in line 1: a number is missing" in result.stderr, result.output
+
+
+def test_a_line_that_is_taken_for_the_header_is_named(command):
+    with open("a.csv", "w") as file:
+        file.write("# made by hand\n\nO.5\n2\n1\n")
+    result = command("a.csv")
+    assert result.exit_code == 0 and "header     line 3: O.5\n" in result.stdout
+    assert result.stderr == "clgeom: note: line 3 of 'a.csv' is taken for the header: O.5\n"
+    result = command("a.csv", "--json")
+    assert json.loads(result.stdout)["header"] == {"line": 3, "names": ["O.5"]} and "note" in result.stderr
+    result = command("a.csv", "--column", "o.5", "--json")
+    assert json.loads(result.stdout)["header"] == {"line": 3, "names": ["O.5"]} and result.stderr == ""
+    with open("a.csv", "w") as file:
+        file.write("2\n1\n")
+    result = command("a.csv", "--json")
+    assert json.loads(result.stdout)["header"] is None and result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "lines, words",
+    [
+        ("1e400", "line 1: '1e400' is beyond the largest float64"),
+        ("2\n-1e400", "line 2: '-1e400' is beyond the largest float64"),
+        ("inf\n1.8e308", "line 2: '1.8e308' is beyond the largest float64"),
+        ("0\n1e-400", "line 2: '1e-400' is nearer to 0 than any float64"),
+        ("2.5\n-2e-324", "line 2: '-2e-324' is nearer to 0 than any float64"),
+        ("9007199254740993.0", "line 1: '9007199254740993.0' is beyond the integers that float64 holds"),
+        ("5\n9007199254740993.", "line 2: '9007199254740993.' is beyond the integers"),
+        ("0.5\n9.007199254740993e15", "line 2: '9.007199254740993e15' is beyond the integers"),
+        ("9007199254740993.0\n9007199254740993", "line"),
+    ],
+)
+@pytest.mark.parametrize("least", [0, 1 << 20])
+def test_numbers_that_float64_does_not_hold_are_refused(command, monkeypatch, lines, words, least):
+    monkeypatch.setattr("clgeom.io.quick.LEAST", least)
+    with open("a.csv", "w") as file:
+        file.write(lines + "\n")
+    result = command("a.csv")
+    assert result.exit_code == 2 and words in result.stderr and result.stderr.count("\n") == 1, result.output
+
+
+def test_infinity_subnormals_and_what_programs_write_are_read(command):
+    numbers = ["inf", "-Infinity", "5e-324", "0e-400", "0.1", "1e23", "1.7976931348623157e308", "9007199254740994.0"]
+    with open("a.csv", "w") as file:
+        file.write("\n".join(numbers))
+    assert command("a.csv", "-o", "out.npy").exit_code == 0
+    assert np.load("out.npy").tolist() == sorted(map(float, numbers))
+
+
 # Every bit --------------------------------------------------------------------------------------------------------
 
 
@@ -180,6 +292,47 @@ def test_every_bit_comes_back(command, dtype):
         np.testing.assert_array_equal(found.view(wanted.dtype), wanted)
         if dtype.kind != "f":
             np.testing.assert_array_equal(read_numbers(out), np.sort(keys))
+
+
+OTHER_KEYS = {
+    "?": lambda rng, n: rng.random(n) < 0.5,
+    ">M8[D]": lambda rng, n: np.where(
+        rng.random(n) < 0.1, np.datetime64("NaT"), np.datetime64("2000-02-27") + rng.integers(-9, 9, n)
+    ),
+    "M8[ns]": lambda rng, n: rng.integers(-(2**63), 2**63 - 1, n).view("M8[ns]"),
+    "m8[us]": lambda rng, n: np.where(
+        rng.random(n) < 0.1, np.timedelta64("NaT"), rng.integers(-99, 99, n).astype("m8[us]")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KEYS)
+def test_bools_dates_and_durations_are_sorted_by_every_method(command, kind):
+    keys = OTHER_KEYS[kind](np.random.default_rng(11), 300).astype(kind)
+    np.save("keys.npy", keys)
+    np.savez("keys.npz", keys=keys)
+    native = keys.astype(keys.dtype.newbyteorder("="))
+    for number, method in enumerate(METHODS, list(OTHER_KEYS).index(kind)):
+        items = ("--items", 1) if method in ("shell-b", "shell-c") else ()
+        descending = bool(number % 2)
+        options = ("--method", method, *items, *(["--descending"] if descending else []))
+        ordered = sort(native, descending=descending)
+        assert np.array_equal(ordered.view("u1"), by_numpy(native, descending).view("u1"))
+        result = command("keys.npz", *options, "-o", "out.npy", "--json")
+        assert json.loads(result.stdout)["dtype"] == native.dtype.name, result.output
+        found = np.load("out.npy")
+        assert found.dtype == native.dtype and np.array_equal(found.view("u1"), ordered.view("u1")), method
+        assert command("keys.npy", *options, "-o", "out.txt").exit_code == 0
+        assert open("out.txt").read().splitlines() == [str(key) for key in ordered], method
+    result = command("keys.npy", "-o", "out.npy", "--max-bytes", "1MB")
+    assert result.exit_code == 0 and np.array_equal(np.load("out.npy").view("u1"), sort(native).view("u1"))
+
+
+def by_numpy(keys, descending):
+    """NumPy's sort, and from the largest on with NaT last."""
+    found = np.sort(keys, kind="stable")
+    known = len(keys) - int(np.isnat(keys).sum() if keys.dtype.kind in "mM" else 0)
+    return np.concatenate([found[:known][::-1], found[known:]]) if descending else found
 
 
 # Files that are not what they should be ---------------------------------------------------------------------------
@@ -251,8 +404,7 @@ WRONG = {
         (),
         "Python objects in dtype",
     ),
-    "bools.npy": (lambda: saved(np.save, np.array([True])), (), "Got bool"),
-    "dates.npy": (lambda: saved(np.save, np.array(["2000"], "M8[D]")), (), "Got datetime64[D]"),
+    "texts.npy": (lambda: saved(np.save, np.array(["2000"])), (), "Got <U4"),
     "cube.npy": (lambda: saved(np.save, np.zeros((2, 2, 2))), ("--column", 1), "two dimensions for --column"),
     "table.npy": (lambda: saved(np.save, np.zeros((2, 2))), ("--column", ""), "no column ''"),
     "empty.npy": (lambda: b"", (), "is not a NumPy array file"),

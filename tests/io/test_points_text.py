@@ -130,7 +130,7 @@ def test_read_points_never_loses_a_row_or_a_digit(make, content, message):
 
 
 def test_read_points_takes_integers_that_float64_holds(make):
-    rows = "9007199254740992,-9007199254740994\n1000000000000000000000,9007199254740993.0\n"
+    rows = "9007199254740992,-9007199254740994\n1000000000000000000000,9007199254740992.0\n"
     np.testing.assert_array_equal(read_points(make("t.csv", rows)), [[2.0**53, -(2.0**53) - 2], [1e21, 2.0**53]])
 
 

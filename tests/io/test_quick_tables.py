@@ -8,6 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given
+from reference import table as reference
 
 from clgeom.errors import InvalidInput
 from clgeom.io import files, quick, tables
@@ -78,7 +79,27 @@ NUMBERS = st.sampled_from(
         "1\x0b",
         "٣",
     ]
+    + [
+        "9007199254740993.0",
+        "9007199254740994.0",
+        "9.007199254740993e15",
+        "9007199254740993.5",
+        "90071992547409930E-1",
+        "1e23",
+        "1e-400",
+        "1E-0400",
+        "0e-400",
+        "0." + 350 * "0" + "1",
+        "1" + 330 * "0" + ".",
+        "NA",
+        "#N/A",
+    ]
 ) | st.floats().map(repr)
+#: Numbers at the ends of float64, and of its integers, with any digits.
+FAR = st.builds("{}{}e{}".format, st.sampled_from(["", "-"]), st.integers(0, 10**20), st.integers(-350, 320))
+FAR |= st.builds("{:.{}{}}".format, st.floats(2.0**52, 1e30), st.integers(0, 20), st.sampled_from("efg"))
+FAR |= st.builds("{}{}".format, st.integers(2**53 - 9, 2**55), st.sampled_from(["", ".", ".0", ".5", "e0", "0e-1"]))
+NUMBERS |= FAR
 TEXTS = st.sampled_from(
     ["a", " a", "a ", '"a"', '" a"', '"a,b"', '"a""b"', '"', 'a"b', '""', "", "#", "#a", "1", "01", "é", '"a\n', "\r"]
 )
@@ -117,12 +138,39 @@ def test_pyarrow_and_the_rules_agree(tmp_path_factory, rows, delimiter, newline,
         tables.BLOCK_BYTES = before
 
 
-def numbers_of(path):
+def numbers_of(path, column="2"):
     try:
-        found = read_numbers(path, column="2")
+        found = read_numbers(path, column=column)
     except InvalidInput as error:
         return str(error)
     return found.dtype, found.tobytes()
+
+
+@given(numbers=st.lists(FAR | st.sampled_from(["0", "1", "inf", "nan", "2.5"]), min_size=1, max_size=12))
+def test_numbers_at_the_ends_of_float64(tmp_path_factory, numbers):
+    """PyArrow, NumPy's parser and ours read or refuse as rational arithmetic does, and say the same."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path_factory.getbasetemp() / "far.csv"
+    path.write_text("".join(f"{number},1\n" for number in numbers))
+    expected = [reference.number(number) for number in numbers]
+    for read in (quickly, outcome):
+        found = read(path, columns=("1", "2"))
+        if None in expected:
+            assert f"malformed in line {1 + expected.index(None)}: '{numbers[expected.index(None)]}' is " in found
+        else:
+            points = np.frombuffer(found[0]).reshape(-1, 2)
+            np.testing.assert_array_equal(points[:, 0].view(np.int64), np.array(expected).view(np.int64))
+    least, quick.LEAST = quick.LEAST, 0
+    try:
+        found = numbers_of(path, "1")
+    finally:
+        quick.LEAST = least
+    assert found == numbers_of(path, "1")
+    whole = [number.lstrip("+-").isdecimal() for number in numbers]
+    if None in expected and not (all(whole) or any(whole)):
+        assert isinstance(found, str)
+    elif None not in expected and not all(whole):
+        assert found == (np.float64, np.array(expected).tobytes())
 
 
 def test_large_tables_are_read_by_pyarrow(tmp_path, monkeypatch):

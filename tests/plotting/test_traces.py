@@ -107,8 +107,9 @@ def test_every_pass_is_in_the_scenes_of_its_gap(session):
 
 def test_scenes_of_partial_and_fused_sorts(session):
     keys = np.random.default_rng(3).integers(0, 99, 90)
-    for variant, last in (("B", "Not sorted: a variant that sorts partly"), ("auto", "Sorted")):
-        result = clgeom.shellsort(keys, variant=variant, trace=True, max_items_per_subsequence=9, device=session)
+    partly = {"variant": "B", "max_items_per_subsequence": 9}
+    for options, last in ((partly, "Not sorted: a variant that sorts partly"), ({"variant": "auto"}, "Sorted")):
+        result = clgeom.shellsort(keys, trace=True, device=session, **options)
         scenes = passes.pass_scenes(result.stages, [phase.gaps for phase in result.phases])
         assert scenes[-1].title == last
     assert "One launch sorts with all of these gaps" in scenes[1].words

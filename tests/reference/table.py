@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, is_almost_number
+from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, is_almost_number, is_missing
 
 DIGITS = set("0123456789")
 NAMES = [(x, y) for y in ("lat", "latitude") for x in ("lon", "lng", "long", "longitude")]
@@ -23,7 +23,7 @@ def points(data: bytes, *, tabs=False) -> list[tuple[float, float]] | None:
                 columns = lower.index(pair[0]), lower.index(pair[1])
                 break
         else:
-            if width != 2:
+            if width != 2 or any(is_missing(name(field)) for field in head):
                 return None
         chosen = [name(head[column]).strip() for column in columns]
         if chosen == ["", ""] or any(map(is_almost_number, chosen)):
@@ -42,10 +42,17 @@ def rows(data: bytes, *, tabs=False) -> list[list[str]] | None:
     if data[:2] in (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff") or data[:4] == b"PK\3\4" or b"\0" in data:
         return None
     data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    lines = [line for line in data.decode("latin-1").split("\n") if line.strip(" \t")[:1] not in ("", "#")]
+    lines = [line for line in data.decode("latin-1").split("\n") if is_row(line.strip(" \t"))]
     delimiter = separator(lines[0], tabs) if lines else None
     table = [fields(line, delimiter) for line in lines]
     return None if None in table else table
+
+
+def is_row(line):
+    """Whether a line is neither blank nor a comment; an error of a spreadsheet is none."""
+    first = line.replace(",", "\t").replace(";", "\t").split("\t")[0].strip(" ")
+    errors = ("#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NULL!", "#NAME?")
+    return line[:1] not in ("", "#") or first in errors
 
 
 def separator(line, tabs):
@@ -110,12 +117,34 @@ def is_number(field):
 
 
 def number(field):
-    """What float() makes of a field; None for what is no number, or an integer that it would round."""
+    """What float() makes of a field; None for what is no number, or one that `lost` names."""
     field = field.strip(" \t")
     if not is_number(field):
         return None
     value = float(field)
-    if set(field) <= DIGITS | set("+-"):
-        if abs(value) == float("inf") or abs(Fraction(value)) != int(field.lstrip("+-0") or 0):
-            return None
-    return value
+    return None if lost(field, value) else value
+
+
+def lost(field, value):
+    """Whether float64 does not hold a number in digits, in rational arithmetic.
+
+    It is beyond all floats, or not 0 and becomes 0; or a whole number beyond 2**53 that differs by more than half a
+    unit of its last digit, if it has an exponent, or at all.
+    """
+    significand, _, exponent = field.lower().lstrip("+-").partition("e")
+    if not set(significand) <= DIGITS | {"."}:
+        return False  # nan, inf
+    whole, _, part = significand.partition(".")
+    digits, last = whole + part, int(exponent or 0) - len(part)
+    if not digits.strip("0"):
+        return False
+    if abs(value) in (0, float("inf")):
+        return True
+    exact, unit = Fraction(digits) * Fraction(10) ** last, Fraction(10) ** max(last, 0)
+    if exact < 2**53 or exact.denominator > 1 or exact == abs(Fraction(value)):
+        return False
+    if last > 0 and abs(exact - abs(Fraction(value))) <= unit / 2:
+        return False
+    mantissa, _, power = repr(abs(value)).partition("e")  # the shortest decimal is sometimes not the nearest
+    shortest = Fraction(mantissa) * Fraction(10) ** int(power or 0)
+    return last <= 0 or exact != shortest

@@ -11,6 +11,7 @@ from conftest import LONG, thinned
 from reference import shellsort as reference
 from shellsorts import few, random, shapes
 
+import clgeom
 from clgeom import shellsort
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.runtime.device import Session
@@ -24,7 +25,7 @@ from clgeom.sorting.shellsort import gaps as gaps_module
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sorting.shellsort.result import ShellsortResult
-from clgeom.sorting.shellsort.sort import VARIANTS
+from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS, VARIANTS
 
 FULL = [variant for variant in VARIANTS if variant not in "BC"]
 
@@ -93,6 +94,29 @@ def test_shellsort_sorts_every_type(session, dtype):
                     assert same_bits(shellsort(keys, variant=variant, device=session).keys, first.keys)
 
 
+#: Keys of the types that are no numbers, as bits and as what they are.
+OTHER_TYPES = ("?", "M8[D]", "m8[ns]")
+
+
+@pytest.mark.parametrize("dtype", OTHER_TYPES)
+def test_shellsort_sorts_bools_dates_and_durations(any_session, dtype):
+    """As NumPy sorts them, NaT last in both orders; by every variant that sorts fully, in every byte order."""
+    rng = np.random.default_rng(34)
+    for n in (0, 1, 2, 700, 9001):
+        bits = rng.integers(-3, 3, n) if n % 2 else rng.integers(-(2**63), 2**63, n, dtype=np.int64)
+        keys = (bits > 0) if dtype == "?" else np.where(rng.random(n) < 0.1, -(2**63), bits).view(dtype)
+        for order in ("ascending", "descending"):
+            wanted = clgeom.sort(keys, descending=order == "descending", device=any_session)
+            known = keys[~np.isnat(keys)] if keys.dtype.kind in "mM" else keys
+            assert np.array_equal(wanted[: len(known)], np.sort(known)[:: -1 if order == "descending" else 1])
+            for variant in ("auto",) if n > 700 else ("auto", "A", "D", "E", "F"):
+                found = shellsort(
+                    keys.astype(keys.dtype.newbyteorder()), variant=variant, order=order, device=any_session
+                )
+                assert found.keys.dtype == keys.dtype and np.array_equal(found.keys.view("u1"), wanted.view("u1"))
+                assert "first keys" in found._repr_html_()
+
+
 @pytest.mark.parametrize("variant", FULL)
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 63, 64, 65, 257, 4097])
 def test_full_variants_sort(session, variant, n):
@@ -149,8 +173,9 @@ def test_group_shapes_sort_around_the_tile(group_session, request, n):
         check_sorted(shellsort(keys, device=group_session).keys, keys)
     if n <= 1000:
         for variant in "ABCDEF":
-            one = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session)
-            other = shellsort(keys, variant=variant, max_items_per_subsequence=20, device=group_session.device)
+            items = {"max_items_per_subsequence": 20} if variant in SEVERAL_ITEMS else {}
+            one = shellsort(keys, variant=variant, device=group_session, **items)
+            other = shellsort(keys, variant=variant, device=group_session.device, **items)
             assert same_bits(one.keys, other.keys) and one.is_sorted == other.is_sorted
 
 
@@ -260,7 +285,8 @@ def test_partial_variants_say_whether_they_sorted(session, variant):
 def test_stages_are_those_of_the_simulation(session, variant):
     """The keys after each gap, for partial sorts too."""
     rng = np.random.default_rng(5)
-    for n, options in ((300, {}), (300, {"max_items_per_subsequence": 4}), (1, {}), (0, {})):
+    few_items = {"max_items_per_subsequence": 4} if variant in SEVERAL_ITEMS else {}
+    for n, options in ((300, {}), (300, few_items), (1, {}), (0, {})):
         keys = rng.integers(-50, 50, n).astype(np.int32)
         result = shellsort(keys, variant=variant, trace=True, device=session, **options)
         assert len(result.stages) == 1 + len(result.phases) and same_bits(result.stages[0], keys)
@@ -400,8 +426,15 @@ def test_repr_says_what_was_done(session):
         ({"variant": 0}, "'variant'.*Got 0"),
         ({"order": "up"}, "'order'.*Got 'up'"),
         ({"gaps": [4, 2]}, "'gaps'.*Got 2"),
-        ({"max_items_per_subsequence": 0}, "max_items_per_subsequence.*Got 0"),
-        ({"min_elements_per_item": 1.5}, "min_elements_per_item.*Got 1.5"),
+        ({"max_items_per_subsequence": 0, "variant": "D"}, "max_items_per_subsequence.*Got 0"),
+        ({"min_elements_per_item": 1.5, "variant": "f"}, "min_elements_per_item.*Got 1.5"),
+        *(
+            ({name: default, "variant": variant}, f"'{name}'.*for the variants B to F. Got variant '{variant.upper()}")
+            for name, default in (("max_items_per_subsequence", 512), ("min_elements_per_item", 1))
+            for variant in ("0", "A", "a")
+        ),
+        ({"max_items_per_subsequence": 512}, "variants B to F. Got variant 'auto'"),
+        ({"min_elements_per_item": 2}, "variants B to F. Got variant 'auto'"),
         ({"keys": np.zeros(3, complex)}, "'keys'.*complex128"),
         ({"keys": np.zeros((2, 2))}, "shape"),
         ({"keys": ["a"]}, "'keys'"),

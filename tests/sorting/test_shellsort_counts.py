@@ -15,6 +15,7 @@ from clgeom.runtime.policies import Policy
 from clgeom.runtime.render import render_text
 from clgeom.runtime.tuning import override
 from clgeom.sorting.shellsort.codes import Codes
+from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS
 
 
 @functools.cache
@@ -32,12 +33,13 @@ def test_counts_match_the_simulation(session, variant, wg_size):
         for n, most, least in ((50, 512, 1), (200, 512, 5), (201, 6, 2), (333, 16, 1), (5, 3, 2)):
             if variant == "E" and n // most > 64:
                 continue
+            several = variant in SEVERAL_ITEMS
+            items = {"max_items_per_subsequence": most, "min_elements_per_item": least} if several else {}
             for keys in (random(rng, n, np.dtype(np.int32)), few(rng, n, np.dtype(np.int32))):
                 result = shellsort(
                     keys,
                     variant=variant,
-                    max_items_per_subsequence=most,
-                    min_elements_per_item=least,
+                    **items,
                     device=small,
                     stats=True,
                 )

@@ -108,7 +108,8 @@ class ShellsortResult(Generic[ArrayT]):
             facts.append(("time on the device", f"{self.seconds * 1e3:.4g} ms"))
         few = self.keys[:8]
         few = fetched(few) if is_device_array(few) else few
-        facts.append(("first keys", ", ".join(f"{key:.6g}" for key in few.tolist())))
+        numbers = few.dtype.kind in "iuf"
+        facts.append(("first keys", ", ".join(f"{key:.6g}" if numbers else str(key) for key in few)))
         rows = [
             (
                 ", ".join(map(str, phase.gaps)),

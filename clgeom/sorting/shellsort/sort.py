@@ -31,7 +31,7 @@ from clgeom.runtime.arguments import integer, one_of
 from clgeom.runtime.arrays import fetched, is_device_array, session_of
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
-from clgeom.sorting.keys import MOST_KEYS, as_key_array
+from clgeom.sorting.keys import MOST_KEYS, OTHER_KINDS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.gaps import gaps_for
@@ -40,6 +40,9 @@ from clgeom.sorting.shellsort.study import PARTIAL, Study
 
 Variant: TypeAlias = Literal["auto", "0", "A", "B", "C", "D", "E", "F"]
 VARIANTS = get_args(Variant)
+#: Variants with several work-items for an h-subsequence; by default at most so many, each with at least so many keys.
+SEVERAL_ITEMS = ("B", "C", "D", "E", "F")
+MOST_ITEMS, LEAST_ELEMENTS = 512, 1
 
 
 if TYPE_CHECKING:
@@ -50,8 +53,8 @@ if TYPE_CHECKING:
 
         variant: Variant
         gaps: str | Sequence[int]
-        max_items_per_subsequence: int
-        min_elements_per_item: int
+        max_items_per_subsequence: int | None
+        min_elements_per_item: int | None
         order: Literal["ascending", "descending"] | None
         device: DeviceLike
         stats: bool
@@ -69,8 +72,8 @@ def shellsort(
     *,
     variant: Variant = "auto",
     gaps: str | Sequence[int] = "sedgewick86",
-    max_items_per_subsequence: int = 512,
-    min_elements_per_item: int = 1,
+    max_items_per_subsequence: int | None = None,
+    min_elements_per_item: int | None = None,
     order: Literal["ascending", "descending"] | None = None,
     device: DeviceLike = None,
     stats: bool = False,
@@ -82,22 +85,23 @@ def shellsort(
     Parameters
     ----------
     keys : array_like or pyopencl.array.Array, shape (n,)
-        Integers of 8 to 64 bits, float16, float32 or float64; of any strides and byte order.
+        Integers of 8 to 64 bits, float16, float32 or float64, bool, datetime64 or timedelta64; of any strides and byte
+        order.
     variant : {"auto", "0", "A", "B", "C", "D", "E", "F"}
         See the module's description. "B" and "C" need not sort fully; the result's `is_sorted` says whether they did.
     gaps : str or sequence of int
         "sedgewick86", "sedgewick82", "ciura", "tokuda", "pratt", "lee", "skean", "hibbard", "shell", or decreasing
         integers that end in 1.
-    max_items_per_subsequence : int
-        Most work-items for an h-subsequence, in variants B to F.
-    min_elements_per_item : int
-        Fewest elements for each of them; an h-subsequence always has one item.
+    max_items_per_subsequence : int, optional
+        Most work-items for an h-subsequence, by default 512. For variants B to F only.
+    min_elements_per_item : int, optional
+        Fewest elements for each of them, by default 1; an h-subsequence always has one item. For variants B to F only.
     order : {None, "ascending", "descending"}
-        None is ascending. NaN is last either way.
+        None is ascending. NaN and NaT are last either way.
     device : optional
         As everywhere in clgeom.
     stats : bool
-        Count passes, reads and writes of each phase (an instrumented build of the kernels).
+        Count passes, reads and writes of each phase (an instrumented build of the kernels). "auto" always counts them.
     trace : bool
         Return the keys after every phase, too: the result's `stages`.
     profile : bool
@@ -110,7 +114,8 @@ def shellsort(
     Raises
     ------
     InvalidInput
-        For another type, shape, variant or order, or gaps that do not decrease to 1.
+        For another type, shape, variant or order, gaps that do not decrease to 1, or numbers of items or elements for
+        a variant that has one item for an h-subsequence.
     DeviceLimit
         When the device has too little memory, or a chunk of variant E does not fit into local memory.
 
@@ -125,10 +130,10 @@ def shellsort(
     >>> clgeom.shellsort([3.0, 1.0, 2.0]).keys.tolist()
     [1.0, 2.0, 3.0]
     """
-    keys = as_key_array(keys, caller="shellsort")
+    keys = as_key_array(keys, caller="shellsort", others=OTHER_KINDS)
     variant = _checked_variant(variant)
-    items = integer(max_items_per_subsequence, "max_items_per_subsequence", caller="shellsort")
-    elements = integer(min_elements_per_item, "min_elements_per_item", caller="shellsort")
+    items = _items_option(max_items_per_subsequence, MOST_ITEMS, "max_items_per_subsequence", variant)
+    elements = _items_option(min_elements_per_item, LEAST_ELEMENTS, "min_elements_per_item", variant)
     if order not in (None, "ascending", "descending"):
         raise InvalidInput(
             f"The 'order' parameter of shellsort must be None, 'ascending' or 'descending'. Got {order!r} instead."
@@ -154,6 +159,15 @@ def shellsort(
         phases = Study(codes, variant, sequence, items, elements, stats).run(look if trace else None)
     is_sorted = variant not in PARTIAL or codes.in_order()
     return ShellsortResult(codes.decoded(), variant, sequence, is_sorted, phases, tuple(stages) if trace else None)
+
+
+def _items_option(value, default, name, variant) -> int:
+    """The value of an option for the variants of `SEVERAL_ITEMS`; `InvalidInput` if it is given for another."""
+    if value is None:
+        return default
+    if variant not in SEVERAL_ITEMS:
+        raise InvalidInput(f"The '{name}' parameter of shellsort is for the variants B to F. Got variant {variant!r}.")
+    return integer(value, name, caller="shellsort")
 
 
 def _checked_variant(variant):

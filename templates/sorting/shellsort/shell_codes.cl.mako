@@ -12,6 +12,9 @@ typedef ${"uint" if code_bits == 32 else "ulong"} code_t;
 #define WG_SIZE ${wg_size}
 <%
     source, result = ("key_t", "code_t") if direction == "encode" else ("code_t", "key_t")
+    function = f"key_{direction}"
+    if key_float == 2:  # the ordered keys of dates and durations are a bijection
+        function = {"encode": "key_digits", "decode": "key_of_digits"}[direction]
 %>
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void shell_codes(global const ${source} *from, const ulong n, const ulong at, const key_t flip, global ${result} *to)
@@ -23,5 +26,5 @@ void shell_codes(global const ${source} *from, const ulong n, const ulong at, co
 % else:
     for (ulong i = get_global_id(0); i < n; i += get_global_size(0))
 % endif
-        to[at + i] = key_${direction}((key_t)from[i], flip);
+        to[at + i] = ${function}((key_t)from[i], flip);
 }
