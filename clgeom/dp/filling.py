@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bands, bounds, overflows, trial
+from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
 from clgeom.dp.initial import initial_of
@@ -211,6 +211,14 @@ def fill(
         if isinstance(check, str):
             with unrecorded():
                 trial.check(job)
+        if not job.check:
+            readiness.check(
+                job,
+                lambda most: readiness.Evaluation(job).run(most),
+                cells=shape[0] * shape[1],
+                evaluated=isinstance(check, str),
+                warned=basis == "probed",
+            )
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             job = overflows.with_traps(job)
             filled = overflows.watched(job, path_module.fill)

@@ -43,6 +43,7 @@ NOT_PICKLED = (
     "_sweeps",
     "_fits",
     "_overflows",
+    "_unproven",
 )
 
 
