@@ -64,7 +64,7 @@ class Equation:
         What becomes of the value of a cell beyond an integer type: it wraps around, it ends the fill with an
         `IntegerOverflow` that names the first such cell, or it becomes the nearest value of the type. By default int32,
         int64 and uint64 wrap around, and other types trap. int64 and uint64 can only wrap around, since no type is
-        wider.
+        wider. Without cells of integers it is refused.
     parameters : dict of str, optional
         The data that the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]"
         (a table), of the types int8 to int64, uint8, uint16, uint64, float32, float64. A traced function may annotate
