@@ -144,10 +144,11 @@ def _joined(states, dtype, op):
 def _sum_of(numbers) -> float:
     """The sum of floats, rounded once."""
     try:
-        return math.fsum(numbers)
+        found = math.fsum(numbers)
     except (OverflowError, ValueError):  # beyond float64 on the way, or infinities of both signs
         others = [x for x in numbers if not math.isfinite(x)]
-        return sum(others) if others else _rounded(sum(map(Fraction, numbers)))
+        found = sum(others) if others else _rounded(sum(map(Fraction, numbers)))
+    return math.nan if math.isnan(found) else found  # of one kind
 
 
 def _rounded(total) -> float:
