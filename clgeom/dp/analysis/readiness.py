@@ -160,7 +160,7 @@ class Evaluation:
         kept = job.equation.__dict__.setdefault("_unproven", {})
         if "nodes" not in kept:
             kept["nodes"] = _facts(walk(*self.roots, *(index for read in self.reads for index in read.indices)))
-        self.parts, self.later, self.loops = kept["nodes"]
+        self.parts, self.later, self.loops, self.conditions = kept["nodes"]
 
     def run(self, most: float) -> float:
         """Raise `DependencyError` for a read that is not ready, `Later` if that is not known. Returns seconds left."""
@@ -270,7 +270,7 @@ class Evaluation:
         """Find out whether these cells make a read that is not ready. `sure`: both of its indices are known."""
         n, m = self.job.shape
         count = len(cells["i"])
-        self._pay(len(self.parts), count)
+        self._pay(self.conditions, count)
         stage = self.job.pattern.stage_of(cells["i"], cells["j"], n, m)
         filled = (self.job.start <= stage) & (stage < self.job.stop)
         may, certain = self._reach(read.node, cells)
@@ -366,14 +366,18 @@ class Evaluation:
 
 
 def _facts(parts):
-    """(nodes, those whose values are not known before a fill, the ends of indices of reductions)."""
-    parts, later, loops = list(parts), set(), {}
+    """(nodes, those whose values are not known before a fill, the ends of indices of reductions, the number of nodes of
+    conditions)."""
+    parts, later, loops, tests = list(parts), set(), {}, []
     for part in parts:
         if part.op in LATER or not later.isdisjoint(part.args):
             later.add(part)
         if part.op in ("reduce", "argreduce"):
             loops[part.args[0]] = part.args[1:3]
-    return parts, later, loops
+            tests += part.args[1:3]
+        if part.op in ("where", "and", "or"):
+            tests.append(part.args[0])
+    return parts, later, loops, sum(part not in later for part in walk(*tests))
 
 
 class Codes(NamedTuple):

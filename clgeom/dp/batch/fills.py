@@ -101,6 +101,11 @@ def fill_batch(
     DeviceLimit
         The host has no memory for what is kept.
 
+    Warns
+    -----
+    EquationWarning
+        As in `fill`; of a pattern once for all tables.
+
     Notes
     -----
     KeyboardInterrupt ends the call between two launches, of which none takes longer than a second.
@@ -127,7 +132,7 @@ def fill_batch(
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given, plain = given_values(values, parameters, caller="fill_batch"), equation
-    band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
+    band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), outside, caller="fill_batch")
     if band is not None:
         equation, more = bands.with_band(equation, band, outside, caller="fill_batch")
         given |= more

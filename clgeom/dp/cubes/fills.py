@@ -197,6 +197,11 @@ def fill_cube(
     DeviceLimit
         What is kept does not fit one buffer of the device.
 
+    Warns
+    -----
+    EquationWarning
+        With ``check=False``: the pattern was given and is not proven. Otherwise reads are trapped in all cells then.
+
     Notes
     -----
     Bands, `initial`, `start` and `stop`, choices, fields, batches and equations in C go with two indices only.
