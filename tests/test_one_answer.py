@@ -19,7 +19,7 @@ from clgeom.dp import problems
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
 
-SHAPES = ("as_gpu", "cpu_shapes", "odd_shapes", "small_groups", "as_amd")
+SHAPES = ("as_gpu", "odd_shapes", "as_amd", *(("cpu_shapes", "small_groups") if LONG else ()))
 #: Examples about devices themselves, and maps of path loss, which differ within a stated bound.
 LEFT_OUT = ("clgeom.Session", "clgeom.DeviceProfile", "clgeom.devices", "clgeom.default_session", "clgeom.radio")
 EXAMPLES = sorted(name for name in answers.examples() if not name.startswith(LEFT_OUT))

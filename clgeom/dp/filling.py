@@ -25,7 +25,7 @@ from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.table.table import Table
-from clgeom.errors import DependencyError, EquationWarning, InvalidInput, warn
+from clgeom.errors import DependencyError, InvalidInput
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.arrays import is_device_array
 from clgeom.runtime.arrays import session_of as session_of_array
@@ -271,11 +271,7 @@ def _inferred(equation, shape, session, held) -> tuple[str, str]:
     if found.best is None:
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
     if not found.proven:
-        warn(
-            f"The pattern {found.best} of {equation.name} is not proven: it was {found.evidence}. Give the 'pattern' "
-            "parameter if you know it, or check=True.",
-            EquationWarning,
-        )
+        readiness.warn_of(equation, found.best, f"it was {found.evidence}")
     return found.best, "proven" if found.proven else "probed"
 
 
@@ -302,7 +298,13 @@ def hold_to_pattern(equation, pattern, values, shape):
     elif equation.traced and not _indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
     # the parameters and the shape may show that the read is unreachable
-    elif nodes is None or forbidden_read(nodes, pattern, values, shape):
+    elif (
+        nodes is None
+        or forbidden_read(nodes, pattern, values, shape)
+        and not readiness.holds(
+            Job(equation, shape, pattern, None, "corner", 0, pattern.stages(*shape), False, None, values, (), {})
+        )
+    ):
         raise DependencyError(
             f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
         )

@@ -216,7 +216,7 @@ class Case:
 def test_random_equations(any_session, no_warnings):
     """What is wrong raises an error that names a wrong read; what is right is silent."""
     count = {True: 0, False: 0}
-    for number in range(1000 if LONG else 4):
+    for number in range(1000) if LONG else (0, 1, 2, 3, 487):
         case = Case(34, number)
         wrong = case.wrong()
         count[bool(wrong)] += 1

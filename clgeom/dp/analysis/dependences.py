@@ -60,12 +60,14 @@ class Row:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from clgeom import dp
-    >>> @dp.equation
-    ... def f(M, i, j):
-    ...     return dp.where(i == 0, j, dp.min_over("k", 0, j + 1, lambda k: M[i - 1, k]))
-    >>> f.reach
-    Row(step=-1, low=None, high=0)
+    >>> @dp.equation(parameters={"w": "int32[]"})
+    ... def f(M, i, j, w):
+    ...     return dp.where(i == 0, j, dp.where(j < w[i], M[i - 1, j], M[i - 1, j - w[i]]))
+    >>> low, high = f.reach.bounds([1, 2], {"w": np.array([0, 3, 5])})
+    >>> f.reach.step, low.tolist(), high.tolist()
+    (-1, [-3, -5], [0, 0])
     """
 
     step: int

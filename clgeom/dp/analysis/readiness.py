@@ -26,7 +26,7 @@ from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.language.plain_c import expression_in_c, nodes_of
 from clgeom.dp.language.users_c import reads_in_c
 from clgeom.dp.paths import stages
-from clgeom.errors import EquationWarning, warn
+from clgeom.errors import DependencyError, EquationWarning, InvalidInput, warn
 
 #: Seconds that an evaluation may always take, for so many tables of a batch, and its part of the time of a long fill.
 FREE, TABLES, SHARE = 3e-3, 8, 0.1
@@ -103,6 +103,15 @@ def check(job, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warned
             reason = str(later)
     if not warned:
         warn_of(job.equation, job.pattern.name, reason)
+
+
+def holds(job) -> bool:
+    """Whether an evaluation in little time shows that all reads are ready. A wrong one may be in no cell."""
+    try:
+        Evaluation(job).run(FREE)
+    except (Later, DependencyError, InvalidInput):
+        return False
+    return True
 
 
 def warn_of(equation, pattern: str, reason: str) -> None:
