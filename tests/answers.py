@@ -14,8 +14,8 @@ from clgeom.errors import ClgeomError
 
 #: Packages with public names.
 PACKAGES = ("clgeom", "clgeom.dp", "clgeom.dp.problems", "clgeom.radio")
-#: Fields that say how and where a result was computed, and not what it is.
-HOW = frozenset(("phases", "session", "path", "layout", "seconds"))
+#: Fields that say how a result was computed and how it lies in memory, and not what it is.
+HOW = frozenset(("phases", "seconds", "session", "path", "layout", "pitch"))
 #: Objects inside results that are compared as they are written.
 OPAQUE = (str, bytes, bool, int, type(None), type, np.dtype)
 

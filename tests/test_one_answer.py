@@ -32,8 +32,9 @@ def reference(any_session):
 
 
 @pytest.mark.settings(*SHAPES)
-def test_documented_examples(any_session, reference, monkeypatch, capsys):
+def test_documented_examples(any_session, reference, monkeypatch, tmp_path, capsys):
     """Those of all public functions: each value that they print or name."""
+    monkeypatch.chdir(tmp_path)  # some write files
     shared = clgeom.runtime.device._sessions
     for name in thinned(EXAMPLES, 12):
         found = []

@@ -144,11 +144,12 @@ def reads_of(job) -> tuple[Read, ...]:
 
 
 def _kept(kept, key, make) -> tuple[Read, ...]:
-    if key not in kept:
+    found = kept.get(key)
+    if found is None:
         if len(kept) >= MOST_KEPT:
             kept.clear()
-        kept[key] = tuple(read if isinstance(read, Read) else Read(read, read.args) for read in make())
-    return kept[key]
+        found = kept[key] = tuple(read if isinstance(read, Read) else Read(read, read.args) for read in make())
+    return found
 
 
 def _in_text(equation, pattern) -> list[Read]:
@@ -156,7 +157,10 @@ def _in_text(equation, pattern) -> list[Read]:
     if isinstance(equation.reach, Near) and all(pattern.allows(*offset) for offset in equation.reach.offsets):
         return []
     pairs = reads_in_c(equation.body, equation.parameters)
-    return [Read(None, tuple(text and expression_in_c(text, equation.parameters) for text in pair)) for pair in pairs]
+    return [
+        Read(None, tuple(expression_in_c(text, equation.parameters) if text else None for text in pair))
+        for pair in pairs
+    ]
 
 
 class Evaluation:
@@ -167,9 +171,11 @@ class Evaluation:
         nodes = nodes_of(job.equation)
         self.roots = () if nodes is None else nodes.computed
         kept = job.equation.__dict__.setdefault("_unproven", {})
-        if "nodes" not in kept:
-            kept["nodes"] = _facts(walk(*self.roots, *(index for read in self.reads for index in read.indices)))
-        self.parts, self.later, self.loops, self.conditions = kept["nodes"]
+        facts = kept.get("nodes")
+        if facts is None:
+            facts = _facts(walk(*self.roots, *(index for read in self.reads for index in read.indices)))
+            kept["nodes"] = facts
+        self.parts, self.later, self.loops, self.conditions = facts
 
     def run(self, most: float) -> float:
         """Raise `DependencyError` for a read that is not ready, `Later` if that is not known. Returns seconds left."""
@@ -229,7 +235,9 @@ class Evaluation:
     def _range(self, variable) -> np.ndarray:
         """All values of a variable: "i", "j", or the index of a reduction."""
         if isinstance(variable, str):
-            return np.arange(self.job.shape["ij".index(variable)], dtype=np.int64)
+            size = self.job.shape["ij".index(variable)]
+            self._pay(1, size)
+            return np.arange(size, dtype=np.int64)
         if variable not in self.loops or not self.later.isdisjoint(self.loops[variable]):
             raise Later("the range of a reduction depends on values of cells")
         low, high = (self._on_grid(end)[0] for end in self.loops[variable])
