@@ -27,7 +27,7 @@ from clgeom.alignment.result import Alignment, AlignmentBatch
 from clgeom.alignment.scoring import UNKNOWN, as_scoring
 from clgeom.alignment.sequences import as_sequences, refuse_letters
 from clgeom.alignment.short_pairs import ShortPairs, are_short
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import each, recording, watching
@@ -114,7 +114,8 @@ def align(
     path : bool
         Find the alignment too. Otherwise only scores and ends, in less time.
     ends : bool
-        Without `path`: find where local alignments end. Otherwise only their scores, in less time.
+        Without `path`: find where local alignments end. Otherwise only their scores, in less time; their ends are then
+        -1 on every device. False is refused with `path`, and causes a warning for other modes, whose ends are known.
     a_offsets, b_offsets : array_like of int, shape (count + 1,), optional
         Sequence i of `a` is ``a[a_offsets[i]:a_offsets[i + 1]]``.
     device : str, pyopencl.Device or Session, or several, optional
@@ -140,6 +141,11 @@ def align(
     DeviceLimit
         An alignment does not fit in the device's memory.
 
+    Warns
+    -----
+    InputWarning
+        ``ends=False`` has no effect.
+
     Notes
     -----
     Scores are exact: they are computed in 16 bits where all sums fit, and again in 32 bits where a local score did not.
@@ -160,7 +166,7 @@ def align(
     one_of(mode, MODES, "mode", caller="align")
     one_of(strand, tuple(STEPS), "strand", caller="align")
     path = boolean(path, "path", caller="align")
-    ends = boolean(ends, "ends", caller="align") or path or mode != "local"
+    ends = _ends(boolean(ends, "ends", caller="align"), path, mode)
     scoring = as_scoring(match, mismatch, matrix, gap_open, gap_extend)
     if strand != "forward" and not scoring.has_complements:
         raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
@@ -256,6 +262,15 @@ def _nothing():
     whole = ("scores", "a_starts", "a_ends", "b_starts", "b_ends", "counts")
     fields = {name: np.empty(0, np.int64) for name in whole}
     return fields | {"strands": np.empty(0, np.int8), "operations": np.empty(0, np.uint8)}
+
+
+def _ends(ends, path, mode) -> bool:
+    """Whether ends are found."""
+    if not ends and path:
+        raise wrong("ends", "align", "left out unless path=False, since a path tells its ends", "ends=False")
+    if not ends and mode != "local":
+        warn(f"The 'ends' parameter of align has no effect with mode={mode!r}: its ends are known.", InputWarning)
+    return ends or mode != "local"
 
 
 def _free(free_ends, mode) -> int:
@@ -398,7 +413,7 @@ class _Call:
 
     def _fields(self, ends, walks, strands, m):
         """Results as arrays; starts and ends that are not known are -1."""
-        scores, a_ends, columns = ends
+        scores, a_ends, columns = ends if self.ends else (ends[0], *np.full((2, len(m)), -1))
         unknown = np.full(len(m), 0 if self.mode == "global" else -1)
         a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
         b_starts, b_ends = begins, columns

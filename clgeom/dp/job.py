@@ -148,6 +148,9 @@ def given_values(values, parameters: dict, *, caller: str) -> dict:
             f"The 'values' parameter of {caller} must be a dictionary of parameters by name. "
             f"Got {type(values).__name__} instead."
         )
+    twice = [name for name in values or {} if name in parameters]
+    if twice:
+        raise InvalidInput(f"{caller} got the parameter {twice[0]!r} twice: in 'values' and by its name.")
     return {**(values or {}), **parameters}
 
 

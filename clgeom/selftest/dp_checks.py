@@ -140,7 +140,12 @@ def _over(session):
                 same(getattr(table, name)(axis), getattr(expected, name)(axis), f"{name}, axis {axis}, {layout}")
         same(np.stack(table.where("==", 7)), np.stack(np.nonzero(expected == 7)), f"where, {layout}")
         same(table[[5, 300], [276, 3]], expected[[5, 300], [276, 3]], f"cells, {layout}")
-    return "4 layouts of 301 x 277 cells"
+    floats = np.tile(np.array([1e16, 1, -1e16, 0], np.float32), (2000, 1))
+    equation = Equation("v(i, j)", dtype="float32", parameters={"v": "float32[,]"}, pattern="RUD")
+    table = fill(equation, floats.shape, v=floats, path="stages", device=session)
+    same(table.sum(), np.float32(2000), "an exact sum")
+    same(table.sum(axis=1), np.ones(2000, np.float32), "exact sums of rows")
+    return "4 layouts of 301 x 277 cells, and floats that cancel"
 
 
 @checks("dp/table: recover")

@@ -68,8 +68,6 @@ def test_source_of_c():
         (dp.Equation("M(j, i)"), Far(), False),
         (dp.Equation("M(i-010, j)"), Far(), False),
         (dp.Equation("if (j > 0) { uchar i = 1; return M(i, j-1); } return 1;"), Far(), False),
-        (dp.Equation("M(i - 1, j - p)", parameters={"p": "int32"}, reach=Near(((-1, 0),))), Near(((-1, 0),)), False),
-        (dp.Equation(lcs, parameters=PARAMETERS, reach=Near(((0, 0),))), Near(((-1, -1), (-1, 0), (0, -1))), True),
         (dp.Equation(lambda M, i, j: M[i - 2, j] + M[i - 1, 2 * j]), Far(), False),
     ),
 )
@@ -81,9 +79,10 @@ def test_reach(equation, reach, proven):
     assert equation.reach_proven is proven
 
 
-def test_far_can_be_asked_for():
-    equation = dp.Equation(lcs, parameters=PARAMETERS, reach=Far())
-    assert isinstance(equation.reach, Far) and not equation.reach_proven
+def test_dependences_are_not_declared():
+    """A wrong declaration filled wrong cells on some paths, and raised an error on others."""
+    with pytest.raises(TypeError, match="reach"):
+        dp.Equation("M(i - 1, j - w[i - 1])", parameters={"w": "int32[]"}, reach=Near(((-1, 0),)))
 
 
 def test_row_reach():
@@ -106,10 +105,6 @@ def test_row_reach():
     assert reach.step == 1 and low.tolist() == [-2, -10, 0] and high.tolist() == [0, 0, 0]
     whole = dp.Equation(lambda M, i, j: dp.min_over("k", 0, j + 1, lambda k: M[i - 1, k])).reach
     assert isinstance(whole, Row) and whole.low is None and whole.bounds([1], {})[0] is None
-    declared = Row(-1, low=lambda rows, values: -values["w"][rows - 1], high=0)
-    equation = dp.Equation("M(i - 1, j - w[i - 1])", parameters={"w": "int32[]"}, reach=declared)
-    assert equation.reach is declared and not equation.reach_proven
-    assert declared.bounds(np.array([1, 2]), {"w": np.array([3, 4])})[0].tolist() == [-3, -4]
 
 
 def test_split_reach():
@@ -272,7 +267,6 @@ def test_names_of_parameters(name):
         ({"what": "1", "parameters": ["w"]}, "must be a dictionary of names and types. Got list"),
         ({"what": "1", "parameters": {5: "int32"}}, "name must be a name in C and in Python. Got 5 instead"),
         ({"what": "1", "parameters": {"w": "int32[]", "w_size": "int32"}}, "share the name 'w_size'"),
-        ({"what": "1", "reach": "near"}, "'reach' parameter of Equation must be a Near, a Row or Far"),
         ({"what": "1", "decisions": 1}, "must be a count of at least 2, or 'index'"),
         ({"what": "1", "decisions": True}, "must be a count"),
         ({"what": "1", "helpers": 3}, "'helpers' parameter of Equation must be OpenCL C text"),
@@ -409,7 +403,7 @@ def test_errors_of_the_function_itself_come_through():
         (lambda: dp.Near("x"), r"'offsets' parameter of Near must be pairs of integers \(di, dj\). Got 'x'"),
         (lambda: dp.Near(((0, 0.5),)), "'offsets' parameter of Near"),
         (lambda: dp.Row(2), "'step' parameter of Row must be -1 or 1. Got 2"),
-        (lambda: dp.Row(-1, "x"), "'low' parameter of Row must be an integer, a function"),
+        (lambda: dp.Row(-1, "x"), "'low' parameter of Row must be an integer, an expression"),
     ),
 )
 def test_reaches_that_are_none(make, message):

@@ -237,12 +237,6 @@ def test_bounds_beyond_every_table_are_cut():
     assert (-low > 2**31).all()  # the negative of -2**63 would not be positive
 
 
-def test_functions_of_a_row_are_given_whole_numbers():
-    reach = dp.Row(-1, low=lambda rows, given: -2 * given["d"] + 0 * rows, high=0)
-    low, high = reach.bounds(np.arange(3), {"d": np.uint8(200)})
-    assert low.tolist() == [-400] * 3 and high.tolist() == [0] * 3
-
-
 @pytest.mark.settings("as_is", "as_gpu")
 def test_margins_of_floats(any_session):
     """A product of a float32 and an index is a float32 on the host, too: at many rows float64 is cut elsewhere."""

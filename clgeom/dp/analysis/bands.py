@@ -26,9 +26,16 @@ from clgeom.errors import InvalidInput, short
 LOW, HIGH, OUTSIDE = "band_low", "band_high", "band_outside"
 
 
-def checked_band(band, shape, *, caller) -> tuple[int, int] | None:
-    """The `band` parameter of a function; None for one that holds the whole table."""
+def checked_band(band, shape, outside, *, caller) -> tuple[int, int] | None:
+    """The `band` parameter of a function; None for one that holds the whole table.
+
+    `outside` is for cells outside of a band: another value than 0 is refused without one.
+    """
     if band is None:
+        if isinstance(outside, Mapping) or not (isinstance(outside, numbers.Number) and outside == 0):
+            raise InvalidInput(
+                f"The 'outside' parameter of {caller} must be left out without a band. Got {short(outside)} instead."
+            )
         return None
     try:
         low, high = band

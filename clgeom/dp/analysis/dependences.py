@@ -1,7 +1,7 @@
 """Dependences of an equation: the cells that it reads, relative to its own. They decide which fast path applies.
 
-They are proven if every read is affine in the indices. Otherwise the user may declare them (parameter ``reach`` of
-`Equation`), and the fast paths trap undeclared reads on the device.
+They follow from the equation where every read is affine in the indices; others are `Far`. Nobody declares them: a wrong
+declaration would fill wrong cells on the paths that rely on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.runtime.host_floats import keeps_subnormals
 
 #: A bound beyond the columns of every table. Bounds are clamped to it, so that their negatives fit in the type.
@@ -58,19 +58,19 @@ class Row:
     Parameters
     ----------
     step : int
-    low, high : int, Expr, function of (rows, parameters), or None
-        A number; an expression of i and parameters (of traced equations); a function that returns an integer array
-        for an array of rows and the parameters by name; None: any column on that side.
+    low, high : int, Expr or None
+        A number; an expression of i and parameters; None: any column on that side.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from clgeom import dp
-    >>> text = "i == 0 ? j : M(i - 1, max(j - w[i], 0))"
-    >>> f = dp.Equation(text, parameters={"w": "int32[]"}, pattern="RUD", reach=dp.Row(-1, high=0))
-    >>> f.reach
-    Row(step=-1, low=None, high=0)
-    >>> dp.fill(f, (3, 4), w=[0, 1, 2]).numpy().tolist()
-    [[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 0]]
+    >>> @dp.equation(parameters={"w": "int32[]"})
+    ... def f(M, i, j, w):
+    ...     return dp.where(i == 0, j, dp.where(j < w[i], M[i - 1, j], M[i - 1, j - w[i]]))
+    >>> low, high = f.reach.bounds([1, 2], {"w": np.array([0, 3, 5])})
+    >>> f.reach.step, low.tolist(), high.tolist()
+    (-1, [-3, -5], [0, 0])
     """
 
     step: int
@@ -81,10 +81,9 @@ class Row:
         if self.step not in (-1, 1):
             raise InvalidInput(f"The 'step' parameter of Row must be -1 or 1. Got {short(self.step)} instead.")
         for name, bound in (("low", self.low), ("high", self.high)):
-            whole = isinstance(bound, (int, np.integer)) and not isinstance(bound, bool)
-            if not (bound is None or whole or isinstance(bound, Expr) or callable(bound)):
+            if not (bound is None or is_integer(bound) or isinstance(bound, Expr)):
                 raise InvalidInput(
-                    f"The {name!r} parameter of Row must be an integer, a function of rows and parameters, or None. "
+                    f"The {name!r} parameter of Row must be an integer, an expression of i and parameters, or None. "
                     f"Got {short(bound)} instead."
                 )
 
@@ -92,26 +91,15 @@ class Row:
         """(low, high) for these rows: int64 arrays, or None without a bound."""
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
-        # functions get Python integers, which do not wrap around
-        whole = {name for name, value in values.items() if not np.ndim(value) and np.asarray(value).dtype.kind in "iu"}
-        numbers = {name: int(value) if name in whole else value for name, value in values.items()}
 
-        def of(name, bound):
+        def of(bound):
             if bound is None:
                 return None
             if isinstance(bound, Expr):
                 bound = evaluate(bound, env, made)
-            elif callable(bound):
-                found = np.asarray(bound(rows, numbers))
-                if found.dtype.kind not in "iu" or found.shape not in ((), rows.shape):
-                    raise InvalidInput(
-                        f"The {name!r} function of Row must give an integer for each row, shape {rows.shape}. "
-                        f"Got {found.dtype} of shape {found.shape} instead."
-                    )
-                bound = found
             return np.clip(np.broadcast_to(np.asarray(bound), rows.shape).astype(np.int64), -FAR, FAR)
 
-        return of("low", self.low), of("high", self.high)
+        return of(self.low), of(self.high)
 
 
 @keeps_subnormals
@@ -148,7 +136,7 @@ class Far:
     Examples
     --------
     >>> from clgeom import dp
-    >>> f = dp.Equation("i == 0 ? j : M(i / 2, j)", pattern="RUD", reach=dp.Far())
+    >>> f = dp.Equation("i == 0 ? j : M(i / 2, j)", pattern="RUD")
     >>> f.reach, f.reach_proven
     (Far(), False)
     """

@@ -205,7 +205,7 @@ def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
     The facts that hold at a read come from the conditions around it, the bounds of its indices, and the smallest and
     largest elements of the parameters given.
     """
-    ranges = _parameter_ranges(parameters or {})
+    ranges = ranges_of(parameters or {})
     pairs, sharp = set(), True
     for cell, facts in _reads(equation.computed, ranges):
         rows = _signs(_difference(cell.args[0], "i"), facts)
@@ -213,6 +213,20 @@ def proven_regions(equation, parameters=None) -> tuple[frozenset, bool]:
         sharp = sharp and len(rows) == len(columns) == 1
         pairs |= {(r, c) for r in rows for c in columns}
     return frozenset(pairs), sharp
+
+
+def unproven_reads(nodes, pattern, parameters=None, *, sums=True) -> list[Expr]:
+    """The reads of a traced equation that are not proven to lie where a pattern allows them.
+
+    `sums`: whether integers do not wrap around; else only indices at constant offsets are known.
+    """
+    found = set()
+    for cell, facts in _reads(nodes.computed, ranges_of(parameters or {})):
+        forms = (_difference(arg, axis) for arg, axis in zip(cell.args, "ij"))
+        rows, columns = (_signs(form if sums or form is None or set(form) <= {None} else None, facts) for form in forms)
+        if not all(pattern.allows(r, c) for r in rows for c in columns):
+            found.add(cell)
+    return [part for part in walk(*nodes.computed) if part in found]
 
 
 def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
@@ -223,7 +237,7 @@ def forbidden_read(nodes, pattern, parameters=None, shape=None) -> str | None:
     wrong, of_shape = set(), ()
     for axis, size in zip("nm", shape or ()):
         of_shape += {axis: 1, None: -size}, {axis: -1, None: size}
-    for cell, facts in _reads(nodes.computed, _parameter_ranges(parameters or {})):
+    for cell, facts in _reads(nodes.computed, ranges_of(parameters or {})):
         facts += of_shape
         rows, columns = (_signs(_difference(arg, axis), facts) for arg, axis in zip(cell.args, "ij"))
         allowed = any(pattern.allows(r, c) for r in rows for c in columns)
@@ -238,7 +252,8 @@ def _contradict(facts) -> bool:
     return any(_holds(combine({None: -1}, fact, -1), facts) for fact in facts)
 
 
-def _parameter_ranges(parameters):
+def ranges_of(parameters) -> dict:
+    """(least, largest) element of each parameter of integers, by name."""
     ranges = {}
     for name, value in parameters.items():
         array = np.asarray(value)

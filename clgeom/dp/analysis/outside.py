@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from clgeom.dp.analysis.sums import combine
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.language.types import LIMITS
 from clgeom.dp.paths import stages
 
@@ -262,11 +264,22 @@ class Reads:
             return stage(i, j, *self.job.shape), i, j
 
         part, values = min(found, key=order)
-        read = tuple(value_of(self.form(arg), values) for arg in part.args if self.form(arg) is not None)
-        if len(read) < 2:  # the other index is not known here
-            at = [self.form(arg) for arg in part.args]
-            read = tuple(values[v] if f is None else value_of(f, values) for f, v in zip(at, "ij"))
+        read = tuple(self._index_of(arg, values, values[own]) for arg, own in zip(part.args, "ij"))
         return Outside((values["i"], values["j"]), read)
+
+    def _index_of(self, arg, values, unknown):
+        """The value of an index in a cell; `unknown` if it depends on other cells."""
+        form = self.form(arg)
+        if form is not None:
+            return value_of(form, values)
+        if any(
+            part.op in ("cell", "reduce", "argreduce") or part.op == "index" and part not in values
+            for part in walk(arg)
+        ):
+            return unknown
+        n, m = self.job.shape
+        made = {part: np.int64(value) for part, value in values.items() if not isinstance(part, str)}
+        return int(evaluate(arg, {"i": values["i"], "j": values["j"], "n": n, "m": m, **self.job.values}, made))
 
     def _earliest(self, way, values):
         """A solution in the earliest stage."""

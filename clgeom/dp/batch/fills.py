@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.dp.analysis import bands, bounds, trial
+from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
 from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
@@ -103,6 +103,11 @@ def fill_batch(
     DeviceLimit
         The host has no memory for what is kept.
 
+    Warns
+    -----
+    EquationWarning
+        As in `fill`; of a pattern once for all tables.
+
     Notes
     -----
     KeyboardInterrupt ends the call between two launches, of which none takes longer than a second.
@@ -129,7 +134,7 @@ def fill_batch(
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given, plain = given_values(values, parameters, caller="fill_batch"), equation
-    band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), caller="fill_batch")
+    band = bands.checked_band(band, (LONGEST_SIDE, LONGEST_SIDE), outside, caller="fill_batch")
     if band is not None:
         equation, more = bands.with_band(equation, band, outside, caller="fill_batch")
         given |= more
@@ -143,20 +148,20 @@ def fill_batch(
     session = as_session(device)
     if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64("fill_batch")
-    name = pattern_name(pattern, caller="fill_batch") or equation.pattern
+    name, basis = pattern_name(pattern, caller="fill_batch") or equation.pattern, "given"
     if name is None and len(shapes):
         first = {key: one.of(0) for key, one in held.items()}
-        name = fill(
-            equation, tuple(shapes[0].tolist()), keep="corner", check=False, device=session, values=first
-        ).pattern
+        table = fill(equation, tuple(shapes[0].tolist()), keep="corner", check=False, device=session, values=first)
+        name, basis = table.pattern, table.pattern_basis
     chosen = PATTERNS[name or "RUD"]
     for shape in np.unique(shapes, axis=0).tolist() if band is not None else ():
         bands.check_reachable(band, chosen, shape, caller="fill_batch")
     alone = functools.partial(fill, plain, band=band, outside=outside, pattern=chosen.name, device=session)
     batch = _Batch(session, equation, chosen, shapes, held, keep, alone, plain.parameters)
     if len(shapes):
-        batch.check(check)
-        batch.fill()
+        batch.check(check, warned=basis == "probed")
+        with readiness.settled():
+            batch.fill()
     return batch.result()
 
 
@@ -221,12 +226,12 @@ class _Batch:
             lengths = shapes[:, 0 if pattern.last_is_column else 1]
             self.last_offsets = np.append(0, np.cumsum(lengths))
             self.last = _host_array(int(self.last_offsets[-1]), equation.dtype)
-        everything = {name: _everything(one) for name, one in held.items()}
+        self.everything = {name: _everything(one) for name, one in held.items()}
         self.wraps = (
             equation.traced
             and len(shapes) > 0
             and not bounds.indices_fit(
-                equation, tuple(shapes.max(axis=0).tolist()), everything, tuple(shapes.min(axis=0).tolist())
+                equation, tuple(shapes.max(axis=0).tolist()), self.everything, tuple(shapes.min(axis=0).tolist())
             )
         )
 
@@ -234,8 +239,8 @@ class _Batch:
         """The parameters of a table, as `fill` takes them."""
         return {name: one.of(k) for name, one in self.held.items()}
 
-    def check(self, check):
-        """Raise the error for a fault of a table that is proven or tried."""
+    def check(self, check, *, warned):
+        """Raise the error for a fault of a table that is proven or tried. `warned`: of a pattern that was probed."""
         cells = np.diff(self.offsets)
         if check == "auto" or not check:
             numbers = self._tried([0, int(np.argmin(cells)), int(np.argmax(cells))])
@@ -253,6 +258,23 @@ class _Batch:
                 if check == "auto":
                     with unrecorded():
                         trial.check(job)
+        if check == "auto" or not check:
+            whole = self._unbound(tuple(self.shapes.max(axis=0).tolist()), self.everything)
+            readiness.check(
+                whole,
+                functools.partial(self._evaluate, [*dict.fromkeys([*numbers, *range(len(cells))])]),
+                cells=int(self.offsets[-1]),
+                tables=len(cells),
+                evaluated=check == "auto",
+                warned=warned,
+            )
+
+    def _evaluate(self, numbers, left):
+        """`readiness.Evaluation` of tables, in `left` seconds."""
+        for k in numbers:
+            with _named(k):
+                job = self._unbound(tuple(self.shapes[k].tolist()), self.values_of(k))
+                left = readiness.Evaluation(job).run(left)
 
     def _tried(self, numbers) -> dict:
         """These tables, and those whose arrays are the shortest for their rows and for their columns."""
@@ -266,14 +288,15 @@ class _Batch:
         return dict.fromkeys(numbers)
 
     def _job(self, shape, values):
-        arguments, buffers = bind(self.session, self.equation, values, caller="fill_batch")
-        job = Job(
+        return self._unbound(shape, values, *bind(self.session, self.equation, values, caller="fill_batch"))
+
+    def _unbound(self, shape, values, arguments=(), buffers=None):
+        """The job of a table, on the host alone."""
+        return Job(
             equation=self.equation, shape=shape, pattern=self.pattern, layout=None, keep="corner", start=0,
             stop=self.pattern.stages(*shape), check=False, session=self.session, values=values, arguments=arguments,
-            buffers=buffers,
+            buffers=buffers or {}, wraps=self.wraps,
         )  # fmt: skip
-        job.wraps = self.wraps
-        return job
 
     def fill(self):
         """Fill all tables, part by part."""

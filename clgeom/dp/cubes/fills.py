@@ -10,6 +10,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
+from clgeom.dp.analysis import readiness
 from clgeom.dp.analysis.work import OPERATIONS, work_of
 from clgeom.dp.cubes.equation import CubeEquation
 from clgeom.dp.cubes.proof import reads_inside
@@ -199,6 +200,11 @@ def fill_cube(
     DeviceLimit
         What is kept does not fit one buffer of the device.
 
+    Warns
+    -----
+    EquationWarning
+        With ``check=False``: the pattern was given and is not proven. Otherwise reads are trapped in all cells then.
+
     Notes
     -----
     Bands, `initial`, `start` and `stop`, choices, fields, batches and equations in C go with two indices only.
@@ -242,6 +248,8 @@ def fill_cube(
     noted = launch.allocate(session, faults.nbytes)
     launch.write(session, noted, np.zeros(FAULTS, np.int32))
     checked = "loads" if isinstance(check, str) else bool(check)
+    if checked is False and depth is None:
+        readiness.warn_of(equation, equation.pattern, readiness.NOT_LOOKED_AT)
     if checked == "loads" and depth is not None and equation.indices_fit(shape):
         checked = False if reads_inside(equation, shape, held) else checked
     series = _series(session, equation, planes, held, arguments, ring, keep, checked, faults)

@@ -170,6 +170,16 @@ class RecordType:
 
 def cell_type_of(dtype, overflow) -> CellType | RecordType:
     """The `dtype` and `overflow` parameters of Equation."""
+    found = _cell_type_of(dtype, overflow)
+    if overflow is not None and all(cell.dtype.kind == "f" for cell in found.scalars):
+        raise InvalidInput(
+            f"The 'overflow' parameter of Equation is for cells of integers: leave it out for {found.name}. "
+            f"Got {overflow!r} instead."
+        )
+    return found
+
+
+def _cell_type_of(dtype, overflow):
     what = "the 'dtype' parameter of Equation"
     if not isinstance(dtype, Mapping):
         found = _numpy_type(dtype)

@@ -44,6 +44,7 @@ NOT_PICKLED = (
     "_sweeps",
     "_fits",
     "_overflows",
+    "_unproven",
 )
 
 
@@ -65,7 +66,7 @@ class Equation:
         What becomes of the value of a cell beyond an integer type: it wraps around, it ends the fill with an
         `IntegerOverflow` that names the first such cell, or it becomes the nearest value of the type. By default int32,
         int64 and uint64 wrap around, and other types trap. int64 and uint64 can only wrap around, since no type is
-        wider.
+        wider. Without cells of integers it is refused.
     parameters : dict of str, optional
         The data that the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]"
         (a table), of the types int8 to int64, uint8, uint16, uint64, float32, float64. A traced function may annotate
@@ -73,9 +74,6 @@ class Equation:
         their names have no other use, but to be given to functions of `helpers`.
     pattern : str, optional
         The pattern by which tables are filled: RUD, RDU, CLR, CRL, NOSE, SENO, SONE or NESO.
-    reach : Near, Row or Far, optional
-        Its dependences, if they cannot be proven (see Notes). The declaration enables the fast paths, which trap
-        undeclared reads on the device.
     decisions : int or "index", optional
         The equation also returns the choice behind its value: a number below this count, or an index ("index"). A
         traced function returns (value, choice); C sets ``decision``. Of cells with fields, the choices of all fields
@@ -92,9 +90,9 @@ class Equation:
         The OpenCL C of a cell's function, for reading. It is compiled with functions in place of ``+ - *`` where
         integers may wrap around, since signed overflow is undefined in C.
     reach : Near, Row, Split or Far
-        The dependences: the cells that the equation reads.
+        The dependences: the cells that the equation reads. They choose how its tables are filled.
     reach_proven : bool
-        Whether the dependences follow from the equation itself.
+        Whether the dependences follow from the equation (see Notes); others are `Far`.
     places : dict or None
         Where each field has a choice: (place, count) of the digit ``choice // place % count`` by the name of the field.
     loops : bool
@@ -154,7 +152,6 @@ class Equation:
         overflow: Literal["wrap", "trap", "saturate"] | None = None,
         parameters: Mapping[str, Any] | None = None,
         pattern: str | None = None,
-        reach: dependences.Near | dependences.Row | dependences.Far | None = None,
         decisions: int | Literal["index"] | None = None,
         helpers: str = "",
         name: str | None = None,
@@ -193,7 +190,7 @@ class Equation:
             )
         with deep_enough(self.name):
             self._set_decisions(decisions)
-            self._set_reach(reach)
+            self._set_reach()
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
@@ -202,7 +199,7 @@ class Equation:
     def __getstate__(self) -> dict[str, Any]:  # read-only views and deep graphs cannot be pickled
         state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
         state["parameters"] = dict(self.parameters)
-        if self.traced and self.reach_proven:
+        if self.traced:
             del state["reach"]  # it may contain nodes, and follows from them
         return {**state, "nodes": as_rows(self.value, self.decision)}
 
@@ -273,11 +270,7 @@ class Equation:
                 )
         self.decisions = decisions
 
-    def _set_reach(self, declared):
-        if declared is not None and not isinstance(declared, (dependences.Near, dependences.Row, dependences.Far)):
-            raise InvalidInput(
-                f"The 'reach' parameter of Equation must be a Near, a Row or Far(). Got {declared!r} instead."
-            )
+    def _set_reach(self):
         if self.traced:
             found = dependences.dependences_of(*self.roots)
             self.loops = any(p.op in ("reduce", "argreduce") for p in walk(*self.roots))
@@ -285,12 +278,7 @@ class Equation:
             found = users_c.near_of(self.body)
             self.loops = users_c.has_loop(self.body + self.helpers)
         self.reach_proven = found is not None and not isinstance(found, dependences.Far)
-        if declared is not None and not self.reach_proven:
-            self.reach = declared
-        else:
-            self.reach = found or dependences.Far()
-            if isinstance(declared, dependences.Far):
-                self.reach, self.reach_proven = declared, False
+        self.reach = found or dependences.Far()
 
     # --- texts for kernels
 
@@ -404,7 +392,6 @@ def equation(
     overflow: Literal["wrap", "trap", "saturate"] | None = ...,
     parameters: Mapping[str, Any] | None = ...,
     pattern: str | None = ...,
-    reach: dependences.Near | dependences.Row | dependences.Far | None = ...,
     decisions: int | Literal["index"] | None = ...,
     name: str | None = ...,
 ) -> Callable[[Callable[..., Any]], Equation]: ...

@@ -16,6 +16,11 @@ NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n
 OWN_INDEX = re.compile(
     r"\b(?:u?(?:int|long|short|char)\d*|(?:float|double|half)\d*|bool|unsigned|signed|\w+_t)\b[^;()]*\b[ij]\b\s*[=,;[]"
 )
+#: The name of a variable that is declared, or set after another one is.
+OWN_NAME = re.compile(
+    r"(?:\b(?:u?(?:int|long|short|char)\d*|(?:float|double|half)\d*|bool|unsigned|signed|\w+_t)\b[\s*]*|,\s*)\b([A-Za-z_]\w*)"
+    r"(?=\s*[=;,[])"
+)
 #: An index plus a constant; 010 is an octal number in C.
 OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(0|[1-9][0-9]*)\s*)?\)*\s*\Z")
 #: Characters that some compilers take for the end of a line, and lone surrogates.
@@ -146,6 +151,14 @@ def near_of(body) -> Near | None:
             return None
         offsets.append(tuple(int((f.group(2) or "+") + (f.group(3) or "0")) for f in found))
     return Near(tuple(offsets))
+
+
+def reads_in_c(body, parameters) -> list[tuple]:
+    """The row and the column of every read of a text, as text; None where they cannot be found."""
+    bare = uncommented(body)
+    if OWN_NAME.search(bare) and any(name in {"i", "j", "n", "m", *parameters} for name in OWN_NAME.findall(bare)):
+        return [(None, None)]  # a variable hides what an index means
+    return [tuple(pair or (None, None)) for pair in _pairs(bare, "M")]
 
 
 def has_loop(source) -> bool:

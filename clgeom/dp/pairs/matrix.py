@@ -12,7 +12,7 @@ from clgeom.dp.pairs import inputs, words
 from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import boolean, integer, one_of
+from clgeom.runtime.arguments import boolean, integer, one_of, wrong
 from clgeom.runtime.device import as_session
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
@@ -23,6 +23,8 @@ from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 #: Most rows of a block, and pairs of it: their values are 16 MiB.
 SIDE = 2048
 MOST_PAIRS = 1 << 22
+#: Most bytes of a matrix, by default.
+MOST_BYTES = 1 << 30
 NONE = np.iinfo(np.int64).max
 Batch = AnyArray | list[str] | list[bytes] | tuple[AnyArray, AnyArray]
 
@@ -88,7 +90,7 @@ def cdist(
     score_cutoff: int | None = None,
     nearest: int | None = None,
     sparse: bool = False,
-    most_bytes: int = 1 << 30,
+    most_bytes: int = MOST_BYTES,
     device: DeviceLike = None,
 ) -> NDArray[np.int32] | FoundPairs | Neighbours:
     """Edit distance, or length of the longest common subsequence, of each sequence of one batch with each of another.
@@ -107,7 +109,7 @@ def cdist(
     sparse : bool
         Find the pairs within the cutoff only.
     most_bytes : int
-        Most bytes of the matrix, without `nearest` and `sparse`.
+        Most bytes of the matrix; refused with `nearest` and `sparse`, which make none.
     device : str, pyopencl.Device or Session, optional
 
     Returns
@@ -135,8 +137,10 @@ def cdist(
         second = first
     else:
         first, second = (one.here() for one in inputs.both(a, b, caller="cdist"))
-    shape = len(first), len(second)
-    if boolean(sparse, "sparse", caller="cdist"):
+    shape, sparse = (len(first), len(second)), boolean(sparse, "sparse", caller="cdist")
+    if most_bytes != MOST_BYTES and (sparse or nearest is not None):
+        raise wrong("most_bytes", "cdist", "left out with 'sparse' or 'nearest', which make no matrix", most_bytes)
+    if sparse:
         if nearest is not None or cutoff is None:
             raise InvalidInput("The 'sparse' parameter of cdist needs 'score_cutoff', and goes without 'nearest'.")
         taker = _Sparse(shape, problem, cutoff, symmetric)

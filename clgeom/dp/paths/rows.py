@@ -16,7 +16,6 @@ from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import cuts
 from clgeom.dp.job import Job
-from clgeom.dp.paths import stages
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.runtime import launch
@@ -153,8 +152,6 @@ def fill(job: Job) -> Filled:
     rows = Rows(job, step_of(job) > 0)
     parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
     result = job.run(Plan(*parts), **rows.buffers)
-    if rows.trapped:
-        stages.raise_undeclared(job, rows.buffers["undeclared"])
     last = corner = None
     if rows.table is None:
         last = LastRow(session, result["cells"], dtype, m, rows.last_slot * rows.pitch)
@@ -198,12 +195,6 @@ class Rows:
         if self.bits:
             self.decisions = new_packed(job, self.bits, multiple=ALIGN, flip_rows=flip)
             self.buffers["decisions"] = self.decisions.buffer
-        self.trapped = stages.is_declared(job)
-        if self.trapped:
-            self.buffers["undeclared"] = stages.new_undeclared(job)
-            reaches = np.stack([self.left, self.right], axis=1).astype(np.int32)
-            self.buffers["reaches"] = launch.allocate(job.session, reaches.nbytes)
-            launch.write(job.session, self.buffers["reaches"], reaches)
         self.last_slot = 0
         self.params = {**job.params, "equation": job.text(), "flip_rows": flip, "bits": self.bits}
 
@@ -232,9 +223,6 @@ class Rows:
     def step(self, kernel, policy, args, params, rows):
         """A step with the job's choices and parameters."""
         n, m = self.job.shape
-        if self.trapped:
-            args += ("reaches", "undeclared")
-            params = {**params, "trapped": True}
         if self.bits:
             args += ("decisions", np.int32(self.decisions.pitch))
         itemsize = self.job.equation.dtype.itemsize
@@ -247,10 +235,7 @@ class Rows:
         n, m = self.job.shape
         fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
         most = most_cells(self.job, rate=RATE)
-        # cells of a margin may hold any value, and would report undeclared reads
-        parts = (
-            Launches.of_rows(n) if self.trapped else launches(self.left, self.right, margin, guards, max(most // m, 1))
-        )
+        parts = launches(self.left, self.right, margin, guards, max(most // m, 1))
         held, slots = cuts.held(self.job.equation, flip=self.flip, traps=self.job.traps), self.slots(parts)
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
@@ -281,12 +266,10 @@ class Rows:
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
         core = min(core, max(alone // ALIGN * ALIGN, ALIGN))
         margin = core // MARGIN
-        loops = "" if self.trapped else cuts.loops(job.equation, flip=self.flip, traps=job.traps)
+        loops = cuts.loops(job.equation, flip=self.flip, traps=job.traps)
         if core >= m or self._parts_cost(core, margin, items, loops) and m <= alone:
             core, margin = _pitch(m), 0  # whole rows have no margins
             parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))
-        elif self.trapped:
-            parts = Launches.of_rows(n)
         else:
             parts = launches(self.left, self.right, margin, (margin, margin), max(most // m, 1))
         groups = min(ceil_div(m, core), max(most // core, 1))

@@ -26,8 +26,6 @@ KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"
 ALL_CELLS = np.uint32(2**32 - 1)
 #: Length of `faults`: first stage with a fault + 1, first index in it, the kind of fault of that cell, and (a, b).
 FAULTS = 5
-#: Length of the note of an undeclared read: whether there was one, row and column of the cell, and of the cell read.
-UNDECLARED = 5
 #: Kinds of faults, as in dp/dp_check.h.
 RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION, QUOTIENT = range(1, 10)
 NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
@@ -242,31 +240,6 @@ def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
         again = replace(whole.step, args=tuple(only))
         kind, a, b = job.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
         raise fault(job, job.pattern.cell(stage - 1, index, *job.shape), kind, a, b)
-
-
-def is_declared(job: Job) -> bool:
-    """Whether the dependences are declared and not proven. Paths that rely on them then trap undeclared reads."""
-    return not job.equation.reach_proven
-
-
-def new_undeclared(job: Job):
-    """Memory for the first undeclared read, as dp/dp_undeclared.h notes it."""
-    buffer = launch.allocate(job.session, 4 * UNDECLARED)
-    launch.write(job.session, buffer, np.zeros(UNDECLARED, np.int32))
-    return buffer
-
-
-def raise_undeclared(job: Job, buffer) -> None:
-    """Raise `DependencyError` if a cell made an undeclared read."""
-    found, *numbers = launch.read(job.session, buffer, np.int32, UNDECLARED).tolist()
-    if found:
-        cell, read = tuple(numbers[:2]), tuple(numbers[2:])
-        error = DependencyError(
-            f"Cell {cell} of {job.equation.name} reads cell {read}, which is outside the dependences declared for it, "
-            f"{job.equation.reach}: {cell} -> {read}."
-        )
-        error.cell, error.read = cell, read
-        raise error
 
 
 def _chunking(store, chunks, shift):

@@ -16,7 +16,7 @@ from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import pieces
 from clgeom.dp.job import Job
-from clgeom.dp.paths import stages, tickets
+from clgeom.dp.paths import tickets
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
@@ -274,13 +274,12 @@ class Sweep:
 
     def _params(self, job, *, last):
         flip_rows, flip_columns = self.flips
-        trapped = stages.is_declared(job)  # then cells beyond the table must not be computed
-        held = None if trapped else pieces.held(job.equation, inner=not any(self.flips), traps=job.traps)
+        held = pieces.held(job.equation, inner=not any(self.flips), traps=job.traps)
         kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
         return {
             **job.params,
             "equation": job.text(),
-            "reads": reads_text(self.offsets, self.flips, trapped),
+            "reads": reads_text(self.offsets, self.flips),
             "elements": elements_text(held, kinds) if held else "",
             "held": kinds if held else None,
             "cell": job.equation.cell.in_c,
@@ -290,7 +289,6 @@ class Sweep:
             "flip_columns": flip_columns,
             "table": self.table,
             "last": last,
-            "trapped": trapped,
             "bits": self.bits,
             "flush": self.flush(room),
         }
@@ -368,24 +366,15 @@ def _narrowed(policy, width):
     return policy
 
 
-def reads_text(offsets, flips, trapped) -> str:
+def reads_text(offsets, flips) -> str:
     """What a cell's function finds in `tile_sweep`: DP_CONTEXT, M(a, b), and NEAR_OF(r, c), the cells that it is given.
 
-    Each read is the parameter `dp_near0 ..` of its offset. Of reads that are only declared, another one is noted.
+    Each read is the parameter `dp_near0 ..` of its offset.
     """
     context = "".join(f", const value_t dp_near{q}" for q in range(len(offsets)))
     given = "".join(f", w[UP + r - {-di}][LEFT + c - {-dj}]" for di, dj in offsets)
-    told = list(enumerate(offsets))
     choice = f"dp_near{len(offsets) - 1}"
-    if trapped:
-        context, given, choice = (
-            f"{context}, global int *dp_undeclared",
-            f"{given}, undeclared",
-            "dp_note_undeclared(dp_undeclared, i, j, a, b)",
-        )
-    else:
-        told.pop()  # what is none of the others
-    for q, (di, dj) in reversed(told):
+    for q, (di, dj) in reversed(list(enumerate(offsets[:-1]))):
         down, right = (-by if flip else by for by, flip in zip((di, dj), flips))
         choice = f"(((a) - (i) == {down} && (b) - (j) == {right}) ? dp_near{q} : {choice})"
     lines = [f"NEAR {context}", "DP_CONTEXT NEAR", f"NEAR_OF(r, c) {given}", f"M(a, b) {choice}"]
@@ -451,9 +440,6 @@ def fill(job: Job, *, waited=False) -> Filled:
     else:
         args += [Scratch("state", dtype, sweep.state)]
     table = decisions = None
-    if stages.is_declared(job):
-        buffers["undeclared"] = stages.new_undeclared(job)
-        args += ["undeclared"]
     if sweep.table:
         buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
         if sweep.band is not None:
@@ -486,8 +472,6 @@ def fill(job: Job, *, waited=False) -> Filled:
             DeviceWarning,
         )
         return fill(job, waited=True)
-    if stages.is_declared(job):
-        stages.raise_undeclared(job, buffers["undeclared"])
     last = None if sweep.table else sweep.in_order(result.read(kept))
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)

@@ -261,6 +261,11 @@ def dependency_graph(
     (4, 6, ('NOSE',))
     """
     if callable(equation):
+        if values or parameters:
+            raise InvalidInput(
+                f"{caller} takes parameters with a dp.Equation. Got a function, which has its own, and "
+                f"{next(iter({**(values or {}), **parameters}))!r}."
+            )
         return graph_of(equation, shape)
     return _watch(equation, shape, given_values(values, parameters, caller=caller), device, caller)[0]
 

@@ -121,11 +121,9 @@ class OverTable:
         Returns
         -------
         scalar or ndarray
-            Of integers int64 (uint64 of unsigned ones), exact. Of floats the cells' type: a sum
-            in float64 on CPUs, a compensated sum on other devices and for tables by diagonals. It may differ from
-            NumPy's in the last digits, mostly since its error is smaller, and is the same in each call on one device.
-            NaN and infinities count as in NumPy. Finite cells of float32 have a finite sum where float32 holds it.
-            Where a sum of float64 leaves the range of float64 on the way, it is infinite or NaN, as the order has it.
+            Of integers int64 (uint64 of unsigned ones), exact. Of floats the cells' type: the exact sum of all cells,
+            rounded to float64 and then to this type, on every device. So it may differ from NumPy's, which rounds
+            after each addition. NaN and infinities count as in NumPy.
 
         Raises
         ------
@@ -339,12 +337,6 @@ class OverTable:
         if op == "sum" and store.dtype.kind in "iu":
             if reduce.may_wrap(store, chosen, lines).any():  # seldom, and so on the host
                 reduce.check_sums(self._part(chosen, store).reshape(chosen.sides), lines)
-        if op == "sum" and store.dtype.kind == "f":
-            beyond = reduce.left_range(store, chosen, lines, found)
-            if beyond.any():  # seldom, and so on the host
-                found = np.where(
-                    beyond, reduce.by_numpy(self._part(chosen, store).reshape(chosen.sides), lines, op), found
-                )
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
 
     def _part(self, region, store):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -24,6 +25,9 @@ HOLDS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_
 LAUNCH_CELLS = 1 << 27
 #: Most partial results of a launch that the host reads and joins, besides one for each line.
 PARTIAL = 1 << 12
+#: Most cells of floats whose sum the host finds sooner than a launch, and most lines of a launch for sums: a state of a
+#: sum of float64 takes 552 bytes.
+FEW, LINES = 1 << 12, 1 << 14
 #: Least cells of a part of a line.
 PART = 1 << 12
 NOWHERE = np.uint64(2**64 - 1)
@@ -42,7 +46,7 @@ def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bou
     if empty:
         return np.zeros(shape, result_type(store.dtype, op))
     with store.in_place() as values:
-        if values is not None:
+        if values is not None and (not is_exact(store.dtype, op) or region.cells <= FEW):
             return by_numpy(values[region.slices], axis, op, comparison, store.dtype.type(bound))
     if axis is None:
         parts = [
@@ -50,16 +54,14 @@ def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bou
             for first, part in region.parts(0, LAUNCH_CELLS)
         ]
         return _joined(np.concatenate(parts, axis=1), store.dtype, op)[0]
-    parts = [_states(store, part, axis, op, comparison, bound) for _, part in region.parts(1 - axis, LAUNCH_CELLS)]
+    most = min(LAUNCH_CELLS, LINES * region.sides[axis]) if is_exact(store.dtype, op) else LAUNCH_CELLS
+    parts = [_states(store, part, axis, op, comparison, bound) for _, part in region.parts(1 - axis, most)]
     return np.concatenate([_joined(part, store.dtype, op) for part in parts])
 
 
-def left_range(store, region: Region, axis: int | None, found) -> np.ndarray:
-    """Which sums of finite cells of float32 have left its range on the way."""
-    beyond = ~np.isfinite(found)
-    if store.dtype == np.float32 and beyond.any():
-        return beyond & np.logical_and(*(np.isfinite(reduced(store, region, axis, op)) for op in ("min", "max")))
-    return np.zeros_like(beyond)
+def is_exact(dtype, op) -> bool:
+    """Whether a result is a sum of floats, which are added exactly, since their order is that of the device."""
+    return op == "sum" and dtype.kind == "f"
 
 
 def may_wrap(store, region: Region, axis: int | None) -> np.ndarray:
@@ -88,8 +90,10 @@ def by_numpy(part, axis, op, comparison=EQ, bound=0):
     if op == "count":
         return np.asarray(np.count_nonzero(HOLDS[comparison](part, bound), axis), np.int64)
     with np.errstate(all="ignore"):
-        if op == "sum" and part.dtype.kind == "f":
-            return np.asarray(part.sum(axis, dtype=np.float64)).astype(part.dtype)
+        if is_exact(part.dtype, op):
+            lines = part.reshape(1, -1) if axis is None else np.moveaxis(part, axis, 1)
+            found = np.array([_sum_of(line) for line in lines.tolist()], np.float64).astype(part.dtype)
+            return found[0] if axis is None else found
         if op in ("min", "max"):
             return _extreme(part, axis, op)
         return np.asarray(getattr(part, op)(axis)).astype(result_type(part.dtype, op), copy=False)
@@ -98,8 +102,11 @@ def by_numpy(part, axis, op, comparison=EQ, bound=0):
 def _extreme(values, axis, op):
     """NumPy's least or largest values; of zeros -0.0 is the least, and 0.0 the largest, which NumPy leaves open."""
     found = np.asarray(getattr(values, op)(axis))
+    if values.dtype.kind != "f":
+        return found
+    found = np.where(np.isnan(found), values.dtype.type(np.nan), found)  # NaNs of one kind
     zeros = found == 0
-    if values.dtype.kind != "f" or not zeros.any():
+    if not zeros.any():
         return found
     lines = values if axis is None else values.compress(zeros, axis=1 - axis)
     negative = ((lines == 0) & np.signbit(lines)) if op == "min" else ((lines == 0) & ~np.signbit(lines))
@@ -122,8 +129,8 @@ def _state_type(dtype, op) -> np.dtype:
     """The states of dp/dp_over.h."""
     if op in ("argmin", "argmax"):
         return np.dtype([("value", dtype), ("at", np.uint64)], align=True)
-    if op == "sum" and dtype.kind == "f":
-        return np.dtype([("value", dtype), ("rest", dtype)])
+    if is_exact(dtype, op):
+        return np.dtype([("limbs", np.int64, 11 if dtype == np.float32 else 69)])
     return np.dtype([("value", np.uint64 if op in ("sum", "count") else dtype)])
 
 
@@ -136,22 +143,15 @@ def _numbered(states, first, op):
 
 def _joined(states, dtype, op):
     """The result of each row of partial states, in the order of the cells."""
+    if is_exact(dtype, op):
+        return _sums_of_limbs(states["limbs"].sum(axis=1), dtype)
     value = states["value"]
     if op in ("min", "max"):
         return _extreme(value, 1, op)
     if op == "count":
         return value.sum(axis=1, dtype=np.uint64).astype(np.int64)
     if op == "sum":
-        if dtype.kind in "iu":
-            return value.sum(axis=1, dtype=np.uint64).view(result_type(dtype, op))
-        with np.errstate(all="ignore"):
-            plain = value.sum(axis=1, dtype=np.float64)
-            if states.shape[1] == 1:  # the host adds the two once more in float64
-                exact = value[:, 0].astype(np.float64) + states["rest"][:, 0]
-            else:
-                both = np.concatenate([value, states["rest"]], axis=1).astype(np.float64)
-                exact = np.array([math.fsum(row) if np.isfinite(p) else p for row, p in zip(both, plain)])
-            return np.where(np.isfinite(plain), exact, plain).astype(dtype)
+        return value.sum(axis=1, dtype=np.uint64).view(result_type(dtype, op))
     some = states["at"] != NOWHERE
     extreme = np.fmax if op == "argmax" else np.fmin
     best = extreme.reduce(np.where(some, value, value[np.arange(len(value)), some.argmax(axis=1)][:, None]), axis=1)
@@ -160,6 +160,42 @@ def _joined(states, dtype, op):
         nan = some & np.isnan(value)
         chosen = np.where(nan.any(axis=1)[:, None], nan, chosen)
     return np.where(chosen, states["at"], NOWHERE).min(axis=1).astype(np.int64)
+
+
+def _sum_of(numbers) -> float:
+    """The sum of floats, rounded once."""
+    try:
+        found = math.fsum(numbers)
+    except (OverflowError, ValueError):  # beyond float64 on the way, or infinities of both signs
+        others = [x for x in numbers if not math.isfinite(x)]
+        found = sum(others) if others else _rounded(sum(map(Fraction, numbers)))
+    return math.nan if math.isnan(found) else found  # of one kind
+
+
+def _rounded(total) -> float:
+    """The float next to a fraction."""
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
+
+
+def _sums_of_limbs(limbs, dtype) -> np.ndarray:
+    """Sums of floats from the limbs of dp/dp_over.h, a row of int64 each."""
+    least = -149 if dtype == np.float32 else -1074
+    limbs, (positive, negative) = limbs[:, :-2], limbs[:, -2:].T
+    used = np.flatnonzero(limbs.any(axis=0))
+    scales = 32 * used + least
+    halves = [part[:, used].astype(np.float64) for part in (limbs >> 32, limbs & 0xFFFFFFFF)]
+    with np.errstate(all="ignore"):
+        terms = np.concatenate([np.ldexp(half, scales + by) for half, by in zip(halves, (32, 0))], axis=1)
+        if np.isfinite(terms).all():
+            found = [_sum_of(row) for row in terms.tolist()]
+        else:
+            unit = Fraction(2) ** least
+            found = [_rounded(sum(limb << 32 * k for k, limb in enumerate(row)) * unit) for row in limbs.tolist()]
+        found = np.where(positive > 0, np.inf, found)
+        return np.where(negative > 0, np.where(positive > 0, np.nan, -np.inf), found).astype(dtype)
 
 
 def _neutral(dtype, op):

@@ -20,7 +20,7 @@ from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.table.decisions import packed_pitch
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.runtime import launch
 from clgeom.runtime.device import as_session
 from clgeom.runtime.host_floats import keeps_subnormals
@@ -145,7 +145,7 @@ def _job(equation, shape, values, device, parameters, caller, band, outside) -> 
         raise InvalidInput(f"{caller} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=caller)
     given = given_values(values, parameters, caller=caller)
-    session, band = as_session(device), bands.checked_band(band, shape, caller=caller)
+    session, band = as_session(device), bands.checked_band(band, shape, outside, caller=caller)
     if equation.pattern is None:
         raise InvalidInput(f"{caller} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
@@ -226,7 +226,13 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
     start = np.array(job.pattern.corner(n, m))
     corner = forward.in_order(result.read(last))[start[1]]
-    first = first(corner) if callable(first) else first
+    if callable(first):
+        first = first(corner)
+        if first not in fields:
+            raise InvalidInput(
+                f"The 'field' function of traceback must return one of {', '.join(map(repr, fields))}. "
+                f"Got {short(first)} instead."
+            )
     # cells are counted in the order of filling, where the pattern's corner need not be the last
     corner_at = np.where(forward.flips, np.array([n, m]) - 1 - start, start)
     cursor = np.append(corner_at, [0, fields.index(first) if first is not None else 0]).astype(np.int32)

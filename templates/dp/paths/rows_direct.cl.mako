@@ -1,5 +1,4 @@
-<%page args="equation='', rounded=False, record='', flip_rows=False, trapped=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
-<% passed = ", reach, undeclared" if trapped else "" %>\
+<%page args="equation='', rounded=False, record='', flip_rows=False, bits=0, variant='group', wg_size=256, items_per_thread=4"/>\
 // rows_direct: one row of a table whose cells read only the row before, from global memory.
 //
 //   row above  | ........................ |
@@ -13,14 +12,8 @@
 #include "portable.h"
 ${record}
 #include "dp/dp_math.h"
-% if trapped:
-#include "dp/dp_undeclared.h"
-#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_undeclared
-#define M(a, b) dp_row[dp_within(dp_undeclared, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
-% else:
 #define DP_CONTEXT , global const cell_t *dp_row, const int dp_base
 #define M(a, b) dp_row[(b) - dp_base]
-% endif
 % if equation:
 ${equation}
 % else:
@@ -37,18 +30,12 @@ ${equation}
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int part, const int row, const int from, const int to,
                  global const cell_t *restrict above, global cell_t *restrict cells, const int pitch
-% if trapped:
-                 , global const int2 *restrict reaches, global int *undeclared
-% endif
 % if bits:
                  , global uchar *restrict decisions, const int decision_pitch
 % endif
                  DP_KERNEL_PARAMETERS)
 {
     const int i = ${"n - 1 - row" if flip_rows else "row"};
-% if trapped:
-    const int2 reach = reaches[row];
-% endif
     global const cell_t *source = above + (size_t)from * pitch;
     global cell_t *target = cells + (size_t)to * pitch;
 #if DP_HAS_DECISION
@@ -60,7 +47,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
         const int j = ((part + (int)get_group_id(0)) * ITEMS + c) * WG_SIZE + (int)get_local_id(0);
         int over = 0;
         if (j < m)
-            target[j] = dp_cell(i, j, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+            target[j] = dp_cell(i, j, n, m, source, 0 DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
         DP_NOTE_OVER(over, i, j);
     }
 % else:
@@ -71,7 +58,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
         int over = 0;
         if (first + x < m)
             target[first + x] =
-                dp_cell(i, first + x, n, m, source, 0${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+                dp_cell(i, first + x, n, m, source, 0 DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
         DP_NOTE_OVER(over, i, first + x);
         won[x] = (uchar)decision;
     }

@@ -1,5 +1,4 @@
-<%page args="equation='', loops='', rounded=False, record='', flip_rows=False, trapped=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
-<% passed = ", reach, undeclared" if trapped else "" %>\
+<%page args="equation='', loops='', rounded=False, record='', flip_rows=False, bits=0, variant='serial', wg_size=1, items_per_thread=1"/>\
 // rows_direct: several rows of a table whose cells read only the row before; a work-item takes `core` columns of them.
 //
 //   row above   |<- left ->|<------ core ------>|<- right ->|
@@ -15,14 +14,8 @@
 #include "portable.h"
 ${record}
 #include "dp/dp_math.h"
-% if trapped:
-#include "dp/dp_undeclared.h"
-#define DP_CONTEXT , global const cell_t *dp_row, const int dp_base, const int2 dp_reach, global int *dp_undeclared
-#define M(a, b) dp_row[dp_within(dp_undeclared, dp_reach, ${1 if flip_rows else -1}, m, i, j, a, b) - dp_base]
-% else:
 #define DP_CONTEXT , global const cell_t *dp_row, const int dp_base
 #define M(a, b) dp_row[(b) - dp_base]
-% endif
 % if equation:
 ${equation}
 % else:
@@ -44,7 +37,7 @@ ${loops}
 #if DP_HAS_DECISION
         uint decision;
 #endif
-        target[j - base] = ${function}(i, j, n, m, source, base${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
+        target[j - base] = ${function}(i, j, n, m, source, base DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&over));
 #if BITS
         won[j - base] = (uchar)decision;
 #endif
@@ -53,7 +46,7 @@ ${loops}
     for (int j = max(${begin}, first); over && j < min(${end}, stop); ++j) {
         uint decision;
         int beyond = 0;
-        ${function}(i, j, n, m, source, base${passed} DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&beyond));
+        ${function}(i, j, n, m, source, base DP_ARGUMENTS DP_DECISION(&decision) DP_OVER(&beyond));
         DP_NOTE_OVER(beyond, i, j);
     }
 #endif
@@ -61,7 +54,7 @@ ${loops}
 </%def>\
 inline void fill_row(global cell_t *restrict target, global const cell_t *restrict source, global uchar *restrict won,
                      const int base, const int begin, const int end, const int first, const int stop, const int i, const int n, const int m
-                     ${", const int2 reach, global int *undeclared" if trapped else ""} DP_KERNEL_PARAMETERS)
+                     DP_KERNEL_PARAMETERS)
 {
 ${columns("dp_cell", "begin", "end")}\
 }
@@ -105,9 +98,6 @@ kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void rows_direct(const int n, const int m, const int part, const int row, const int count, const int left, const int right,
                  const int from, const int to, const int core, const int guard, const int width, const int keep,
                  global cell_t *above, global cell_t *cells, const int pitch, global cell_t *scratch
-% if trapped:
-                 , global const int2 *restrict reaches, global int *undeclared
-% endif
 % if bits:
                  , global uchar *restrict decisions, const int decision_pitch
 % endif
@@ -135,7 +125,7 @@ void rows_direct(const int n, const int m, const int part, const int row, const 
         else
 % endif
             fill_row(target, source, won, base, only ? first : begin, only ? stop : end, first, stop, i, n,
-                     m${passed.replace('reach', 'reaches[r]')} DP_ARGUMENTS);
+                     m DP_ARGUMENTS);
         if (keep && target != kept)
             for (int j = first; j < stop; ++j)
                 kept[j - base] = target[j - base];

@@ -1,4 +1,4 @@
-<%page args="equation='', reads='', elements='', held=None, rounded=False, record='', cell='int', vector=0, offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, trapped=False, bits=0, single=False, flush=0, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
+<%page args="equation='', reads='', elements='', held=None, rounded=False, record='', cell='int', vector=0, offsets=((-1, -1), (-1, 0), (0, -1)), flip_rows=False, flip_columns=False, table=True, last=False, bits=0, single=False, flush=0, variant='group', wg_size=64, items_per_thread=1, block_rows=4, block_columns=4, steps=64"/>\
 <%
     up, left = (max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
     itemsizes = {"int": 4, "float": 4, "long": 8, "ulong": 8, "double": 8}
@@ -32,9 +32,6 @@
 #include "portable.h"
 ${record}
 #include "dp/dp_near.h"
-% if trapped:
-#include "dp/dp_undeclared.h"
-% endif
 % if equation:
 ${reads}
 ${equation}
@@ -114,7 +111,7 @@ void tile_sweep(const int n, const int m, const int launch, const int first, con
                 const int bottom, const int entry, const int every, const int edge_pitch,
                 global cell_t *${"" if single else "restrict"} edges,
                 ${"volatile global int *progress, const int patience" if single else "global cell_t *restrict state"}
-                ${", global int *undeclared" if trapped else ""}${", global cell_t *restrict table, const int pitch" if table else ""}
+                ${", global cell_t *restrict table, const int pitch" if table else ""}
                 ${", global cell_t *restrict last_row" if last else ""}
                 ${", global packed_t *restrict decisions, const int decision_pitch" if bits else ""} DP_KERNEL_PARAMETERS)
 {

@@ -13,6 +13,7 @@
 #define CELL ${cell}
 #define VALUE ${value}
 #define FLOATS ${int(cell in ("float", "double"))}
+#define CELL_IS_DOUBLE ${int(cell == "double")}
 #define OP ${ops.index(op)}
 #define LANES ${items_per_thread}
 % if unit:

@@ -16,6 +16,7 @@
 #define CELL ${cell}
 #define VALUE ${value}
 #define FLOATS ${int(cell in ("float", "double"))}
+#define CELL_IS_DOUBLE ${int(cell == "double")}
 #define OP ${ops.index(op)}
 #define KIND DP_${kind}
 #define LANES ${items_per_thread}   // cells of a line that a work-item takes together, each for a state of its own
@@ -43,7 +44,7 @@ void reduce_cells(${parameters}, const int n, const int m, const int i, const in
                   const VALUE neutral, const int comparison, const CELL bound, global over_t *out)
 {
     const uint lid = get_local_id(0);
-    local over_t local_states[WG_SIZE];
+    local OVER_LOCAL local_states[WG_SIZE];
     over_t state[LANES];
     for (uint lane = 0; lane < LANES; ++lane)
         state[lane] = over_none(neutral);
@@ -73,20 +74,17 @@ void reduce_cells(${parameters}, const int n, const int m, const int i, const in
             state[0] = over_join(state[0], state[lane]);
             state[lane] = over_none(neutral);
         }
-        local_states[lid] = state[0];
-        GROUP_REDUCE(lid, other, local_states[lid] = over_join(local_states[lid], local_states[other]));
+        OVER_GROUP(lid, local_states, state[0]);
         if (lid == 0)
-            out[task] = local_states[0];
-        barrier(CLK_LOCAL_MEM_FENCE);
+            out[task] = state[0];
         state[0] = over_none(neutral);
 % endif
     }
 % if not each:
     for (uint lane = 1; lane < LANES; ++lane)
         state[0] = over_join(state[0], state[lane]);
-    local_states[lid] = state[0];
-    GROUP_REDUCE(lid, other, local_states[lid] = over_join(local_states[lid], local_states[other]));
+    OVER_GROUP(lid, local_states, state[0]);
     if (lid == 0)
-        out[get_group_id(0)] = local_states[0];
+        out[get_group_id(0)] = state[0];
 % endif
 }

@@ -12,6 +12,7 @@
 #define CELL ${cell}
 #define VALUE ulong
 #define FLOATS ${int(cell in ("float", "double"))}
+#define CELL_IS_DOUBLE ${int(cell == "double")}
 #define OP 5
 #include "dp/dp_over.h"
 #include "group/scan.h"

@@ -1,0 +1,433 @@
+"""Whether every read of a table leads to a cell that is filled by then: proven, or evaluated for all cells.
+
+A proof holds for every table. Where there is none, rows and columns of reads that depend on i, j, indices of
+reductions and parameters only are evaluated on the host, for all cells together:
+
+    reads M[a, b] ─> signs of a - i, and of b - j ─> pairs that the pattern forbids ─> cells with such a pair
+    ─> conditions on the way to the read, for these cells ─> a fault, or the pattern holds for this table
+
+An index takes as many elements as it has different values: one that depends on j alone has a row of them. What depends
+on values of cells is not known before the fill, and neither is what a text in C does between its reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from clgeom.dp.analysis.dependences import Near
+from clgeom.dp.analysis.infer import ranges_of, unproven_reads
+from clgeom.dp.language.mistakes import deep_enough
+from clgeom.dp.language.nodes import evaluate, walk
+from clgeom.dp.language.plain_c import expression_in_c, nodes_of
+from clgeom.dp.language.users_c import reads_in_c
+from clgeom.dp.paths import stages
+from clgeom.errors import DependencyError, EquationWarning, InvalidInput, warn
+
+#: Seconds that an evaluation may always take, for so many tables of a batch, and its part of the time of a long fill.
+FREE, TABLES, SHARE = 3e-3, 8, 0.1
+#: The least time of a fill, for each stage and on CPUs for each cell. PoCL, 2 cores: 3,000^2 cells by rows 5.8 ms, by
+#: diagonals 49. H200: 1,000^2 cells by rows 0.6 ms.
+STAGE_SECONDS, CELL_SECONDS = 0.5e-6, 0.5e-9
+#: The time of an operation of NumPy with what finds it, and of an element of it: 0.35 ms for 50 of 40 elements.
+OPERATION_SECONDS, ELEMENT_SECONDS = 7e-6, 3e-9
+#: Most elements of an array, and an index beyond every table.
+MOST_ELEMENTS, FARTHEST = 1 << 24, 1 << 62
+#: Codes of an index of a read besides the signs 0, 1, 2 of its distance: outside the table, from an element beyond its
+#: array, and unknown.
+OUTSIDE, BEYOND, UNKNOWN = 3, 4, 5
+#: Most proofs that an equation keeps.
+MOST_KEPT = 64
+#: Nodes whose values are not known before a fill.
+LATER = ("cell", "reduce", "argreduce")
+#: Why a pattern is not known to hold.
+NOT_LOOKED_AT = "with check=False no read is looked at"
+OPAQUE = "a text in C that is not a simple one does not tell before the fill which cells it reads"
+
+
+class Later(Exception):
+    """Why the reads cannot be evaluated before the fill; the text is a part of a sentence."""
+
+
+class Read(NamedTuple):
+    """A read of a table: its node, None for one of a text in C, and its row and column, None where they are unknown."""
+
+    node: object
+    indices: tuple
+
+
+#: Whether the fills of this context need no check: they are parts of one that is checked, or of equations under test.
+_settled: contextvars.ContextVar = contextvars.ContextVar("clgeom_dp_settled", default=False)
+
+
+@contextlib.contextmanager
+def settled():
+    """Fill in here without a check of readiness."""
+    token = _settled.set(True)
+    try:
+        yield
+    finally:
+        _settled.reset(token)
+
+
+def check(job, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warned: bool = False) -> None:
+    """Raise `DependencyError` for a read that is not ready; warn if that is not known of every read.
+
+    Parameters
+    ----------
+    job : Job
+    evaluate : callable
+        Takes the seconds that it may last, and evaluates the reads of all tables, see `Evaluation.run`.
+    cells, tables : int
+        To fill.
+    evaluated : bool
+        Evaluate what is not proven, if that takes little time.
+    warned : bool
+        A warning that the pattern is not proven has been given.
+    """
+    if _settled.get() or is_proven(job):
+        return
+    reason = NOT_LOOKED_AT
+    if evaluated:
+        stages_ = (job.stop - job.start) * STAGE_SECONDS
+        cells_ = cells * CELL_SECONDS if job.session.profile.is_cpu else 0
+        try:
+            with deep_enough(job.equation.name):
+                evaluate(max(FREE * min(tables, TABLES), SHARE * (stages_ + cells_)))
+            return
+        except Later as later:
+            reason = str(later)
+    if not warned:
+        warn_of(job.equation, job.pattern.name, reason)
+
+
+def holds(job) -> bool:
+    """Whether an evaluation in little time shows that all reads are ready. A wrong one may be in no cell."""
+    try:
+        Evaluation(job).run(FREE)
+    except (Later, DependencyError, InvalidInput):
+        return False
+    return True
+
+
+def warn_of(equation, pattern: str, reason: str) -> None:
+    """Warn of a pattern that is not proven."""
+    warn(
+        f"The pattern {pattern} of {equation.name} is not proven: {reason}. A read of a cell that is not filled yet "
+        "gives wrong cells; check=True traps such reads.",
+        EquationWarning,
+    )
+
+
+def is_proven(job) -> bool:
+    """Whether all reads are proven to lie where the pattern allows them."""
+    return not reads_of(job)
+
+
+def reads_of(job) -> tuple[Read, ...]:
+    """The reads that are not proven to lie where the pattern allows them. Cached on the equation."""
+    equation, pattern, nodes = job.equation, job.pattern, nodes_of(job.equation)
+    kept = equation.__dict__.setdefault("_unproven", {})
+    if job.wraps:  # what is proven of sums says nothing of integers that wrap around
+        return _kept(kept, (pattern.name, "wraps"), lambda: unproven_reads(nodes, pattern, sums=False))
+    if nodes is None:
+        return _kept(kept, pattern.name, lambda: _in_text(equation, pattern))
+    found = _kept(kept, pattern.name, lambda: unproven_reads(nodes, pattern))
+    if found:
+        key = pattern.name, tuple(sorted(ranges_of(job.values).items()))
+        found = _kept(kept, key, lambda: unproven_reads(nodes, pattern, job.values))
+    return found
+
+
+def _kept(kept, key, make) -> tuple[Read, ...]:
+    found = kept.get(key)
+    if found is None:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        found = kept[key] = tuple(read if isinstance(read, Read) else Read(read, read.args) for read in make())
+    return found
+
+
+def _in_text(equation, pattern) -> list[Read]:
+    """The reads of a text in C; none if all of them are at constant offsets that the pattern allows."""
+    if isinstance(equation.reach, Near) and all(pattern.allows(*offset) for offset in equation.reach.offsets):
+        return []
+    pairs = reads_in_c(equation.body, equation.parameters)
+    return [
+        Read(None, tuple(expression_in_c(text, equation.parameters) if text else None for text in pair))
+        for pair in pairs
+    ]
+
+
+class Evaluation:
+    """The reads of a table that are not proven, evaluated on the host."""
+
+    def __init__(self, job):
+        self.job, self.reads, self.left = job, reads_of(job), 0.0
+        nodes = nodes_of(job.equation)
+        self.roots = () if nodes is None else nodes.computed
+        kept = job.equation.__dict__.setdefault("_unproven", {})
+        facts = kept.get("nodes")
+        if facts is None:
+            facts = _facts(walk(*self.roots, *(index for read in self.reads for index in read.indices)))
+            kept["nodes"] = facts
+        self.parts, self.later, self.loops, self.conditions = facts
+
+    def run(self, most: float) -> float:
+        """Raise `DependencyError` for a read that is not ready, `Later` if that is not known. Returns seconds left."""
+        self.left, later = most, None
+        for read in self.reads:
+            try:
+                self._check(read)
+            except Later as reason:  # another read may be wrong for certain
+                later = later or reason
+        if later is not None:
+            raise later
+        return self.left
+
+    def _check(self, read):
+        rows, columns = (self._codes(read, *one) for one in zip(read.indices, "ij", self.job.shape))
+        for row in np.unique(rows.codes).tolist():
+            for column in np.unique(columns.codes).tolist():
+                if not self._is_ready(row, column):
+                    self._look_at(read, self._cells(rows, columns, row, column), UNKNOWN not in (row, column))
+
+    def _pay(self, operations: int, elements: float) -> None:
+        """Take the time of operations from what is left."""
+        self.left -= operations * (OPERATION_SECONDS + elements * ELEMENT_SECONDS)
+        if self.left < 0 or elements > MOST_ELEMENTS:
+            raise Later("to evaluate its reads for all cells would take more than a tenth of the fill")
+
+    # --- where a read leads
+
+    def _codes(self, read, index, own, size) -> Codes:
+        """The sign of the distance of an index from the cell's own, plus 1; else `OUTSIDE`, `BEYOND` or `UNKNOWN`.
+
+        A text in C is not known to get to a read that is outside the table.
+        """
+        if index is None or index in self.later:
+            return Codes({}, np.array(UNKNOWN))
+        at, values, made = self._on_grid(index, own)
+        codes = np.sign(at - along(values)[own]) + 1
+        codes = codes if read.node is None else np.where((at < 0) | (at >= size), OUTSIDE, codes)
+        for part in walk(index):
+            if part.op == "load" and read.node is not None:
+                for place, length in zip(part.args, self.job.values[part.data].shape):
+                    codes = np.where((made[place] < 0) | (made[place] >= length), BEYOND, codes)
+        return Codes(values, np.broadcast_to(codes, [len(v) for v in values.values()]))
+
+    def _on_grid(self, index, *own):
+        """(values of an index for all values of the variables that it depends on, those, the values of all nodes)."""
+        values = {variable: self._range(variable) for variable in own}
+        for part in walk(index):
+            variable = part.op if part.op in ("i", "j") else part
+            if part.op in ("i", "j", "index") and variable not in values:
+                values[variable] = self._range(variable)
+        self._pay(sum(1 for _ in walk(index)) + 4, math.prod(len(v) for v in values.values()))
+        env, made = self._named(along(values))
+        at = evaluate(index, env, made)
+        return np.minimum(at, FARTHEST).astype(np.int64) if at.dtype == np.uint64 else at, values, made
+
+    def _range(self, variable) -> np.ndarray:
+        """All values of a variable: "i", "j", or the index of a reduction."""
+        if isinstance(variable, str):
+            size = self.job.shape["ij".index(variable)]
+            self._pay(1, size)
+            return np.arange(size, dtype=np.int64)
+        if variable not in self.loops or not self.later.isdisjoint(self.loops[variable]):
+            raise Later("the range of a reduction depends on values of cells")
+        low, high = (self._on_grid(end)[0] for end in self.loops[variable])
+        first, end = int(low.min()), int(high.max())
+        self._pay(1, end - first)
+        return np.arange(first, max(end, first + 1), dtype=np.int64)
+
+    def _named(self, values):
+        """The arguments `env` and `made` of `evaluate`, for values of variables."""
+        n, m = self.job.shape
+        env, made = {"n": n, "m": m, **self.job.values}, {}
+        for variable, found in values.items():
+            (env if isinstance(variable, str) else made)[variable] = found
+        return env, made
+
+    def _is_ready(self, row, column) -> bool:
+        """Whether the pattern allows a read with these codes."""
+        if not {OUTSIDE, BEYOND}.isdisjoint((row, column)):
+            return False
+        rows, columns = ((0, 1, 2) if code == UNKNOWN else (code,) for code in (row, column))
+        return all(self.job.pattern.allows(r - 1, c - 1) for r in rows for c in columns)
+
+    def _cells(self, rows, columns, row, column) -> dict:
+        """The values of i, j and other variables, by variable, where a read has these codes."""
+        if rows.values.keys().isdisjoint(columns.values):
+            found = self._crossed(rows.cells(rows.codes == row), columns.cells(columns.codes == column))
+        else:
+            values = {**rows.values, **columns.values}
+            self._pay(3, math.prod(len(v) for v in values.values()))
+            found = Codes(values, (rows.along(values) == row) & (columns.along(values) == column))
+            found = found.cells(found.codes)
+        for variable in "ij":
+            if variable not in found:
+                found = self._crossed(found, {variable: self._range(variable)})
+        return found
+
+    def _crossed(self, a: dict, b: dict) -> dict:
+        """All pairs of a set of values of variables and one of others."""
+        counts = [len(next(iter(one.values()), (0,))) for one in (a, b)]
+        self._pay(len(a) + len(b), counts[0] * counts[1])
+        left = {axis: np.repeat(values, counts[1]) for axis, values in a.items()}
+        return {**left, **{axis: np.tile(values, counts[0]) for axis, values in b.items()}}
+
+    # --- whether a cell gets there
+
+    def _look_at(self, read, cells, sure):
+        """Find out whether these cells make a read that is not ready. `sure`: both of its indices are known."""
+        n, m = self.job.shape
+        count = len(cells["i"])
+        self._pay(self.conditions, count)
+        stage = self.job.pattern.stage_of(cells["i"], cells["j"], n, m)
+        filled = (self.job.start <= stage) & (stage < self.job.stop)
+        may, certain = self._reach(read.node, cells)
+        may, certain = filled & may, filled & certain & sure
+        if certain.any():
+            at = np.flatnonzero(certain)
+            first = at[np.lexsort((cells["j"][at], cells["i"][at], stage[at]))[0]]
+            self._refuse(read, {variable: values[first] for variable, values in cells.items()})
+        if may.any():
+            i, j = (int(cells[axis][np.flatnonzero(may)[0]]) for axis in "ij")
+            raise Later(OPAQUE if read.node is None else f"what cell {(i, j)} reads depends on values of cells")
+
+    def _reach(self, node, cells):
+        """(whether each of these cells may make a read, whether it certainly does)."""
+        n = len(cells["i"])
+        if node is None:
+            return np.ones(n, bool), np.zeros(n, bool)
+        env, made = self._named(cells)
+        leads = {node}
+        for part in self.parts:
+            if not leads.isdisjoint(part.args):
+                leads.add(part)
+        reach = dict.fromkeys(self.roots, (np.ones(n, bool), np.ones(n, bool)))
+
+        def value(expr):
+            """The values of an expression in these cells; None if they are unknown."""
+            if expr in made:
+                return made[expr]
+            free = self.loops and any(part.op == "index" and part not in made for part in walk(expr))
+            return None if expr in self.later or free else evaluate(expr, env, made)
+
+        def truth(test):
+            """(whether a condition may hold, whether it may fail)."""
+            if test.op == "not":
+                return truth(test.args[0])[::-1]
+            if test.op in ("and", "or"):
+                (a, not_a), (b, not_b) = map(truth, test.args)
+                return (a & b, not_a | not_b) if test.op == "and" else (a | b, not_a & not_b)
+            found = value(test)
+            return (True, True) if found is None else (found.astype(bool), ~found.astype(bool))
+
+        def lead(part, way, holds=True, fails=False):
+            """A way to a part where a condition `holds`, for certain where it does not fail."""
+            if part in leads:
+                before = reach.get(part, (False, False))
+                certain = way[1] & holds & np.logical_not(fails)
+                reach[part] = before[0] | (way[0] & holds), before[1] | certain
+
+        for part in reversed(self.parts):  # users before their operands
+            if part not in reach or part not in leads:
+                continue
+            way, args = reach[part], part.args
+            if part.op == "where":
+                holds, fails = truth(args[0])
+                lead(args[0], way)
+                lead(args[1], way, holds, fails)
+                lead(args[2], way, fails, holds)
+            elif part.op in ("and", "or"):
+                holds, fails = truth(args[0]) if part.op == "and" else truth(args[0])[::-1]
+                lead(args[0], way)
+                lead(args[1], way, holds, fails)
+            elif part.op in ("reduce", "argreduce"):
+                k, low, high, body, *empty = args
+                lead(low, way)
+                lead(high, way)
+                begin, end = value(low), value(high)
+                known = begin is not None and end is not None
+                some, none = (begin < end, begin >= end) if known else (True, True)
+                for other in empty:
+                    lead(other, way, none, some)
+                if known and k in made:
+                    some = (begin <= made[k]) & (made[k] < end)
+                    none = ~some
+                lead(body, way, some, none)
+            else:
+                for arg in args:
+                    lead(arg, way)
+        return reach.get(node, (np.zeros(n, bool), np.zeros(n, bool)))
+
+    def _refuse(self, read, cell):
+        """Raise the error for a cell that makes a read that is not ready."""
+        job, own = self.job, (int(cell["i"]), int(cell["j"]))
+        env, made = self._named(cell)
+        a, b = (int(evaluate(index, env, made)) for index in read.indices)
+        for index in read.indices:
+            for part in walk(index):
+                if part.op == "load":
+                    for place, size in zip(part.args, job.values[part.data].shape):
+                        if not 0 <= made[place] < size:
+                            raise stages.fault(job, own, stages.INDEX, int(made[place]), size)
+        inside = 0 <= a < job.shape[0] and 0 <= b < job.shape[1]
+        raise stages.fault(job, own, stages.PATTERN if inside else stages.RANGE, a, b)
+
+
+def _facts(parts):
+    """(nodes, those whose values are not known before a fill, the ends of indices of reductions, the number of nodes of
+    conditions)."""
+    parts, later, loops, tests = list(parts), set(), {}, []
+    for part in parts:
+        if part.op in LATER or not later.isdisjoint(part.args):
+            later.add(part)
+        if part.op in ("reduce", "argreduce"):
+            loops[part.args[0]] = part.args[1:3]
+            tests += part.args[1:3]
+        if part.op in ("where", "and", "or"):
+            tests.append(part.args[0])
+    return parts, later, loops, sum(part not in later for part in walk(*tests))
+
+
+class Codes(NamedTuple):
+    """The codes of an index for all values of its variables: an axis of the array for each of them, in their order."""
+
+    values: dict
+    codes: np.ndarray
+
+    def cells(self, places) -> dict:
+        """The values of the variables at these places of the array, by variable."""
+        found = np.nonzero(places) if self.values else ()
+        return {variable: values[at] for (variable, values), at in zip(self.values.items(), found)}
+
+    def along(self, values) -> np.ndarray:
+        """The array with the axes of more variables."""
+        place, own = {variable: at for at, variable in enumerate(values)}, list(self.values)
+        order = sorted(range(len(own)), key=lambda at: place[own[at]])
+        return self.codes.transpose(order).reshape([len(v) if x in self.values else 1 for x, v in values.items()])
+
+
+def along(values) -> dict:
+    """The values of variables, those of each along an axis of its own."""
+    return {
+        variable: found.reshape([-1 if own == at else 1 for own in range(len(values))])
+        for at, (variable, found) in enumerate(values.items())
+    }
+
+
+def _crossed(a: dict, b: dict) -> dict:
+    """Cells that two sets of values of variables have together: all pairs that agree in the variables of both."""
+    count = [len(next(iter(one.values()), (0,))) for one in (a, b)]
+    left, right = np.repeat(np.arange(count[0]), count[1]), np.tile(np.arange(count[1]), count[0])
+    for axis in set(a) & set(b):
+        same = a[axis][left] == b[axis][right]
+        left, right = left[same], right[same]
+    return {**{axis: values[left] for axis, values in a.items()}, **{axis: v[right] for axis, v in b.items()}}
