@@ -288,6 +288,8 @@ def session_of_context(context, device=None) -> Session:
     `device` is one of the context's, the first by default.
     """
     begin()
+    if context is None:
+        raise InvalidInput("An array on a device must have a context. Got one without a context and without a queue.")
     key = context, device or context.devices[0]
     with _sessions_lock:
         for session in _sessions.values():
