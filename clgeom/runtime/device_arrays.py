@@ -50,10 +50,9 @@ def native_array(session, array, *, caller: str, name: str):
 
 def fetched(array, *, caller: str = "clgeom", name: str = "array") -> np.ndarray:
     """The items of a device array as a new host array of the same shape, in native byte order."""
-    from clgeom.runtime.device import session_of_context
     from clgeom.runtime.launch import read
 
-    session = session_of_context(array.context, None if array.queue is None else array.queue.device)
+    session = _own_session(array)
     plain = native_array(session, array, caller=caller, name=name)
     out = np.empty(array.shape, plain.dtype)
     if out.size:
@@ -63,14 +62,22 @@ def fetched(array, *, caller: str = "clgeom", name: str = "array") -> np.ndarray
 
 def flattened(array, *, caller: str, name: str):
     """The items of a device array row by row, in one dimension: the array's own where they lie so, else a copy."""
+    array = within_memory(array, caller=caller, name=name)
+    if not array.flags.c_contiguous:
+        array = native_array(_own_session(array), array, caller=caller, name=name)
+    return array.reshape(-1)
+
+
+def within_memory(array, *, caller: str, name: str):
+    """A device array whose items all lie in its memory, else `InvalidInput`; `native_array` tests the same."""
+    require_memory(_own_session(array), array, caller=caller, name=name)
+    return array
+
+
+def _own_session(array):
     from clgeom.runtime.device import session_of_context
 
-    session = session_of_context(array.context, None if array.queue is None else array.queue.device)
-    if array.flags.c_contiguous:
-        require_memory(session, array, caller=caller, name=name)
-    else:
-        array = native_array(session, array, caller=caller, name=name)
-    return array.reshape(-1)
+    return session_of_context(array.context, None if array.queue is None else array.queue.device)
 
 
 def complete(session, array) -> None:
