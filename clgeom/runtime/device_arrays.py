@@ -54,6 +54,8 @@ def fetched(array, *, caller: str = "clgeom", name: str = "array") -> np.ndarray
 
     session = _own_session(array)
     plain = native_array(session, array, caller=caller, name=name)
+    if plain.size and not in_buffer(plain) and plain.base_data.size != plain.nbytes:
+        plain = _copied(session, plain, False)  # shared virtual memory is read as a whole
     out = np.empty(array.shape, plain.dtype)
     if out.size:
         read(session, buffer_of(plain), out.dtype, out.size, out=out)

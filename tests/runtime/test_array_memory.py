@@ -13,7 +13,10 @@ from clgeom.primitives.compact import compact
 from clgeom.runtime.device_arrays import fetched
 
 BYTES = 512
-REFUSED = r"must (lie within its memory|have memory|have a size that fits|be in the same|be in a buffer|have a shape|be contiguous)"
+REFUSED = (
+    r"must (lie within its memory|have memory|have a size that fits|be in the same|be in a buffer|have a shape"
+    r"|be contiguous)"
+)
 #: Messages for arrays of another shape than that of the call's other arrays, or of more items than a device takes.
 OTHERS = r"must|takes at most|allows"
 
