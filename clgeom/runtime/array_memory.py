@@ -15,7 +15,7 @@ from clgeom.errors import InvalidInput
 def require_memory(session, array, *, caller: str, name: str) -> None:
     """Raise `InvalidInput` unless all items of a device array lie in its memory.
 
-    The size of shared virtual memory is compared where pyopencl knows it. Costs 2 us.
+    The size of shared virtual memory is compared where pyopencl knows it. Costs 4 us.
 
     Parameters
     ----------
