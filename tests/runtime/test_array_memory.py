@@ -231,3 +231,17 @@ def test_arrays_without_context_or_items(session):
     for offset in (0, -4, 1 << 40):  # nothing is read
         assert len(clgeom.sort(claimed(session, whole, (0,), np.float32, offset))) == 0
         assert clgeom.convex_hull(claimed(session, whole, (0, 2), np.float32, offset)).n == 0
+
+
+@pytest.mark.parametrize("offsets", ([0, 10**9, 4], [0, 4, 2], [2, 1, 4]))
+def test_offsets_of_arrow_that_descend_are_refused(session, offsets):
+    """PyArrow compares the first and the last one only."""
+    pa = pytest.importorskip("pyarrow")
+    buffers = [None, pa.py_buffer(np.array(offsets, np.int64)), pa.py_buffer(b"ACGT")]
+    texts = pa.Array.from_buffers(pa.large_string(), 2, buffers)
+    for function in (
+        lambda: clgeom.align(texts, "ACG", device=session),
+        lambda: dp.problems.edit_distance(texts, texts),
+    ):
+        with pytest.raises(InvalidInput, match="offsets of an Arrow array of text must never descend"):
+            function()
