@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -85,12 +86,16 @@ class Across:
         return [a + turn * e for a, e in zip(across, east.tolist())], _integers(y.tolist()), half
 
     def area(self, corners: NDArray[Any]) -> float:
-        """The area of a counter-clockwise polygon, correctly rounded to float64."""
+        """The area of a counter-clockwise polygon, rounded to float64 as `Hull.area` is."""
         x, y = np.asarray(corners, np.float64).T
         moved = [Fraction(a) + Fraction(self.turn) * e for a, e in zip(wrapped(x, self.turn).tolist(), self.is_east(x))]
         up = [Fraction(value) for value in y.tolist()]
         ends = zip(moved, up, moved[1:] + moved[:1], up[1:] + up[:1])
-        return float(sum(a * d - c * b for a, b, c, d in ends) / 2)
+        exact = sum(a * d - c * b for a, b, c, d in ends) / 2
+        try:
+            return float(exact) or (5e-324 if exact > 0 else 0.0)
+        except OverflowError:
+            return math.inf
 
     def cut_up(self, corners: NDArray[Any], dimension: int) -> dict[str, Any]:
         """A hull as a GeoJSON-like geometry that is cut at half a turn (RFC 7946, section 3.1.9).

@@ -56,8 +56,8 @@ class Geometries:
         *,
         level: Any = None,
         noise: object = None,
-        x: str = "x",
-        y: str = "y",
+        x: str | None = None,
+        y: str | None = None,
         crs: Any = None,
         antimeridian: bool = False,
         **options: Any,
@@ -68,11 +68,12 @@ class Geometries:
         ----------
         by, level
             As in ``DataFrame.groupby``: `by` is a column, several columns, or values for the rows; `level` is a level
-            of the index. Rows with a missing value are in no group. Groups are in ascending order.
+            of the index. Only one of them may be given. Rows with a missing value are in no group. Groups are in
+            ascending order.
         noise : optional
             A value of `by` whose rows are in no group, such as the -1 of scikit-learn's DBSCAN.
-        x, y : str
-            Columns of the coordinates, in a DataFrame without geometries.
+        x, y : str, optional
+            Columns of the coordinates, in a DataFrame without geometries: "x" and "y" by default.
         crs : optional
             Coordinate reference system of `x` and `y`, as anything that pyproj takes.
         antimeridian : bool
@@ -88,6 +89,16 @@ class Geometries:
             with their names. ``attrs["left_out"]`` is the number of rows in no group.
         """
         require("GeoPandas", "convex_hull")
+        if "profile" in options:
+            raise InvalidInput(
+                "The 'profile' parameter of convex_hull must be left out: a frame has no phases. "
+                f"Got {short(options['profile'])} instead."
+            )
+        if by is not None and level is not None:
+            raise InvalidInput(
+                f"The 'by' and 'level' parameters of convex_hull must not be given together. Got by={short(by)} and "
+                f"level={short(level)} instead."
+            )
         points, rows, crs = self._points("convex_hull", x, y, crs)
         if by is None and level is None:
             if noise is not None:
@@ -109,7 +120,13 @@ class Geometries:
         return frame if name in (None, *frame.columns) else frame.rename_geometry(name)
 
     def total_hull(
-        self, *, x: str = "x", y: str = "y", crs: Any = None, antimeridian: bool = False, **options: Any
+        self,
+        *,
+        x: str | None = None,
+        y: str | None = None,
+        crs: Any = None,
+        antimeridian: bool = False,
+        **options: Any,
     ) -> Hull:
         """The convex hull of all rows.
 
@@ -132,7 +149,7 @@ class Geometries:
         return replace(over_antimeridian(alike(points), lambda: [points], turn, alike, **how), crs=crs)
 
     def adaptive_region(
-        self, segments: Any, *, x: str = "x", y: str = "y", crs: Any = None, **options: Any
+        self, segments: Any, *, x: str | None = None, y: str | None = None, crs: Any = None, **options: Any
     ) -> Region | CrossRegion:
         """The adaptive region of all rows: `clgeom.adaptive_region` with its `segments` and options.
 
@@ -164,9 +181,16 @@ class Geometries:
                 )
             if crs is not None:
                 as_crs(crs, caller=caller)
-            coordinates = rows.iloc[:, [_place(rows, name, caller) for name in (x, y)]]
+            names = ("x" if x is None else x, "y" if y is None else y)
+            coordinates = rows.iloc[:, [_place(rows, name, caller) for name in names]]
             return as_given(coordinates, caller=caller, name="frame"), np.arange(len(rows)), crs
         own = crs_of(rows)
+        for name, column in (("x", x), ("y", y)):
+            if column is not None:
+                raise InvalidInput(
+                    f"The '{name}' parameter of {caller} is for a DataFrame without geometries. "
+                    f"Got {short(column)} for geometries instead."
+                )
         if crs is not None:
             raise InvalidInput(
                 f"The 'crs' parameter of {caller} is for columns x and y. Got {short(crs)} for geometries instead: "

@@ -169,6 +169,23 @@ PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
         ),
         (lambda: FRAME.clgeom.convex_hull(noise=-1), "'noise' parameter of convex_hull is for 'by' or 'level'. Got -1"),
         (lambda: pandas.concat([PLAIN, PLAIN], axis=1).clgeom.total_hull(x="east"), "one column each. Got 'east'"),
+        (
+            lambda: FRAME.clgeom.convex_hull(by="tile", level=0),
+            "'by' and 'level' parameters of convex_hull must not be given together. Got by='tile' and level=0 instead.",
+        ),
+        (lambda: FRAME.clgeom.convex_hull(by="tile", profile=True), "'profile' parameter of convex_hull must be left"),
+        *(
+            (
+                lambda call=call, name=name: call(**{name: "tile"}),
+                f"'{name}' parameter of {of} is for a DataFrame without",
+            )
+            for of, call in (
+                ("convex_hull", FRAME.clgeom.convex_hull),
+                ("total_hull", FRAME.geometry.clgeom.total_hull),
+                ("adaptive_region", lambda **options: FRAME.clgeom.adaptive_region(3, **options)),
+            )
+            for name in "xy"
+        ),
         (lambda: PLAIN.clgeom.total_hull(x=["east"]), "must name columns. Got ['east'] instead; did"),
         (lambda: PLAIN.clgeom.total_hull(x="east", crs="none"), "'crs' parameter of total_hull must be a coordinate"),
         *(

@@ -179,11 +179,13 @@ def _sums(parts):
 
 def _offsets(offsets, n, name, caller):
     """Checked offsets: integers from 0 to n that never descend."""
+    which = f"{name}_offsets"
+    if is_device_array(offsets):
+        offsets = fetched(offsets, caller=caller, name=which)
     try:
-        array = np.asarray(fetched(offsets) if is_device_array(offsets) else offsets)
+        array = np.asarray(offsets)
     except ValueError:
         array = np.empty((0, 0))
-    which = f"{name}_offsets"
     unmasked(offsets, which, caller=caller)
     if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu":
         raise wrong(which, caller, "integers of shape (count + 1,)", f"{array.dtype} of shape {array.shape}")

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clgeom.hull.result import Hull, polygon_perimeter
+from clgeom.hull.measures import polygon_perimeter
+from clgeom.hull.result import Hull
 
 
 def scaled_hull(found, cloud):

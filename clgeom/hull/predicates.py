@@ -18,7 +18,7 @@ from clgeom.runtime.arrays import (
     session_of,
 )
 from clgeom.runtime.call import unrecorded
-from clgeom.runtime.device_arrays import fetched
+from clgeom.runtime.device_arrays import fetched, within_memory
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Scratch, Step
@@ -97,6 +97,9 @@ def _alike(given):
 
 def _alike_on_device(given):
     """`_alike` where some points are on the device: the arrays there give the number of points and their type."""
+    for name, value in given.items():
+        if is_device_array(value):
+            within_memory(value, caller="orient2d", name=name)
     given = {
         name: fetched(value) if is_device_array(value) and value.shape in ((2,), (1, 2)) else value
         for name, value in given.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from clgeom.exchange import Exchange
 from clgeom.geodesy import axes_of_crs
+from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.hull.predicates import host_signs, orient2d
 from clgeom.longitudes import Across
 from clgeom.markup import card, rings_svg
@@ -104,14 +104,17 @@ class Hull(Exchange):
 
     @functools.cached_property
     def area(self) -> float:
-        """The area, correctly rounded to float64; 0.0 below dimension 2."""
+        """The area, correctly rounded to float64: infinite beyond its range, 0.0 only below dimension 2.
+
+        An area that would round to 0 is the smallest subnormal number.
+        """
         if self.across is not None:
             return self.across.area(self.points) if self.dimension == 2 else 0.0
         return polygon_area(self.points) if self.dimension == 2 else 0.0
 
     @functools.cached_property
     def perimeter(self) -> float:
-        """The length of the boundary, within a unit in the last place of float64; a segment counts twice."""
+        """The length of the boundary, correctly rounded to float64; a segment counts twice."""
         if self.dimension < 1:
             return 0.0
         return polygon_perimeter(self.corners[[0, -1]] if self.dimension == 1 else self.corners)
@@ -300,83 +303,3 @@ class HullOnDevice(Hull):
 def _before(a, b):
     """Lexicographic a < b, row by row."""
     return (a[..., 0] < b[..., 0]) | ((a[..., 0] == b[..., 0]) & (a[..., 1] < b[..., 1]))
-
-
-# Measures --------------------------------------------------------------------------------------------------------
-
-
-def polygon_area(corners) -> float:
-    """Area of a counter-clockwise polygon, correctly rounded.
-
-    The products of the shoelace formula are split into two floats each, without error, and summed exactly by
-    ``math.fsum``. Coordinates of very different or extreme magnitude, where that could go wrong, go through fractions.
-    """
-    corners = corners.astype(np.float64)
-    exponents = np.frexp(corners[corners != 0])[1]
-    scale = int(exponents.max(initial=-400))
-    if exponents.min(initial=scale) < max(scale - 450, -400):
-        from fractions import Fraction  # seldom needed, and long to import
-
-        exact = [tuple(map(Fraction, corner)) for corner in corners.tolist()]
-        twice = sum(p[0] * q[1] - p[1] * q[0] for p, q in zip(exact, exact[1:] + exact[:1]))
-        try:
-            return float(twice / 2)
-        except OverflowError:
-            return math.inf
-    x, y = np.ldexp(corners, -scale).T
-    terms = [*_two_product(x, np.roll(y, -1)), *_two_product(-y, np.roll(x, -1))]
-    return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
-
-
-def polygon_perimeter(corners) -> float:
-    """Perimeter of a polygon of two corners or more, neighbours distinct, within a unit in the last place.
-
-    Each length is a sum of two floats with a relative error of a few 2**-106, in a scale of its own. Differences of end
-    points and squares are pairs of floats without error, and a residual corrects the square root. Converting lengths to
-    the scale of the longest edge loses nothing that matters to the sum.
-    """
-    a = corners.astype(np.float64)
-    b = np.roll(a, -1, axis=0)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        down = np.where(np.isfinite(b - a).all(axis=1), 0, 2)
-        sides, errors = _two_difference(*np.ldexp([b, a], -down[:, None]))
-        exponents = np.frexp(np.abs(sides).max(axis=1))[1]
-        (x, y), (ex, ey) = np.ldexp(sides, -exponents[:, None]).T, np.ldexp(errors, -exponents[:, None]).T
-        (xx, xx_error), (yy, yy_error) = _two_product(x, x), _two_product(y, y)
-        square, square_error = _two_difference(xx, -yy)
-        root = np.sqrt(square)
-        found, found_error = _two_product(root, root)
-        left = (square - found) + (square_error + xx_error + yy_error + 2 * (x * ex + y * ey) - found_error)
-        exponents += down
-        scale = int(exponents.max())
-        root, rest = np.ldexp([root, left / (2 * root)], exponents - scale)
-        return _ldexp(math.fsum([*root.tolist(), rest.sum()]), scale)
-
-
-def _two_difference(a, b):
-    """a - b rounded, and its error, exactly (Knuth, "The Art of Computer Programming" 2, 4.2.2, theorem B)."""
-    difference = a - b
-    part = difference - a
-    return difference, (a - (difference - part)) - (b + part)
-
-
-def _ldexp(value, exponent) -> float:
-    try:
-        return math.ldexp(value, exponent)
-    except OverflowError:
-        return math.inf
-
-
-def _two_product(a, b):
-    """a * b rounded, and its error, exactly (Dekker, "A floating-point technique for extending the available
-    precision", Numer. Math. 18, 1971)."""
-    product = a * b
-    (ah, al), (bh, bl) = _halves(a), _halves(b)
-    return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
-
-
-def _halves(a):
-    """Upper and lower 26 bits of the significands (Veltkamp)."""
-    shifted = 134217729.0 * a
-    high = shifted - (shifted - a)
-    return high, a - high

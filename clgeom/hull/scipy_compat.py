@@ -87,8 +87,7 @@ class ConvexHull:
         (nx, ny, offset) of each edge: its unit normal, outward, and ``nx * x + ny * y + offset == 0`` on its line. Not
         above 0 inside, but for rounding.
     area, volume : float
-        In the plane: length of the boundary, and area. The area is correctly rounded, the length within a unit in the
-        last place.
+        In the plane: length of the boundary, and area. Both are correctly rounded.
     min_bound, max_bound : ndarray of float64, shape (2,)
     coplanar : ndarray of int32, shape (ncoplanar, 3)
         With "Qc" the points on edges that are no vertices, of equal points the lowest index: point, edge, nearest

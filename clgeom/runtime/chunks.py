@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import inspect
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ LISTEN_SECONDS = 0.05
 END_SECONDS = 0.5
 #: Bytes of a Python object besides its letters, in a list.
 OBJECT_BYTES = 48
+
+#: Iterators that tell whether they are new.
+PLAIN = (type(iter([])), type(iter(())))
 
 T = TypeVar("T")
 
@@ -90,6 +94,8 @@ class Chunks(Generic[T]):
         A chunk is what the function takes at once: points; for `clgeom.convex_hulls_by_label` a pair of points and
         labels; for `clgeom.coverage_regions` some rows of a raster; for `clgeom.align` a pair of two batches. Chunks
         may have any sizes, 0 too. A list, another iterable or a callable can be read several times; an iterator once.
+        An iterator without a chunk is refused, since it may have been read before. A generator that has not begun, a
+        list, and a new iterator of a callable may have no chunk.
     max_bytes : int, optional
         Most bytes of chunks that are in host memory at a time, the one that the device works on among them; 256 MiB by
         default. Chunks are cut to smaller pieces for the device, about an eighth as large. A chunk that alone is larger
@@ -138,6 +144,7 @@ class Chunks(Generic[T]):
         self.copy = boolean(copy, "copy", caller="Chunks")
         self.crs, self.nbytes = crs, nbytes
         self._is_read = False
+        self._may_be_empty = not isinstance(source, Iterator) or _has_not_begun(source)
 
     @property
     def is_reiterable(self) -> bool:
@@ -151,7 +158,9 @@ class Chunks(Generic[T]):
                 "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
             )
         self._is_read = True
-        return iter(self.source if isinstance(self.source, Iterable) else self.source())
+        if self._may_be_empty:
+            return iter(self.source if isinstance(self.source, Iterable) else self.source())
+        return _one_or_more(self.source)
 
     def __repr__(self) -> str:
         times = "" if self.is_reiterable else ", to be read once"
@@ -164,6 +173,27 @@ class Chunks(Generic[T]):
                 f"{caller} reads the chunks several times {why}, and an iterator gives them once. Pass "
                 "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
             )
+
+
+def _has_not_begun(iterator) -> bool:
+    """Whether an iterator is known to be new: a generator, or one of a list or a tuple."""
+    if inspect.isgenerator(iterator):
+        return inspect.getgeneratorstate(iterator) == inspect.GEN_CREATED
+    return type(iterator) in PLAIN and iterator.__reduce__()[2:] == (0,)
+
+
+def _one_or_more(iterator):
+    """The chunks of an iterator, of which an empty one may have been read before."""
+    with contextlib.closing(_closable(iterator)) as chunks:
+        chunk = next(chunks, chunks)
+        if chunk is chunks:
+            raise InvalidInput(
+                "The iterator of chunks has no chunk: it may have been read already, and it gives them once. Pass "
+                "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
+            )
+        yield chunk
+        del chunk
+        yield from chunks
 
 
 def as_chunks(values: Any) -> Chunks[Any] | None:

@@ -16,7 +16,7 @@ from typing import Any
 from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
 from clgeom.runtime import caches, trust
-from clgeom.runtime.arguments import integer
+from clgeom.runtime.arguments import boolean, integer
 from clgeom.runtime.drivers import install_hint, intel_runtime_found
 from clgeom.runtime.failures import failures
 from clgeom.runtime.host_floats import keeps_subnormals
@@ -32,16 +32,19 @@ class Session:
 
     Parameters
     ----------
-    device : str, pyopencl.Device or None
-        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present.
+    device : str, pyopencl.Device, Session or None
+        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present. A
+        session stands for its device with the limits imposed there; the new session has memory and programs of its own.
     context : pyopencl.Context, optional
         A context with the device, to use instead of a new one.
     fp64 : bool, optional
-        False switches float64 off, to simulate a device without it.
+        False switches float64 off, to simulate a device without it. True is refused for a device without it.
     denormals : bool, optional
-        False flushes subnormal numbers to zero, also in float64, to simulate a device that does so.
+        False flushes subnormal numbers to zero, also in float64, to simulate a device that does so. True is refused for
+        a device that does so.
     max_alloc_bytes, max_wg_size, local_mem_bytes : int, optional
-        Limits to impose below the device's own, at least 1, to simulate a smaller device.
+        Limits to impose below the device's own, at least 1, to simulate a smaller device. A limit above that has no
+        effect.
 
     All public functions may be called from several threads at once with one session. A session does not outlive
     a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
@@ -71,17 +74,19 @@ class Session:
         import pyopencl as cl
 
         begin()
-        self.device: Any = _choose(device)
+        within = device.profile if isinstance(device, Session) else None
+        self.device: Any = device.device if isinstance(device, Session) else _choose(device)
         profile = describe(self.device)
+        within = within or profile
         imposed = {
-            "fp64": profile.fp64 if fp64 is None else bool(fp64) and profile.fp64,
-            "denormals": profile.denormals if denormals is None else bool(denormals) and profile.denormals,
-            "max_alloc_bytes": _imposed(profile, "max_alloc_bytes", max_alloc_bytes),
-            "max_wg_size": _imposed(profile, "max_wg_size", max_wg_size),
-            "local_mem_bytes": _imposed(profile, "local_mem_bytes", local_mem_bytes),
+            "fp64": _ability(within, "fp64", fp64),
+            "denormals": _ability(within, "denormals", denormals),
+            "max_alloc_bytes": _imposed(within, "max_alloc_bytes", max_alloc_bytes),
+            "max_wg_size": _imposed(within, "max_wg_size", max_wg_size),
+            "local_mem_bytes": _imposed(within, "local_mem_bytes", local_mem_bytes),
         }
         self.own_profile: DeviceProfile = profile  # without imposed limits
-        self.profile: DeviceProfile = DeviceProfile(**{**vars(profile), **imposed})
+        self.profile: DeviceProfile = DeviceProfile(**{**vars(within), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
         if "needs_ld" in profile.quirks:
@@ -209,6 +214,17 @@ kernel void probe(global uint *out) {
 }
 
 
+def _ability(profile, name, wanted):
+    """Whether a session's device shall have an ability: only what it has can be switched off."""
+    own = getattr(profile, name)
+    if wanted is None:
+        return own
+    wanted = boolean(wanted, name, caller="Session")
+    if wanted and not own:
+        raise InvalidInput(f"The '{name}' parameter of Session must be False, or left out, for {profile.name}.")
+    return wanted
+
+
 def _imposed(profile, name, limit):
     """The smaller of the device's own limit and the one asked for."""
     own = getattr(profile, name)
@@ -292,6 +308,8 @@ def session_of_context(context, device=None) -> Session:
     `device` is one of the context's, the first by default.
     """
     begin()
+    if context is None:
+        raise InvalidInput("An array on a device must have a context. Got one without a context and without a queue.")
     key = context, device or context.devices[0]
     with _sessions_lock:
         for session in _sessions.values():

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.runtime.array_memory import require_memory
 from clgeom.runtime.failures import failures
 from clgeom.runtime.memory import part_of
 
@@ -40,11 +40,7 @@ def native_array(session, array, *, caller: str, name: str):
         Contiguous, in native byte order, at an offset where a sub-buffer may begin. The commands that fill it have run,
         or are enqueued in the session's queue. A copy is on the array's queue, which waits for them.
     """
-    if array.context != session.context:
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must be in the same OpenCL context as the call's other arrays. "
-            "Got an array of another context instead."
-        )
+    require_memory(session, array, caller=caller, name=name)
     complete(session, array)
     swapped = array.dtype.kind in "iufMm" and not array.dtype.isnative
     if array.size and (swapped or not array.flags.c_contiguous or not _begins_a_buffer(session, array)):
@@ -52,13 +48,14 @@ def native_array(session, array, *, caller: str, name: str):
     return array.view(array.dtype.newbyteorder("=")) if swapped else array
 
 
-def fetched(array) -> np.ndarray:
+def fetched(array, *, caller: str = "clgeom", name: str = "array") -> np.ndarray:
     """The items of a device array as a new host array of the same shape, in native byte order."""
-    from clgeom.runtime.device import session_of_context
     from clgeom.runtime.launch import read
 
-    session = session_of_context(array.context, None if array.queue is None else array.queue.device)
-    plain = native_array(session, array, caller="clgeom", name="array")
+    session = _own_session(array)
+    plain = native_array(session, array, caller=caller, name=name)
+    if plain.size and not in_buffer(plain) and plain.base_data.size != plain.nbytes:
+        plain = _copied(session, plain, False)  # shared virtual memory is read as a whole
     out = np.empty(array.shape, plain.dtype)
     if out.size:
         read(session, buffer_of(plain), out.dtype, out.size, out=out)
@@ -67,12 +64,22 @@ def fetched(array) -> np.ndarray:
 
 def flattened(array, *, caller: str, name: str):
     """The items of a device array row by row, in one dimension: the array's own where they lie so, else a copy."""
+    array = within_memory(array, caller=caller, name=name)
+    if not array.flags.c_contiguous:
+        array = native_array(_own_session(array), array, caller=caller, name=name)
+    return array.reshape(-1)
+
+
+def within_memory(array, *, caller: str, name: str):
+    """A device array whose items all lie in its memory, else `InvalidInput`; `native_array` tests the same."""
+    require_memory(_own_session(array), array, caller=caller, name=name)
+    return array
+
+
+def _own_session(array):
     from clgeom.runtime.device import session_of_context
 
-    if not array.flags.c_contiguous:
-        session = session_of_context(array.context, None if array.queue is None else array.queue.device)
-        array = native_array(session, array, caller=caller, name=name)
-    return array.reshape(-1)
+    return session_of_context(array.context, None if array.queue is None else array.queue.device)
 
 
 def complete(session, array) -> None:

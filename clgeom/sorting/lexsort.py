@@ -11,7 +11,7 @@ from clgeom.errors import InvalidInput
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import host_values, session_of
 from clgeom.runtime.cl_arrays import converted, to_array
-from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.runtime.device_arrays import fetched, is_device_array, within_memory
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
@@ -83,6 +83,7 @@ def _checked_keys(keys):
     if is_device_array(keys):
         if keys.ndim != 2:
             raise wrong("keys", caller, "a sequence of arrays, or an array of shape (k, n)", f"shape {keys.shape}")
+        within_memory(keys, caller=caller, name="keys")
         keys = [keys[i] for i in range(keys.shape[0])]
     elif not isinstance(keys, (tuple, list)):
         keys = host_values(keys, caller=caller, name="keys")

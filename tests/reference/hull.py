@@ -58,13 +58,13 @@ def area(points, vertices) -> Fraction:
 
 
 def perimeter(corners) -> Fraction:
-    """Perimeter of the polygon, within 2**-190 of itself. A segment counts twice."""
+    """Perimeter of the polygon, within 2**-2100 of itself. A segment counts twice."""
     corners = [tuple(map(Fraction, corner)) for corner in corners]
     total = Fraction(0)
     for (x, y), (u, v) in zip(corners, corners[1:] + corners[:1]):
         square = (u - x) ** 2 + (v - y) ** 2
         n, d = square.numerator, square.denominator
-        total += Fraction(math.isqrt(n * d << 400), d << 200)
+        total += Fraction(math.isqrt(n * d << 4400), d << 2200)
     return total
 
 

@@ -277,9 +277,38 @@ def test_imposed_limits_only_lower(session):
     )
     assert (limited.name, limited.global_mem_bytes) == (own.name, own.global_mem_bytes)
     wide = Session(
-        session.device, fp64=True, max_alloc_bytes=1 << 62, max_wg_size=1 << 30, local_mem_bytes=1 << 40
+        session.device, fp64=own.fp64 or None, max_alloc_bytes=1 << 62, max_wg_size=1 << 30, local_mem_bytes=1 << 40
     ).profile
     assert wide == own
+
+
+def test_session_of_a_session_has_its_limits(session):
+    limited = Session(session.device, fp64=False, denormals=False, max_wg_size=16)
+    again = Session(limited)
+    assert again is not limited and again.device == limited.device and again.pool is not limited.pool
+    assert again.profile == limited.profile and again.own_profile == limited.own_profile
+    assert again.build_options == limited.build_options
+    smaller = Session(limited, max_wg_size=8).profile
+    assert (smaller.max_wg_size, smaller.fp64) == (8, False) and Session(session).profile == session.profile
+    assert clgeom.sort([3, 1, 2], device=Session(session)).tolist() == [1, 2, 3]
+
+
+def test_session_refuses_abilities_that_a_device_lacks(session):
+    limited = Session(session.device, fp64=False, denormals=False)
+    for name in ("fp64", "denormals"):
+        with pytest.raises(InvalidInput, match=f"'{name}' parameter of Session must be False, or left out, for "):
+            Session(limited, **{name: True})
+        with pytest.raises(InvalidInput, match=f"'{name}' parameter of Session must be True or False. Got 'no'"):
+            Session(session, **{name: "no"})
+
+
+@pytest.mark.parametrize("shape", (0, (0,), (0, 2), (3, 0), (), 5, (2, 3)))
+@pytest.mark.parametrize("dtype", ("float32", "uint8", [("x", "f4"), ("y", "i2")], "V0", "S3"))
+def test_pinned_empty_of_any_shape(session, shape, dtype):
+    made, like = clgeom.pinned_empty(shape, dtype, device=session), np.empty(shape, dtype)
+    assert (made.shape, made.dtype) == (like.shape, like.dtype) and made.flags.writeable
+    made[...] = np.zeros((), dtype)
+    assert np.array_equal(made, np.zeros(shape, dtype))
 
 
 def test_require_fp64(session):

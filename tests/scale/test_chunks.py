@@ -8,6 +8,9 @@ import time
 import numpy as np
 import pytest
 
+import clgeom
+from clgeom import scale
+from clgeom.dp import problems
 from clgeom.errors import InvalidInput
 from clgeom.runtime import chunks as module
 from clgeom.runtime.chunks import Chunks, Meter, as_chunks, read_ahead
@@ -123,6 +126,77 @@ def test_chunks_that_can_be_read_again():
     with pytest.raises(InvalidInput, match="test reads the chunks several times for fun, and an iterator"):
         once.require_reiterable("for fun", caller="test")
     assert repr(once) == "Chunks(max_bytes=268,435,456, to be read once)" and repr(Chunks([])).endswith("456)")
+
+
+class Items:
+    """An iterator of a class of its own."""
+
+    def __init__(self, items):
+        self.items = list(items)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.items:
+            raise StopIteration
+        return self.items.pop(0)
+
+
+#: Ways to make an iterator of a list.
+ITERATORS = {
+    "generator": lambda items: (item for item in items),
+    "list": iter,
+    "tuple": lambda items: iter(tuple(items)),
+    "map": lambda items: map(lambda item: item, items),
+    "chain": itertools.chain,
+    "islice": lambda items: itertools.islice(items, 9),
+    "own": Items,
+}
+POINTS = np.array([(0, 0), (4, 0), (4, 3), (0, 3.0)])
+#: Functions that take iterators, with chunks.
+TAKERS = {
+    "convex_hull": (clgeom.convex_hull, [POINTS, POINTS]),
+    "convex_hulls_by_label": (clgeom.convex_hulls_by_label, [(POINTS, np.zeros(4, int))]),
+    "adaptive_region": (
+        lambda chunks: clgeom.adaptive_region(chunks, 2, cuts="width", bounds=(0, 0, 9, 9)),
+        [POINTS, POINTS],
+    ),
+    "coverage_regions": (lambda chunks: clgeom.coverage_regions(chunks, 2), [np.eye(2), np.eye(2)]),
+    "align": (lambda chunks: list(clgeom.align(chunks, path=False)), [(["ACG"], ["AC"])]),
+    "edit_distance": (lambda chunks: list(problems.edit_distance(chunks)), [(["ACG"], ["AC"])]),
+    "lcs": (lambda chunks: list(problems.lcs(chunks)), [(["ACG"], ["AC"])]),
+}
+
+
+@pytest.mark.parametrize("kind", ITERATORS)
+@pytest.mark.parametrize("name", TAKERS)
+def test_iterators_that_were_read_are_refused(name, kind):
+    take, chunks = TAKERS[name]
+    for wrap in (lambda iterator: iterator, Chunks):
+        read, used = ITERATORS[kind](chunks), ITERATORS[kind](chunks)
+        list(read)
+        with pytest.raises(InvalidInput, match="The iterator of chunks has no chunk: it may have been read already"):
+            take(wrap(read))
+        take(wrap(used))
+        with pytest.raises(InvalidInput, match="The iterator of chunks has no chunk: it may have been read already"):
+            take(wrap(used))
+
+
+def test_iterators_that_are_new_may_be_empty():
+    for source in (iter([]), iter(()), (chunk for chunk in ()), [], (), lambda: map(len, [])):
+        assert list(Chunks(source)) == []
+        assert clgeom.convex_hull(Chunks(source if not hasattr(source, "__next__") else [])).n == 0
+    for source in (map(len, []), Items([])):  # which do not tell whether they are new
+        with pytest.raises(InvalidInput, match="has no chunk"):
+            list(Chunks(source))
+
+
+def test_sort_file_refuses_an_iterator_that_was_read(tmp_path):
+    keys = iter([np.arange(3.0)])
+    assert scale.sort_file(keys, tmp_path / "sorted.npy").n == 3
+    with pytest.raises(InvalidInput, match="The iterator of chunks has no chunk"):
+        scale.sort_file(keys, tmp_path / "sorted.npy")
 
 
 def test_what_is_taken_as_chunks():

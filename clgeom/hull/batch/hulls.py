@@ -23,9 +23,10 @@ from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.exchange import crs_of
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
 from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
-from clgeom.hull.batch.result import HullBatch, picked_on_device, ragged_measures
+from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
+from clgeom.hull.measures import ragged_measures
 from clgeom.labels import as_array, as_labels
 from clgeom.primitives.compact import compact
 from clgeom.primitives.extremes import points_left

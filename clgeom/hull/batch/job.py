@@ -8,8 +8,9 @@ import math
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.hull.batch.result import flat_hulls, ragged_measures
+from clgeom.hull.batch.result import flat_hulls
 from clgeom.hull.convex import convex_hull
+from clgeom.hull.measures import measure_doubtful, ragged_measures
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
@@ -38,9 +39,12 @@ MOST_OF_TILE = 1 << 16
 MOST_POINTS = (1 << 32) - (1 << 20)
 
 
-def on_host(offsets):
-    """Offsets as an int64 array on the host."""
-    return fetched(offsets).astype(np.int64) if is_device_array(offsets) else offsets
+def on_host(array):
+    """An array as one on the host; integers as int64."""
+    if not is_device_array(array):
+        return array
+    array = fetched(array)
+    return array.astype(np.int64, copy=False) if array.dtype.kind in "iu" and array.ndim == 1 else array
 
 
 def checked_offsets(offsets, n, *, caller):
@@ -130,8 +134,9 @@ class Job:
         self.solvable = self.capacity if self.serial else min(8 * self.tiles.wg_size, self.piece)
         self.measured = self.profile.fp64
         self.slots = allocate(self.session, 4 * array.n)
-        self.status = allocate(self.session, 8)  # whether a coordinate is nonfinite; number of stalled groups
-        fill(self.session, self.status, np.uint32(0), 2)
+        # whether a coordinate is nonfinite; number of stalled groups; whether a measure is in doubt
+        self.status = allocate(self.session, 12)
+        fill(self.session, self.status, np.uint32(0), 3)
         self.areas = _Results(self, np.float64, groups) if self.measured else None
         self.perimeters = _Results(self, np.float64, groups) if self.measured else None
         self.held = []  # arrays whose memory kernels may read
@@ -357,7 +362,7 @@ class Job:
                 "slots",
                 Scratch("other", np.uint32, self.array.n),
                 "counts",
-                *(("areas", "perimeters") if self.measured else ()),
+                *(("status", "areas", "perimeters") if self.measured else ()),
             ),
             groups=ceil_div(stalled, policy.wg_size),
             params={
@@ -428,14 +433,19 @@ class Job:
         found = vertices.finished(), corners.finished(), offsets.finished()
         if not self.measured:
             return *found, *self._measures_on_host(*found[1:])
+        return *found, *self._measures(alone, *found[1:])
+
+    def _measures(self, alone, corners, offsets):
+        """Areas and perimeters; the host computes those of groups in `alone`, and those in doubt."""
         areas, perimeters = self.areas.finished(), self.perimeters.finished()
-        if alone:
-            which, _, rings, dimensions = zip(*alone)
-            ends = np.append(0, np.cumsum(list(map(len, rings))))
-            measures = ragged_measures(np.concatenate(rings), ends, np.array(dimensions) < 2)
-            for group, area, perimeter in zip(which, *measures):
-                areas[group], perimeters[group] = area, perimeter
-        return *found, areas, perimeters
+        in_doubt = int(read(self.session, self.status, np.uint32, 1, 2)[0])
+        if not alone and not in_doubt:
+            return areas, perimeters
+        corners, counted, *measures = map(on_host, (corners, offsets, areas, perimeters))
+        for group, _, _, dimension in alone:
+            measures[0][group], measures[1][group] = -1.0 if dimension == 2 else 0.0, -1.0 if dimension else 0.0
+        measure_doubtful(corners, counted, *measures)
+        return self.call.uploaded(*measures) if self.on_device else measures
 
     def _put_back(self, alone):
         """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
@@ -458,7 +468,7 @@ class Job:
 
     def _measures_on_host(self, corners, offsets):
         """Areas and perimeters, computed on the host for a device without float64."""
-        corners, counted = fetched(corners) if self.on_device else corners, on_host(offsets)
+        corners, counted = on_host(corners), on_host(offsets)
         flat = flat_hulls(corners, counted, self.call.keep_collinear, self.session)
         measures = ragged_measures(corners, counted, flat)
         return self.call.uploaded(*measures) if self.on_device else measures

@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.geodesy import axes_of_crs
 from clgeom.hull.predicates import orient2d
-from clgeom.hull.result import Hull, _two_product
+from clgeom.hull.result import Hull
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
@@ -27,9 +27,6 @@ from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Phase, Scratch
 from clgeom.runtime.typing import ArrayT, NDArray
-
-#: Edges of a run, whose measures are summed in order before the runs are summed: 1024 in batch/batch_measures.h.
-RUN = 1024
 
 
 @keeps_subnormals
@@ -44,9 +41,9 @@ class HullBatch(Exchange, Generic[ArrayT]):
     offsets : ndarray or pyopencl.array.Array of int64, shape (m + 1,)
         Hull i has ``vertices[offsets[i]:offsets[i + 1]]``.
     areas : ndarray or pyopencl.array.Array of float64, shape (m,)
-        0.0 below dimension 2.
+        Each is its hull's `Hull.area`: correctly rounded, and 0.0 only below dimension 2.
     perimeters : ndarray or pyopencl.array.Array of float64, shape (m,)
-        A segment counts twice, as in `Hull.perimeter`.
+        Each is its hull's `Hull.perimeter`: correctly rounded, a segment counts twice.
     points : ndarray or pyopencl.array.Array, shape (h, 2)
         Coordinates of the vertices, in the type the hulls were computed in.
     labels : ndarray, shape (m,), or None
@@ -64,11 +61,6 @@ class HullBatch(Exchange, Generic[ArrayT]):
 
     Notes
     -----
-    With u = 2**-53, a perimeter of h vertices is off by at most (h + 4) u of itself, an area by (h + 4) u of itself if
-    the differences of its vertices are float64 numbers, as those of int32 points are, and of others that lie within a
-    factor of two of each other; else by 8 u times diameter times perimeter more. Results below 2**-1022 are off by half
-    the smallest subnormal number more. `Hull.area` is correctly rounded.
-
     A batch does not change when the caller's arrays change. There is one exception: `sizes` are read from offsets on a
     device at the first access, so these must not change before.
 
@@ -296,9 +288,6 @@ def picked_on_device(session, table, picked, *, caller):
     return as_array(session, result[out], shape, rows.dtype, queue=table.queue)
 
 
-# Measures on the host -------------------------------------------------------------------------------------------
-
-
 def flat_hulls(corners, offsets, keep_collinear, session) -> np.ndarray:
     """A mask of the hulls with a dimension below 2, from the coordinates of their vertices."""
     counts = np.diff(offsets)
@@ -308,78 +297,3 @@ def flat_hulls(corners, offsets, keep_collinear, session) -> np.ndarray:
         first, last = offsets[which], offsets[which + 1] - 1
         flat[which] = orient2d(corners[first], corners[first + 1], corners[last], device=session) == 0
     return flat
-
-
-def ragged_measures(corners, offsets, flat):
-    """Areas and perimeters, bit for bit as batch/batch_measures.h computes them, in the same order and scales."""
-    counts = np.diff(offsets)
-    group = np.repeat(np.arange(len(counts)), counts)
-    corners = corners.astype(np.float64)
-    across, up = (_scales(np.abs(corners[:, axis]), counts, group) for axis in (0, 1))
-    begin = offsets[:-1][group]
-    following = np.arange(1, len(corners) + 1)
-    following = np.where(following == offsets[1:][group], begin, following)
-    sides, longest = _sides(corners, corners[following], counts, group)
-    x, y = corners[:, 0] * across[group], corners[:, 1] * up[group]
-    ax, ay, bx, by = x - x[begin], y - y[begin], x[following] - x[begin], y[following] - y[begin]
-    (left, left_error), (right, right_error) = _two_product(ax, by), _two_product(ay, bx)
-    terms = (left - right) + (left_error - right_error)
-    areas, lengths = (_summed(values, offsets) for values in (terms, sides))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        areas = np.where(flat, 0.0, _unscaled(np.maximum(areas, 0.0) * 0.5, 1 / across, 1 / up))
-        return areas, np.where(counts < 2, 0.0, lengths / longest)
-
-
-def _sides(a, b, counts, group):
-    """The lengths of edges from a to b, each in units of its hull's scale, and these scales."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        plain = b - a
-        reach = np.abs(plain).max(axis=1, initial=0.0)
-        own, longest = _scale_of(reach), _scales(reach, counts, group)
-        scale = own[:, None]
-        dx, dy = np.where(scale < 1, b * scale - a * scale, plain * scale).T
-        return np.sqrt(dx * dx + dy * dy) * (longest[group] / own), longest
-
-
-def _scales(sizes, counts, group):
-    """For each hull the scale of its largest size."""
-    reach = np.zeros(len(counts))
-    np.maximum.at(reach, group, sizes)
-    return _scale_of(reach)
-
-
-def _scale_of(reach):
-    """A power of two such that squares and products of scaled numbers up to `reach` neither overflow nor underflow."""
-    return np.select([reach > 2.0**500, reach < 2.0**-800, reach < 2.0**-400], [2.0**-520, 2.0**900, 2.0**500], 1.0)
-
-
-def _unscaled(areas, x, y):
-    """Areas times two powers of two; powers on different sides of 1 are multiplied first, so that nothing overflows."""
-    return np.where((x > 1) == (y > 1), areas * x * y, areas * (x * y))
-
-
-def _summed(values, offsets):
-    """Sums of ragged rows: runs of RUN values in order, then the sums of the runs in order."""
-    counts = np.diff(offsets)
-    runs = -(-counts // RUN)
-    first = np.cumsum(runs) - runs
-    number = np.arange(int(runs.sum())) - np.repeat(first, runs)
-    begin = np.repeat(offsets[:-1], runs) + number * RUN
-    length = np.minimum(np.repeat(offsets[1:], runs) - begin, RUN)
-    return _in_order(_in_order(values, begin, length), first, runs)
-
-
-def _in_order(values, begin, length):
-    """Sums of ``values[begin[i]:begin[i] + length[i]]``, each from left to right."""
-    sums = np.zeros(len(begin))
-    whole = np.flatnonzero(length == RUN)
-    for some in np.array_split(whole, len(whole) // 4096 + 1):
-        rows = values[begin[some, None] + np.arange(RUN)]
-        sums[some] = np.add.accumulate(rows, axis=1)[:, -1] + 0.0  # never pairwise
-    rest = np.flatnonzero(length != RUN)
-    order = rest[np.argsort(-length[rest], kind="stable")]
-    begin, length = begin[order], length[order]
-    for k in range(int(length.max(initial=0))):
-        acting = int(np.searchsorted(-length, -k, side="left"))  # those longer than k
-        sums[order[:acting]] += values[begin[:acting] + k]
-    return sums

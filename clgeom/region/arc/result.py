@@ -16,8 +16,8 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
 from clgeom.exchange import Exchange
 from clgeom.geodesy import axes_of_crs
+from clgeom.hull.measures import polygon_area
 from clgeom.hull.predicates import THETA, orient2d, orientation
-from clgeom.hull.result import polygon_area
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.runtime.arrays import canonical_queries, rows_at

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.errors import InvalidInput
 from clgeom.runtime.interop import arrow, frames
 from clgeom.runtime.interop.parameter import Parameter
 
@@ -84,6 +85,11 @@ def of_arrow(column) -> tuple[np.ndarray, np.ndarray] | None:
         return np.empty(0, np.uint8), np.zeros(1, np.int64)
     _, offsets, data = column.buffers()
     bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    held = 0 if data is None else data.size
+    if bounds[0] < 0 or bounds[-1] > held or (bounds[1:] < bounds[:-1]).any():
+        raise InvalidInput(
+            f"The offsets of an Arrow array of text must never descend, from 0 to its {held:,} bytes. Got others."
+        )
     letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data is not None else np.empty(0, np.uint8)
     if "string" in str(column.type) and letters.size and letters.max() > 127:
         return None

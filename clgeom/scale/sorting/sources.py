@@ -10,6 +10,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import map_array
 from clgeom.io.files import reading
 from clgeom.runtime.arrays import host_values
+from clgeom.runtime.chunks import as_chunks
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 
 CALLER = "sort_file"
@@ -73,7 +74,7 @@ class ChunkKeys:
         else:
             self.n = None
         try:
-            self._chunks = iter(chunks)
+            self._chunks = iter(as_chunks(chunks) or chunks)
         except TypeError:
             raise InvalidInput(
                 f"The 'keys' parameter of {CALLER} must be the path of a .npy file, an array, or an iterable of "

@@ -8,6 +8,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arguments import is_masked_array
+from clgeom.runtime.array_memory import require_memory
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.runtime.interop.objects import values_of
@@ -65,6 +66,8 @@ class Call:
         several = caller in SHARED and offsets is None
         self.sessions = as_sessions(self.keys, device, caller=caller) if several else (session_of(self.keys, device),)
         self.session = self.sessions[0]
+        if self.on_device:
+            require_memory(self.session, self.keys, caller=caller, name="keys")
         if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
             raise self._wrong("descending", "be True or False", repr(descending))
         self.order = _order(self.keys.dtype, bool(descending))
@@ -108,7 +111,10 @@ class Call:
     def _checked_offsets(self, offsets):
         """Offsets as int64, from 0 to n, strictly ascending: empty segments are left out."""
         must = "be integers of shape (m + 1,)"
-        array = fetched(offsets) if is_device_array(offsets) else self._array(offsets, "offsets", must)
+        if is_device_array(offsets):
+            array = fetched(offsets, caller=self.caller, name="offsets")
+        else:
+            array = self._array(offsets, "offsets", must)
         if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
             raise self._wrong("offsets", must, f"{array.dtype} of shape {array.shape}")
         array = array.astype(np.int64)
@@ -134,6 +140,8 @@ class Call:
             raise self._wrong("values", must, f"shape {values.shape}")
         if self.on_device and values.context != self.keys.context:
             raise self._wrong("values", "be in the OpenCL context of the keys", "an array of another context")
+        if self.on_device:
+            require_memory(self.session, values, caller=self.caller, name="values")
         return values
 
     def _movable(self, values):
@@ -173,6 +181,7 @@ class Call:
                 raise self._wrong(name, "be contiguous", f"strides {out.strides}")
             if out.context != self.session.context:
                 raise self._wrong(name, "be in the OpenCL context of the keys", "one of another context")
+            require_memory(self.session, out, caller=self.caller, name=name)
             if self.n and not in_buffer(out):
                 raise self._wrong(name, "be in a buffer", "one in shared virtual memory")
             return

@@ -7,14 +7,16 @@ import numpy as np
 from clgeom.errors import InvalidInput, is_integer
 from clgeom.runtime.arrays import c_name, host_values
 from clgeom.runtime.cl_arrays import changed
-from clgeom.runtime.device_arrays import buffer_of, is_device_array, native_array
+from clgeom.runtime.device_arrays import buffer_of, is_device_array, native_array, within_memory
 from clgeom.runtime.launch import run
 from clgeom.runtime.plan import Plan, Step
 
 
 def as_array(keys, *, caller: str):
     """Keys of any shape: a host array, or an array on the device as it is."""
-    return keys if is_device_array(keys) else host_values(keys, caller=caller, name="keys")
+    if is_device_array(keys):  # of one dimension when the call is checked
+        return keys if keys.ndim == 1 else within_memory(keys, caller=caller, name="keys")
+    return host_values(keys, caller=caller, name="keys")
 
 
 def checked_axis(axis, keys, *, caller: str) -> int | None:

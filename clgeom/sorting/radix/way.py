@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from clgeom.errors import DeviceLimit
+from clgeom.runtime.array_memory import require_memory
 from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.runtime.cl_arrays import as_array
 from clgeom.runtime.device_arrays import complete, in_buffer, let_change
@@ -46,6 +47,7 @@ def sorted_again(caller, keys, descending, session):
     plan = session.known(_plan_key(keys.shape[0], keys.dtype, descending, None, means_of(session), types))
     if plan is None:
         return None
+    require_memory(session, keys, caller=caller, name="keys")
     complete(session, keys)
     buffer = allocate(session, keys.shape[0] * dtype.itemsize)
     run(session, plan, **{"keys[0]": keys.base_data, name: buffer})

@@ -34,7 +34,7 @@ void batch_crowded(global const real_t *rows, global const uint *ids, global con
                    global const uint *stalled, const uint stalled_groups, const uint most, global uint *slots,
                    global uint *other, global uint *counts
 #if MEASURES
-                   , global double *areas, global double *perimeters
+                   , global uint *status, global double *areas, global double *perimeters
 #endif
                    )
 {
@@ -83,7 +83,7 @@ void batch_crowded(global const real_t *rows, global const uint *ids, global con
     int flat;
     const uint size = item_chain(chain, distinct, &flat);
 #if MEASURES
-    const double2 found = item_measures(chain, size, flat);
+    const double2 found = item_measures(chain, size, flat, status + 2);
     areas[target] = found.x;
     perimeters[target] = found.y;
 #endif

@@ -152,7 +152,7 @@ void batch_hulls(global const real_t *points, const uint kind, global const uint
     }
 #if MEASURES
     if (job.target < measured) {
-        const double2 found = item_measures(chain, size, flat);
+        const double2 found = item_measures(chain, size, flat, status + 2);
         areas[job.target] = found.x;
         perimeters[job.target] = found.y;
     }

@@ -103,7 +103,7 @@ void batch_hulls(global const real_t *points, const uint kind, global const uint
         counts[job.target] = size;
 #if MEASURES
         if (job.target < measured) {
-            const double2 found = item_measures(chain, size, flat);
+            const double2 found = item_measures(chain, size, flat, status + 2);
             areas[job.target] = found.x;
             perimeters[job.target] = found.y;
         }

@@ -149,7 +149,7 @@ void batch_tiles(global const real_t *points, const uint groups, global const jo
         }
 #if MEASURES
         if (lid == 0 && job.target < groups) {         // used only if this is the only list
-            const double2 measured = item_measures(chain, found, !is_open);
+            const double2 measured = item_measures(chain, found, !is_open, status + 2);
             areas[job.target] = measured.x;
             perimeters[job.target] = measured.y;
         }

@@ -1,0 +1,269 @@
+"""Areas and perimeters of polygons, correctly rounded: the same number wherever they are computed.
+
+Numbers are summed in pairs of floats with a bound of the error (``cl_src/batch/batch_measures.h`` does the same). Where
+the bound does not exclude another rounded number, the sum is computed in integers.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+import numpy as np
+
+#: Hulls of at most so many vertices are measured side by side, larger ones each by itself.
+SIDE_BY_SIDE = 64
+#: Hulls that are measured side by side at a time: their numbers stay in the processor's cache.
+AT_A_TIME = 4096
+
+
+# One polygon -----------------------------------------------------------------------------------------------------
+
+
+def polygon_area(corners) -> float:
+    """Area of a counter-clockwise polygon, correctly rounded; the smallest subnormal number if that would be 0.
+
+    The products of the shoelace formula are split into two floats each, without error, and summed exactly by
+    ``math.fsum``. Coordinates of very different or extreme magnitude go through integers.
+    """
+    corners = corners.astype(np.float64)
+    exponents = _exponents(corners[_is_nonzero(corners)])
+    scale = int(exponents.max(initial=-400))
+    if exponents.min(initial=scale) < max(scale - 450, -400):
+        return _exact_area(corners)
+    x, y = np.ldexp(corners, -scale).T
+    terms = [*_two_product(x, np.roll(y, -1)), *_two_product(-y, np.roll(x, -1))]
+    return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
+
+
+def polygon_perimeter(corners) -> float:
+    """Perimeter of a polygon of two corners or more, neighbours distinct, correctly rounded.
+
+    Each length is a sum of two floats with a relative error below 2**-100, in a scale of its own. Differences of end
+    points and squares are pairs of floats without error, and a residual corrects the square root.
+    """
+    a = corners.astype(np.float64)
+    b = np.roll(a, -1, axis=0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        down = np.where(np.isfinite(b - a).all(axis=1), 0, 2)
+        sides, errors = _two_difference(*np.ldexp([b, a], -down[:, None]))
+        exponents = np.frexp(np.abs(sides).max(axis=1))[1]
+        (x, y), (ex, ey) = np.ldexp(sides, -exponents[:, None]).T, np.ldexp(errors, -exponents[:, None]).T
+        root, rest = _length(x, y, ex, ey)
+        exponents += down
+        scale = int(exponents.max())
+        root, rest = np.ldexp([root, rest], exponents - scale)
+    roots, rest = root.tolist(), math.fsum(rest.tolist())
+    total = math.fsum(roots)
+    if scale < -800 or total < 0.25:  # subnormal numbers, which a processor may flush
+        return _exact_perimeter(a)
+    margin = (len(corners) + 32) * 2.0**-99 * total
+    low, high = (math.fsum([*roots, rest + sign * margin]) for sign in (-1, 1))
+    return _ldexp(low, scale) if low == high else _exact_perimeter(a)
+
+
+def _length(x, y, ex, ey):
+    """The length of the vector (x + ex, y + ey) as a sum of two floats."""
+    (xx, xx_error), (yy, yy_error) = _two_product(x, x), _two_product(y, y)
+    square, square_error = _two_difference(xx, -yy)
+    root = np.sqrt(square)
+    found, found_error = _two_product(root, root)
+    rest = (square - found) + (square_error + (xx_error + yy_error) + 2 * (x * ex + y * ey) - found_error)
+    return root, np.divide(rest, 2 * root, out=np.zeros_like(root), where=root > 0)
+
+
+def _exact_area(corners) -> float:
+    x, y, exponent = _integers(corners)
+    twice = sum(a * d - b * c for a, b, c, d in zip(x, y, x[1:] + x[:1], y[1:] + y[:1]))
+    return _rounded(twice, 2 * exponent - 1) or 5e-324 if twice > 0 else 0.0
+
+
+def _exact_perimeter(corners) -> float:
+    """By square roots of integers, with more bits until all numbers between two bounds round to the same float."""
+    x, y, exponent = _integers(corners)
+    squares = [(c - a) ** 2 + (d - b) ** 2 for a, b, c, d in zip(x, y, x[1:] + x[:1], y[1:] + y[:1])]
+    whole = [root for square in squares if (root := math.isqrt(square)) ** 2 == square]
+    others = [square for square in squares if math.isqrt(square) ** 2 != square]
+    bits = 64
+    while True:
+        low = (sum(whole) << bits) + sum(math.isqrt(square << 2 * bits) for square in others)
+        found = _rounded(low, exponent - bits)
+        # a sum with an irrational root is no float, nor halfway between two: with enough bits, this ends
+        if found == _rounded(low + len(others), exponent - bits):
+            return found
+        bits *= 2
+
+
+def _integers(corners):
+    """x, y, exponent: lists of integers such that the corners are (x, y) times 2**exponent."""
+    bits = corners.view(np.int64)
+    field, fraction = bits >> 52 & 0x7FF, bits & (1 << 52) - 1
+    exponents = np.maximum(field, 1) - 1075
+    significands = np.where(bits < 0, -1, 1) * np.where(field > 0, fraction | 1 << 52, fraction)
+    exponent = int(exponents[significands != 0].min(initial=971))
+    shifts = np.where(significands != 0, exponents - exponent, 0)
+    x, y = ([number << by for number, by in zip(*rows)] for rows in zip(significands.T.tolist(), shifts.T.tolist()))
+    return x, y, exponent
+
+
+def _rounded(number: int, exponent: int) -> float:
+    """``number * 2**exponent`` as the nearest float, made of bits, whatever a processor flushes."""
+    drop = max(number.bit_length() - 53, -1074 - exponent)
+    if drop > 0:
+        half = 1 << drop - 1
+        rest = number & (half << 1) - 1
+        number >>= drop
+        number += rest > half or (rest == half and number & 1)
+        exponent += drop
+    up = min(53 - number.bit_length(), exponent + 1074)
+    number, exponent = (number << up, exponent - up) if up > 0 else (number >> -up, exponent - up)
+    if exponent > 971:
+        return math.inf
+    field = exponent + 1075 if number >> 52 else 0
+    return struct.unpack("<d", struct.pack("<Q", field << 52 | number & (1 << 52) - 1))[0]
+
+
+def _is_nonzero(values):
+    """Which floats are not zero, by their bits: a processor may flush subnormal numbers."""
+    return (values.view(np.int64) << 1) != 0
+
+
+def _exponents(values):
+    """The exponents of ``numpy.frexp``, at most -1022 of subnormal numbers."""
+    return (values.view(np.int64) >> 52 & 0x7FF) - 1022
+
+
+def _two_difference(a, b):
+    """a - b rounded, and its error, exactly (Knuth, "The Art of Computer Programming" 2, 4.2.2, theorem B)."""
+    difference = a - b
+    part = difference - a
+    return difference, (a - (difference - part)) - (b + part)
+
+
+def _ldexp(value, exponent) -> float:
+    try:
+        return math.ldexp(value, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _two_product(a, b):
+    """a * b rounded, and its error, exactly (Dekker, "A floating-point technique for extending the available
+    precision", Numer. Math. 18, 1971)."""
+    product = a * b
+    (ah, al), (bh, bl) = _halves(a), _halves(b)
+    return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
+
+
+def _halves(a):
+    """Upper and lower 26 bits of the significands (Veltkamp)."""
+    shifted = 134217729.0 * a
+    high = shifted - (shifted - a)
+    return high, a - high
+
+
+# Many polygons ---------------------------------------------------------------------------------------------------
+
+
+def ragged_measures(corners, offsets, flat):
+    """Areas and perimeters of polygons one after another, as `polygon_area` and `polygon_perimeter` have them.
+
+    Parameters
+    ----------
+    corners : ndarray, shape (h, 2)
+    offsets : ndarray of int64, shape (m + 1,)
+    flat : ndarray of bool, shape (m,)
+        The polygons whose area is 0.
+    """
+    counts = np.diff(offsets)
+    areas, perimeters = np.zeros(len(counts)), np.zeros(len(counts))
+    order = np.argsort(-counts, kind="stable")
+    several = order[(counts[order] > 1) & (counts[order] <= SIDE_BY_SIDE)]
+    for tested in (False, True):
+        for first in range(0, len(several), AT_A_TIME):
+            some = several[first : first + AT_A_TIME]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                areas[some], perimeters[some] = _side_by_side(corners, offsets[some], counts[some], tested)
+        areas[flat] = 0.0
+        several = several[(areas[several] < 0) | (perimeters[several] < 0)]
+    large = counts > SIDE_BY_SIDE
+    areas[large] = perimeters[large] = -1.0
+    areas[flat] = 0.0
+    measure_doubtful(corners, offsets, areas, perimeters)
+    return areas, perimeters
+
+
+def measure_doubtful(corners, offsets, areas, perimeters) -> None:
+    """Compute the areas and perimeters that are below 0, which stands for a doubt."""
+    for measures, function in ((areas, polygon_area), (perimeters, polygon_perimeter)):
+        for i in np.flatnonzero(measures < 0).tolist():
+            measures[i] = function(corners[offsets[i] : offsets[i + 1]])
+
+
+def _side_by_side(corners, begins, counts, tested):
+    """Areas and perimeters of polygons, the largest first; below 0 if in doubt. As in batch/batch_measures.h."""
+    first = before = corners[begins].astype(np.float64).T
+    a, a_low = np.zeros_like(first), np.zeros_like(first)
+    area, length = (_Total(len(begins), tested) for _ in range(2))
+    products = np.zeros(len(begins))
+    for k in range(1, int(counts[0]) + 1):
+        acting = int(np.searchsorted(-counts, -k, side="right"))  # those of k vertices or more
+        p = corners[begins[:acting] + np.where(counts[:acting] == k, 0, k)].astype(np.float64).T
+        length.add(*_edge(*_two_difference(p, before[:, :acting]), tested))
+        b, b_low = _two_difference(p, first[:, :acting])
+        a, a_low = a[:, :acting], a_low[:, :acting]
+        products[:acting] += _triangle(area, a, a_low, b, b_low, tested)
+        before, a, a_low = p, b, b_low
+    margin = (counts + 32.0) ** 2 * 2.0**-101
+    areas = area.rounded(margin * products, 2.0**-900, 2.0**1000)
+    return areas / 2, length.rounded(margin * length.high, 2.0**-350, 2.0**500)
+
+
+class _Total:
+    """Sums of pairs, and whether they are exact if that is tested."""
+
+    def __init__(self, n, tested):
+        self.high, self.low = np.zeros((2, n))
+        self.exact, self.tested = np.full(n, tested), tested
+
+    def add(self, high, low, exact=None):
+        """Add a pair to each of the first sums."""
+        some = slice(len(high))
+        self.high[some], error = _two_difference(self.high[some], -high)
+        rest = error + low
+        if self.tested:
+            lost = [_two_difference(error, -low)[1], _two_difference(self.low[some], -rest)[1]]
+            self.exact[some] &= exact & (lost[0] == 0) & (lost[1] == 0)
+        self.low[some] += rest
+
+    def rounded(self, margin, least, most):
+        """The sums rounded; -1.0 where a number within the margin is rounded to another one."""
+        margin = np.where(self.exact, 0, margin)
+        low, high = self.high + (self.low - margin), self.high + (self.low + margin)
+        return np.where((low == high) & (low >= least) & (low <= most), low, -1.0)
+
+
+def _edge(side, error, tested):
+    """The length of an edge as a pair, and whether it is exact."""
+    (x, y), (ex, ey) = side, error
+    root, rest = _length(x, y, ex, ey)
+    if not tested:
+        return root, rest
+    along = (x == 0) | (y == 0)
+    side, error = np.where(x == 0, y, x), np.where(x == 0, ey, ex)
+    exact = along | ((rest == 0) & (ex == 0) & (ey == 0) & (np.abs(x) < 2.0**26) & (np.abs(y) < 2.0**26))
+    exact &= along | ((x == np.rint(x)) & (y == np.rint(y)))
+    return np.where(along, np.abs(side), root), np.where(along, np.copysign(1, side) * error, rest), exact
+
+
+def _triangle(area, a, a_low, b, b_low, tested):
+    """Add twice the area of triangles to a total. Returns the sums of both products' sizes."""
+    (left, left_low), (right, right_low) = (_two_product(a[i], b[1 - i]) for i in (0, 1))
+    (twice, low), (rest, lost) = _two_difference(left, right), _two_difference(left_low, right_low)
+    exact = None
+    if tested:
+        exact = (lost == 0) & (_two_difference(low, -rest)[1] == 0)
+        exact &= (a_low == 0).all(axis=0) & (b_low == 0).all(axis=0)
+    rest = rest + ((a[0] * b_low[1] + a_low[0] * b[1]) - (a[1] * b_low[0] + a_low[1] * b[0]))
+    area.add(twice, low + rest, exact)
+    return np.abs(left) + np.abs(right)

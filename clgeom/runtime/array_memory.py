@@ -1,0 +1,88 @@
+"""The memory that a caller's device array claims, compared with the memory that it has.
+
+``pyopencl.array.Array`` takes any shape, strides, offset and buffer without a comparison. A kernel that reads beyond a
+buffer returns the memory of others or ends the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from operator import index
+
+from clgeom.errors import InvalidInput
+
+
+def require_memory(session, array, *, caller: str, name: str) -> None:
+    """Raise `InvalidInput` unless all items of a device array lie in its memory.
+
+    The size of shared virtual memory is compared where pyopencl knows it. Costs 4 us.
+
+    Parameters
+    ----------
+    session : Session
+        A session of the array's context.
+    array : pyopencl.array.Array
+    caller, name : str
+        The public function and its parameter, for error messages.
+    """
+    problem = _problem(session, array)
+    if problem is not None:
+        must, got = problem
+        raise InvalidInput(f"The '{name}' parameter of {caller} must {must}. Got {got} instead.")
+
+
+def _problem(session, array):
+    """What the array must do, and what it does instead; None for a sound array."""
+    import pyopencl as cl
+
+    shape, strides, item, first, end, size = array.shape, array.strides, array.dtype.itemsize, 0, 0, 1
+    try:
+        for n, stride in zip(shape, strides):
+            n, reach = index(n), (index(n) - 1) * index(stride)  # integers of Python do not overflow
+            size *= n
+            if reach < 0:
+                first += reach
+            else:
+                end += reach
+        first, end = index(array.offset) + first, index(array.offset) + end + item
+    except TypeError:
+        return "have a shape, strides and an offset of integers", f"{shape}, {strides} and {array.offset!r}"
+    sound = len(shape) == len(strides) and array.size == size >= 0 and array.nbytes == size * item
+    if not sound or (size and array.flags.c_contiguous and end - first != array.nbytes):
+        must = "have a size that fits its shape, strides and type"
+        return must, f"{array.size:,} items in {array.nbytes:,} bytes for {shape}, {strides} and {array.dtype}"
+    memory = array.base_data
+    in_buffer = isinstance(memory, cl.MemoryObjectHolder) and not isinstance(memory, cl.Image)
+    if in_buffer and _is_released(session, memory):
+        return "have memory", "an array whose buffer was released"
+    if (memory if in_buffer else array).context != session.context:
+        return "be in the same OpenCL context as the call's other arrays", "an array of another context"
+    if not size:
+        return None  # nothing is read
+    if not in_buffer and not hasattr(memory, "svm_ptr"):
+        return "be in a buffer or in shared virtual memory", f"memory of type {type(memory).__name__}"
+    if not in_buffer and not memory.svm_ptr:
+        return "have memory", "an array whose memory was released"
+    held = end if memory.size is None else memory.size
+    if not 0 <= first <= end <= held:
+        return f"lie within its memory of {held:,} bytes", f"items from byte {first:,} to byte {end:,}"
+    return None
+
+
+def _is_released(session, memory) -> bool:
+    """Whether the driver has freed a buffer, as far as that shows. To ask the driver could end the process.
+
+    Objects of OpenCL begin with the address of their platform's functions (cl_khr_icd). Freed memory begins otherwise.
+    """
+    table = session.cached(("address of functions",), lambda: _common_word(session))
+    return table is not None and _first_word(memory) != table
+
+
+def _common_word(session):
+    """The first word of the session's objects; None if they have none in common."""
+    words = {_first_word(one) for one in (session.context, session.queue, session.device)}
+    return words.pop() if len(words) == 1 else None
+
+
+def _first_word(handle):
+    return ctypes.c_void_p.from_address(handle.int_ptr).value
