@@ -7,7 +7,7 @@ import sqlite3
 import warnings
 
 from clgeom.errors import KernelBuildError
-from clgeom.runtime import caches, pocl_headers, trust
+from clgeom.runtime import caches, pocl_cache, pocl_headers, trust
 from clgeom.runtime.call import as_loading
 from clgeom.runtime.render import render
 
@@ -134,9 +134,8 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
             short = None if whole else pocl_headers.shortened(profile, source)
             if short is not None:
                 with contextlib.suppress(cl.Error):  # the full header then says whether it is an error
-                    program = cl.Program(session.context, short)
-                    return program.build(options=[*flags, pocl_headers.GUARD], devices=[session.device])
-            return cl.Program(session.context, source).build(options=flags, devices=[session.device])
+                    return _compiled(session, short, [*flags, pocl_headers.GUARD])
+            return _compiled(session, source, flags)
     except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
         failure = KernelBuildError(
@@ -145,6 +144,17 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
         )
         failure.source, failure.log = source, str(error)
         raise failure from error
+
+
+def _compiled(session, source, flags):
+    import pyopencl as cl
+
+    def make(more=()):
+        return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
+
+    if session.kernel_files is None:
+        return make()
+    return pocl_cache.build(make, source, *flags, trust.describe_driver(session.own_profile))
 
 
 def compiles(session, source: str) -> bool:

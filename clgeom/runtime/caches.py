@@ -124,11 +124,7 @@ def note(name: str, values: dict) -> None:
 
 def kept(name: str) -> str | None:
     """The text kept under this name; None where there is none, or another than was written."""
-    try:
-        digest, _, text = (folder() / "texts" / name).read_bytes().decode("utf-8").partition("\n")
-    except (OSError, ValueError):
-        return None
-    return text if digest == digest_of(text) else None
+    return read_checked(folder() / "texts" / name)
 
 
 def keep(name: str, text: str) -> None:
@@ -139,7 +135,21 @@ def keep(name: str, text: str) -> None:
     for old in present if len(present) >= MOST_TEXTS else ():
         with contextlib.suppress(OSError):
             (into / old).unlink()
-    _write(into / name, f"{digest_of(text)}\n{text}")
+    write_checked(into / name, text)
+
+
+def read_checked(path: Path) -> str | None:
+    """A text that `write_checked` has written; None where there is none, or another than was written."""
+    try:
+        digest, _, text = path.read_bytes().decode("utf-8").partition("\n")
+    except (OSError, ValueError):
+        return None
+    return text if digest == digest_of(text) else None
+
+
+def write_checked(path: Path, text: str) -> bool:
+    """Write a text with its digest atomically. Returns whether that succeeded."""
+    return _write(path, f"{digest_of(text)}\n{text}")
 
 
 def digest_of(text: str) -> str:
@@ -148,7 +158,7 @@ def digest_of(text: str) -> str:
 
 
 def _write(path, text):
-    """Write a file atomically; a failure is ignored."""
+    """Write a file atomically; returns False where that fails."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         number, made = tempfile.mkstemp(prefix=f"{path.stem}-", dir=path.parent)
@@ -160,3 +170,5 @@ def _write(path, text):
             with contextlib.suppress(OSError):
                 os.unlink(made)
             raise
+        return True
+    return False

@@ -15,13 +15,13 @@ from typing import Any
 
 from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
-from clgeom.runtime import caches, trust
+from clgeom.runtime import caches, pocl_cache, trust
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.drivers import install_hint, intel_runtime_found
 from clgeom.runtime.failures import failures
 from clgeom.runtime.memory import Pool
-from clgeom.runtime.pocl_cache import check_linker, mend_cache
 from clgeom.runtime.pocl_cpu import name_cpu
+from clgeom.runtime.pocl_linker import check_linker
 from clgeom.runtime.profile import DeviceProfile, describe
 from clgeom.runtime.typing import DeviceLike
 
@@ -82,9 +82,10 @@ class Session:
         self.profile: DeviceProfile = DeviceProfile(**{**vars(profile), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
+        self.kernel_files: pocl_cache.Watch | None = None
         if "needs_ld" in profile.quirks:
             check_linker(profile)
-            mend_cache()
+            self.kernel_files = pocl_cache.Watch()
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)
         with failures(self.device, "open a context and a queue"):
