@@ -96,10 +96,10 @@ def build(make, *facts: str):
     folder, attempt, is_open = _read_note(note)
     if is_open and (alone or (alone is None and time.time_ns() - _changed(note) > FORGOTTEN)):
         folder, attempt = None, attempt + 1
-    stay = set() if folder is None else _verified(top / folder, not alone)
-    if stay is None:
-        folder, attempt, stay = None, attempt + 1, set()
-    program, began = _Program(note, folder, attempt, "program.bc" not in stay), time.time_ns()
+    state = NO_PROGRAM if folder is None else _verified(top / folder, not alone)
+    if state is STUCK:
+        folder, attempt = None, attempt + 1
+    program, began = _Program(note, folder, attempt, state is not WHOLE), time.time_ns()
     if program.is_open and program.write_note():
         began = _changed(note)  # by the clock of the files
     try:
@@ -107,11 +107,11 @@ def build(make, *facts: str):
         found = folder_of(built)
         if found is not None and found != folder:
             program.folder, program.is_open = found, True
-            stay = _verified(top / found, not alone, began)
-            if stay is None:
+            state = _verified(top / found, not alone, began)
+            if state is STUCK:
                 program.folder, program.attempt = None, attempt + 1
             program.write_note()
-            if stay is None or ("program.bc" not in stay and (top / found).exists()):
+            if state in (STUCK, NO_PROGRAM) and (top / found).exists():
                 built = make(_options(program.attempt))
     except BaseException:
         if program.is_open:
@@ -195,24 +195,32 @@ def _end(pid):
 # A program's files ----------------------------------------------------------------------------------------------------
 
 
-def _verified(folder, in_use, began=None) -> set[str] | None:
-    """Remove the files of a program that are not as they were written; returns the names of those that stay.
+#: What is left of a program: all files and their hashes; the program; kernels without it; a file that is not as it was
+#: written and cannot be removed.
+WHOLE, PROGRAM, NO_PROGRAM, STUCK = "whole", "program", "no program", "stuck"
 
-    Files without a hash stay if they are newer than `began`, or young while another process uses the program. Returns
-    None where one cannot be removed.
+
+def _verified(folder, in_use, began=None) -> str:
+    """Remove the files of a program that are not as they were written; returns what is left.
+
+    Files without a hash stay if they are newer than `began`, or young while another process uses the program.
     """
-    known, stay, bad, now = _read_sums(folder), {}, [], time.time_ns()
+    sums, stay, bad, now = _read_sums(folder), {}, [], time.time_ns()
     for name, path in _files(folder).items():
         own = began is not None and _changed(path) > began
-        if name in known and _hash(path) == known[name]:
-            stay[name] = known[name]
-        elif name not in known and (own or (in_use and _is_young(path, now))):
+        if name in sums and _hash(path) == sums[name]:
+            stay[name] = sums[name]
+        elif name not in sums and (own or (in_use and _is_young(path, now))):
             stay[name] = None
         else:
             bad.append(path)
     if bad:  # first the hashes: the files may be built again at any time
         caches.write_checked(folder / SUMS, json.dumps({name: digest for name, digest in stay.items() if digest}))
-    return set(stay) if all([_remove(path) for path in bad]) else None
+    if not all([_remove(path) for path in bad]):
+        return STUCK
+    if stay.keys() == sums.keys() and len(stay) > 1:
+        return WHOLE
+    return PROGRAM if "program.bc" in stay else NO_PROGRAM
 
 
 def _read_note(note):
@@ -255,15 +263,11 @@ def _folders(path):
 
 
 def _entries(path) -> list[str]:
-    """Names in a folder, which is made readable if it is not; none where there is no folder."""
-    for _ in range(2):
-        try:
-            return os.listdir(path)
-        except PermissionError:
-            with contextlib.suppress(OSError):
-                os.chmod(path, 0o700)
-        except OSError:
-            break
+    """Names in a folder, in which this process may write from now on; none where there is no folder."""
+    with contextlib.suppress(OSError):
+        if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            os.chmod(path, 0o700)
+        return os.listdir(path)
     return []
 
 

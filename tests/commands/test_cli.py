@@ -12,6 +12,7 @@ from command_line import PNG, done, here, refused, run, square
 import clgeom
 from clgeom import optional
 from clgeom.commands import main as cli
+from clgeom.runtime.profile import describe
 
 __all__ = ["here"]
 
@@ -113,14 +114,45 @@ def test_selftest_all_says_which_device_is_refused(monkeypatch, few_checks):
     def refuse(device):
         raise clgeom.errors.NoDevice("It computes\nwrongly.")
 
-    few_checks(wrong)
+    few_checks(lambda session: "more")
+    devices, session = clgeom.runtime.device.all_devices(), clgeom.Session
     monkeypatch.setattr("clgeom.selftest.Session", refuse)
     result = run("selftest", "--all")
-    assert result.exit_code == 0 and "refused" in result.stdout
+    assert result.exit_code == 1 and "refused" in result.stdout  # nothing was checked
     assert all(line.endswith(": It computes wrongly.") for line in result.stdout.splitlines())
-    assert json.loads(done("selftest", "--all", "--json"))["devices"][0]["refused"] == "It computes wrongly."
+    record = json.loads(run("selftest", "--all", "--json").stdout)
+    assert record["devices"][0]["refused"] == "It computes wrongly."
+    monkeypatch.setattr("clgeom.selftest.all_devices", lambda: (*devices, None))
+    monkeypatch.setattr("clgeom.selftest.describe", lambda device: describe(device or devices[0]))
+    monkeypatch.setattr("clgeom.selftest.Session", lambda device: session(device) if device else refuse(device))
+    result = run("selftest", "--all")
+    assert result.exit_code == 0 and result.stdout.splitlines()[-1].startswith("refused")
     monkeypatch.setattr("clgeom.selftest.all_devices", lambda: ())
     assert run("selftest", "--all").exit_code == 1
+
+
+@pytest.mark.parametrize("named", ([], ["--device", ""]))
+@pytest.mark.parametrize("checks", (0, 1))
+def test_selftest_says_why_its_device_is_refused(monkeypatch, few_checks, named, checks):
+    def second(session):
+        raise clgeom.errors.DeviceError("It computes\nwrongly.")
+
+    few_checks(second)
+    monkeypatch.setattr("clgeom.selftest.is_refused", lambda profile: True)
+    monkeypatch.setattr("clgeom.selftest.CHECKS", clgeom.selftest.CHECKS[1 - checks :])
+    named = named and ["--device", clgeom.default_session().profile.name]
+    result = run("selftest", *named)
+    assert result.exit_code == 1 and result.stdout.splitlines()[-1].endswith(": It computes wrongly.")
+    assert ("1 of 1 checks passed" in result.stdout) == bool(checks) and "0 of 0" not in result.stdout
+    result = run("selftest", "--json", *named)
+    assert result.exit_code == 1 and json.loads(result.stdout)["devices"][0]["refused"] == "It computes wrongly."
+
+
+def test_selftest_without_any_check_fails(monkeypatch, few_checks):
+    few_checks(wrong)
+    monkeypatch.setattr("clgeom.selftest.CHECKS", [])
+    for options in ([], ["--all"], ["--json"], ["--all", "--json"]):
+        assert run("selftest", *options).exit_code == 1
 
 
 def test_selftest_of_all_or_of_one(here):

@@ -288,7 +288,7 @@ def test_damaged_files_are_built_again(run, pocl, tmp_path):
     """No run has a wrong result, and the second after a damage none at all."""
     rng, env = random.Random(15), {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": None}
     command = ["-c", (SEVERAL if LONG else SIGN).format(name=pocl.profile.name)]
-    whole, top, died = run(command, **env), tmp_path / "pocl" / "kcache", 0
+    whole, top = run(command, **env), tmp_path / "pocl" / "kcache"
     assert whole.returncode == 0, whole.stderr
     for number in range(ROUNDS):
         files = sorted(path for path in top.glob("??/**/*") if path.is_file() and "temp" not in path.name)
@@ -301,9 +301,7 @@ def test_damaged_files_are_built_again(run, pocl, tmp_path):
                 )
         first, second = run(command, **env), run(command, **env)
         assert first.returncode != 0 or first.stdout == whole.stdout, number
-        died += first.returncode != 0
         assert (second.returncode, second.stdout) == (0, whole.stdout), (number, second.stderr)
-    assert died <= ROUNDS / 10
 
 
 @pytest.fixture
