@@ -154,7 +154,8 @@ def _compiled(session, source, flags):
 
     if session.kernel_files is None:
         return make()
-    return pocl_cache.build(make, source, *flags, trust.describe_driver(session.own_profile))
+    profile = session.own_profile
+    return pocl_cache.build(make, source, *flags, profile.name, profile.version, profile.driver)
 
 
 def compiles(session, source: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,8 @@ class Session:
     Parameters
     ----------
     device : str, pyopencl.Device or None
-        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present.
+        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present. Text
+        is part of a device's name, vendor or kind; the second of several devices with that text is "text:1".
     context : pyopencl.Context, optional
         A context with the device, to use instead of a new one.
     fp64 : bool, optional
@@ -171,7 +173,7 @@ class Session:
 
     def others(self) -> list[DeviceProfile]:
         """The other devices of this machine."""
-        return [other for other in devices() if other not in (self.profile, self.own_profile)]
+        return [describe(other) for other in all_devices() if other != self.device]
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
@@ -350,15 +352,24 @@ def _choose(device):
         raise NoDevice(why_none())
     if not wanted:
         return _first_right(present)
-    for candidate in present:
-        profile = describe(candidate)
-        words = " ".join(
-            (profile.name, profile.platform, profile.vendor, profile.kind, profile.runtime, profile.driver)
-        ).lower()
-        if wanted.lower() in words:
-            return candidate
+    found = named(wanted)
+    if found:
+        return found[0]
+    numbered = re.fullmatch(r"(.+):(\d+)", wanted)
+    found = named(numbered[1]) if numbered else []
+    if found and int(numbered[2]) < len(found):
+        return found[int(numbered[2])]
     there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
     raise NoDevice(f"{source} must name a device that is present. Got {wanted!r}; present: {there}.")
+
+
+def named(wanted: str) -> list:
+    """The devices with this text in their words, as ``pyopencl.Device``, in the order of `devices`."""
+
+    def words(one):
+        return " ".join((one.name, one.platform, one.vendor, one.kind, one.runtime, one.driver)).lower()
+
+    return [device for device in _ranked() if wanted.lower() in words(describe(device))]
 
 
 def _platforms() -> list:
@@ -412,10 +423,14 @@ def _ranked() -> tuple:
 
 
 def _first_right(present):
-    """The first of several devices that passes the shortest trial, so that the default device computes correctly."""
+    """The first of several devices that passes the shortest trial, so that the default device computes correctly.
+
+    A device that has passed it is not opened.
+    """
     for device in present if len(present) > 1 else ():
+        right = trust.verdict(device, describe(device), trust.ALWAYS)
         try:
-            if trust.passes(as_session(device), trust.ALWAYS):
+            if trust.passes(as_session(device), trust.ALWAYS) if right is None else right:
                 return device
         except ClgeomError:  # the error is raised where the device is used
             return device

@@ -107,7 +107,9 @@ def build(make, *facts: str):
         found = folder_of(built)
         if found is not None and found != folder:
             program.folder, program.is_open = found, True
-            state = _verified(top / found, not alone, began)
+            with _lock:
+                own = any(one.folder == found for one in _watched.values())  # of another text of the same program
+            state = _verified(top / found, own or not alone, began)
             if state is STUCK:
                 program.folder, program.attempt = None, attempt + 1
             program.write_note()

@@ -115,8 +115,8 @@ def test_selftest_all_says_which_device_is_refused(monkeypatch, few_checks):
         raise clgeom.errors.NoDevice("It computes\nwrongly.")
 
     few_checks(lambda session: "more")
-    devices, session = clgeom.runtime.device.all_devices(), clgeom.Session
-    monkeypatch.setattr("clgeom.selftest.Session", refuse)
+    devices, session = clgeom.runtime.device.all_devices(), clgeom.runtime.device.as_session
+    monkeypatch.setattr("clgeom.selftest.as_session", refuse)
     result = run("selftest", "--all")
     assert result.exit_code == 1 and "refused" in result.stdout  # nothing was checked
     assert all(line.endswith(": It computes wrongly.") for line in result.stdout.splitlines())
@@ -124,7 +124,7 @@ def test_selftest_all_says_which_device_is_refused(monkeypatch, few_checks):
     assert record["devices"][0]["refused"] == "It computes wrongly."
     monkeypatch.setattr("clgeom.selftest.all_devices", lambda: (*devices, None))
     monkeypatch.setattr("clgeom.selftest.describe", lambda device: describe(device or devices[0]))
-    monkeypatch.setattr("clgeom.selftest.Session", lambda device: session(device) if device else refuse(device))
+    monkeypatch.setattr("clgeom.selftest.as_session", lambda device: session(device) if device else refuse(device))
     result = run("selftest", "--all")
     assert result.exit_code == 0 and result.stdout.splitlines()[-1].startswith("refused")
     monkeypatch.setattr("clgeom.selftest.all_devices", lambda: ())
