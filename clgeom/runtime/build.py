@@ -45,11 +45,11 @@ def new_kernel(session, key: tuple):
     name, program = key[0].rsplit("/", 1)[-1], _program(session, key)
     try:
         try:
-            return cl.Kernel(program, name)
+            return _kernel(program, name)
         except cl.LogicError:  # the driver's cache may be damaged: with another option it is another program
             with session.lock:
                 program = session.programs[key] = _built(session, (*key[:2], (*key[2], AGAIN)))
-            return cl.Kernel(program, name)
+            return _kernel(program, name)
     except (cl.Error, OSError, sqlite3.Error) as error:
         profile, said = session.profile, f"OpenCL says: {' '.join(str(error).split())}"
         if not isinstance(error, cl.Error):
@@ -59,6 +59,20 @@ def new_kernel(session, key: tuple):
         )
         failure.source, failure.log = render(key[0], **dict(key[1])), said
         raise failure from error
+
+
+def _kernel(program, name):
+    """A kernel of a program; without pyopencl's tables from the cache if they are damaged."""
+    import pyopencl as cl
+
+    try:
+        return cl.Kernel(program, name)
+    except cl.Error:
+        raise
+    except Exception:  # of SQLite, or of what was read
+        caches.remove_tables()
+        cl._PYOPENCL_NO_CACHE = True
+        return cl.Kernel(program, name)
 
 
 def _program(session, key):

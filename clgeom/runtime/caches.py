@@ -20,6 +20,8 @@ from pathlib import Path
 USED = ("clgeom", "pocl/kcache", "pyopencl", "pytools")
 #: Least free bytes of a cache's file system: PoCL ends the process when it is full, so less counts as read-only.
 LEAST_ROOM = 1 << 20
+#: Least limit of the size of a file: the largest of a test suite's 4,000 programs had 1/8 of it.
+LEAST_FILE = 4 << 20
 #: Most texts that are kept.
 MOST_TEXTS = 2000
 
@@ -55,9 +57,32 @@ def pocl_folder() -> Path:
 def what_about_tables(error) -> str:
     """The message for a failure of pyopencl to use its cached tables."""
     tables = folder().parent / "pytools"
-    return (
+    return what_about_limit() or (
         f"pyopencl cannot use its tables in the folder '{tables}': {error}. Remove that folder, or let XDG_CACHE_HOME "
         "name another folder."
+    )
+
+
+def remove_tables() -> None:
+    """Remove pyopencl's cached tables, which are damaged: it makes them anew."""
+    for path in (folder().parent / "pytools").glob("pdict-*pyopencl*"):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def what_about_limit() -> str | None:
+    """The message for a limit of the size of files that is too small for kernels; None where there is none."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    except (ImportError, AttributeError, OSError, ValueError):
+        return None
+    if limit == resource.RLIM_INFINITY or limit >= LEAST_FILE:
+        return None
+    return (
+        f"No file may be larger than {limit:,} bytes here (ulimit -f). Compiled kernels take up to {LEAST_FILE:,}, and "
+        "PoCL ends the process when it cannot write them. Raise that limit."
     )
 
 
@@ -74,6 +99,8 @@ def writable(folder: Path) -> bool:
         try:
             mode = there.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
+            if there.is_symlink():  # to something that is gone
+                return False
             continue
         except OSError:
             return False

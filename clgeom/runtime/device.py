@@ -10,6 +10,7 @@ import contextlib
 import functools
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -322,7 +323,13 @@ def _import_pyopencl():
     import sqlite3
 
     try:
-        import pyopencl  # noqa: F401
+        try:
+            import pyopencl  # noqa: F401
+        except sqlite3.DatabaseError:
+            caches.remove_tables()
+            for name in [name for name in sys.modules if name.split(".")[0] == "pyopencl" and name != "pyopencl._cl"]:
+                del sys.modules[name]  # what is left of the failed import
+            import pyopencl  # noqa: F401
     except (OSError, sqlite3.Error) as error:
         raise NoDevice(caches.what_about_tables(error)) from error
 

@@ -3,6 +3,7 @@
 import collections
 import os
 import random
+import shutil
 import stat
 import subprocess
 import sys
@@ -63,6 +64,13 @@ def test_a_full_disk_is_not_writable(tmp_path, monkeypatch):
     full = os.statvfs_result((*found[:4], 3, *found[5:]))
     monkeypatch.setattr(os, "statvfs", lambda path: full)
     assert not caches.writable(tmp_path)
+
+
+def test_a_link_to_a_folder_that_is_gone_is_not_writable(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    assert not caches.writable(tmp_path / "link") and not caches.writable(tmp_path / "link" / "pocl" / "kcache")
+    (tmp_path / "gone").mkdir()
+    assert caches.writable(tmp_path / "link" / "pocl" / "kcache")
 
 
 def test_prepare_changes_nothing_that_works(tmp_path, monkeypatch):
@@ -167,19 +175,16 @@ def test_without_a_writable_home_or_cache(run, pocl, env):
         assert "Error" not in result.stderr and "Warning" not in result.stderr
 
 
-def test_pyopencls_tables_are_damaged(run, tmp_path):
+def test_pyopencls_damaged_tables_are_made_anew(run, tmp_path):
     env = {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": caches.pocl_folder()}
     assert run(**env).stdout == "[1]\n"
-    tables = list((tmp_path / "pytools").glob("*.sqlite"))
-    for path in tables:
-        path.write_bytes(b"no table" * 1000)
-    result = run(**env)
-    if tables and "Error" in result.stderr:
-        last = result.stderr.strip().splitlines()[-1]
-        assert last.startswith("clgeom.errors.") and f"'{tmp_path / 'pytools'}'" in last
-        assert "XDG_CACHE_HOME" in last
-    else:
-        assert result.stdout == "[1]\n"
+    for at in (0, 4096, 8192):  # the header, and pages of what is in the table
+        for path in (tmp_path / "pytools").glob("*.sqlite"):
+            data = path.read_bytes()
+            path.write_bytes(data[:at] + b"no table" * ((len(data) - at) // 8))
+        for _ in range(2):
+            result = run(**env)
+            assert result.stdout == "[1]\n" and result.returncode == 0, result.stderr
 
 
 # No device ------------------------------------------------------------------------------------------------------
@@ -217,15 +222,36 @@ def test_a_linker_that_fails_is_named(run, pocl, tmp_path):
 def test_a_linker_is_asked_once(pocl, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     linker = tmp_path / "ld"
-    linker.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked\n")
+    linker.write_text(f'#!/bin/sh\necho asked >> {tmp_path}/asked\nexec {shutil.which("ld")} "$@"\n')
     linker.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     for _ in range(3):
         pocl_linker.check_linker(pocl.profile)
     assert (tmp_path / "asked").read_text() == "asked\n"
-    linker.write_text("#!/bin/sh\nexit 7\n")
-    with pytest.raises(NoDevice, match="fails: exit status 7. Install binutils"):
-        pocl_linker.check_linker(pocl.profile)
+    for text, said in (
+        ("exit 7", "exit status 7"),
+        ("test $1 = --version || exit 7", "exit status 7"),
+        ("exit 0", "it writes no shared library"),
+        ("echo text > $3", "it writes no shared library"),
+        ("kill -9 $$", "exit status -9"),
+    ):
+        linker.write_text(f"#!/bin/sh\n{text}\n")
+        with pytest.raises(NoDevice, match=f"fails: {said}. Install binutils"):
+            pocl_linker.check_linker(pocl.profile)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+@pytest.mark.parametrize("blocks", (0, 1, 100))
+def test_files_that_may_not_be_large(run, pocl, tmp_path, blocks):
+    """PoCL ends the process when it cannot write one."""
+    env = {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": caches.pocl_folder()}
+    code = (
+        f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({blocks << 10}, resource.RLIM_INFINITY))\n"
+        f"from clgeom.commands.main import main\nimport sys\nsys.argv = ['clgeom', 'demo', '--device', 'pocl']\nmain()"
+    )
+    result = run(["-c", code], **env)
+    assert result.returncode == 2 and len(result.stderr.splitlines()) == 1, result.stderr
+    assert f"No file may be larger than {blocks << 10:,} bytes here (ulimit -f)" in result.stderr
 
 
 # PoCL's cache ---------------------------------------------------------------------------------------------------
