@@ -2,12 +2,15 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
+from children import environment
 from command_line import PNG, done, here, refused, run, square
+from conftest import LONG
 
 import clgeom
 from clgeom import optional
@@ -15,6 +18,10 @@ from clgeom.commands import main as cli
 from clgeom.runtime.profile import describe
 
 __all__ = ["here"]
+
+
+#: Numbers of imports that are interrupted.
+NUMBERS = random.Random(17).choices(range(4, 360), k=1000 if LONG else 2)
 
 
 # Help -----------------------------------------------------------------------------------------------------------
@@ -252,6 +259,37 @@ def test_stopped_from_outside(here, monkeypatch, error, said):
     monkeypatch.setattr("clgeom.convex_hull", fail, raising=False)
     result = run("hull", square())
     assert result.exit_code == (130 if said else 1) and result.stderr.lstrip() == said
+
+
+#: Runs the command as a program, with an interrupt when a module is imported, or when so many were.
+INTERRUPTED = """
+import importlib.abc, os, runpy, signal, sys
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        names.append(name)
+        if name == {module!r} or len(names) == {number}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+names = []
+sys.meta_path.insert(0, Finder())
+sys.argv = ["clgeom", "hull", {points!r}, "--device", {device!r}]
+runpy.run_module("clgeom", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["clgeom.commands.main", "click", "clgeom.commands.hull", "numpy", "numpy.linalg", "pyopencl", *NUMBERS]
+)
+def test_an_interrupt_while_modules_are_imported(here, module):
+    """Also within the import of a package that makes another error of it."""
+    number = module if isinstance(module, int) else -1
+    device = clgeom.default_session().profile.name
+    code = INTERRUPTED.format(module=module, number=number, points=str(square()), device=device)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=300
+    )
+    assert (result.returncode, result.stderr, result.stdout) == (130, "clgeom: stopped\n", "")
 
 
 # As a program ---------------------------------------------------------------------------------------------------
