@@ -50,16 +50,27 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
 
+    def make_context(self, *args, **kwargs):
+        with _aborting():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx):
-        try:
+        with _aborting():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:  # Click prints an empty line for one
-            raise click.Abort from error
 
     def main(self, *args, standalone_mode=True, **kwargs):
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **kwargs)
         sys.exit(_run(lambda: super(Commands, self).main(*args, standalone_mode=False, **kwargs)))
+
+
+@contextlib.contextmanager
+def _aborting():
+    """Let an interrupt pass through Click, which prints an empty line for one."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise click.Abort from error
 
 
 def _exists(name) -> bool:

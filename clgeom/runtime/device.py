@@ -21,7 +21,7 @@ from clgeom.runtime import caches, pocl_cache, trust
 from clgeom.runtime.arguments import integer
 from clgeom.runtime.drivers import install_hint, intel_runtime_found
 from clgeom.runtime.failures import failures
-from clgeom.runtime.memory import Pool
+from clgeom.runtime.memory import Pool, trim_heap
 from clgeom.runtime.pocl_cpu import name_cpu
 from clgeom.runtime.pocl_linker import check_linker
 from clgeom.runtime.profile import DeviceProfile, describe
@@ -154,13 +154,14 @@ class Session:
         return self._made.get(key[0], {}).get(key)
 
     def release(self) -> None:
-        """Give pooled scratch memory, and programs of equations, back to the driver."""
+        """Give pooled scratch memory, and programs of equations, back to the driver and the system."""
         from clgeom.runtime.build import release
 
         release(self)
         with failures(self.device, "end what was launched"):
             self.queue.finish()
         self.pool.free_held()
+        trim_heap()
 
     # for trials of devices, which know no other session
 
