@@ -46,6 +46,8 @@ YOUNG = 30 * 10**9
 #: An unfinished build has ended if its note is older, where files cannot be locked.
 FORGOTTEN = 3600 * 10**9
 
+#: Calls use kernels for other shapes of launches without a build; a look for their files takes 1 to 5 us.
+LOOK_SECONDS = 0.1
 #: Programs of which a process watches the files.
 MOST_WATCHED = 256
 
@@ -145,11 +147,15 @@ class Watch:
     """Writes the hashes of files that PoCL has added to its cache."""
 
     def __init__(self):
-        self.top, self.seen = str(caches.pocl_folder()), None
+        self.top, self.seen, self.built, self.next = str(caches.pocl_folder()), None, 0, 0.0
 
     def look(self) -> None:
-        """Write the hashes of new files, after a wait for the kernels in them."""
-        try:  # PoCL makes every kernel in this folder, and moves it to its own: one question of 1 us
+        """Write the hashes of new files, after a wait for the kernels in them: after each build, and now and then."""
+        now = time.monotonic()
+        if self.built == len(_used) and now < self.next:
+            return
+        self.built, self.next = len(_used), now + LOOK_SECONDS
+        try:  # PoCL makes every kernel in this folder, and moves it to its own
             seen = os.stat(self.top).st_mtime_ns
         except OSError:
             return
