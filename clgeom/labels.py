@@ -124,7 +124,7 @@ def _as_labels(labels, noise, caller, name):
             return _of_masked(labels, noise)
         labels = labels.data
     if isinstance(labels, np.ndarray):
-        return _of_numpy(labels, noise)
+        return _of_numpy(values_of(labels, caller=caller, name=name), noise)
     try:
         array = np.asarray(values_of(labels, caller=caller, name=name))
     except InvalidInput:

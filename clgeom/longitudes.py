@@ -10,8 +10,8 @@ moved by a turn may not be a float, so it is moved as an integer or a fraction.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any

@@ -19,7 +19,7 @@ import pytest
 
 from clgeom.errors import DeviceLimit, NoDevice
 from clgeom.runtime import build
-from clgeom.runtime.device import Session, as_session, describe, devices
+from clgeom.runtime.device import Session, all_devices, as_session, describe, named
 from clgeom.runtime.tuning import TABLE, overridden, override
 
 # No test, and no child of one, uses policies that the developer measured, or adds to them.
@@ -144,11 +144,11 @@ def _devices(config):
     """The ``pyopencl.Device`` objects to test on and a short name for each."""
     import pyopencl as cl
 
-    if not devices():
+    if not all_devices():
         raise NoDevice("The tests need an OpenCL device; 'pip install pocl-binary-distribution' adds one.")
     wanted = config.getoption("--device")
     if wanted:
-        found = [as_session(name).device for name in wanted]
+        found = list(dict.fromkeys(device for name in wanted for device in named(name) or [as_session(name).device]))
     else:
         found = [device for platform in cl.get_platforms() for device in platform.get_devices()]
     names = [f"{describe(d).runtime}-{describe(d).kind}" for d in found]
@@ -249,7 +249,7 @@ def imposed_session(device, **imposed):
     facts = {
         name: imposed.pop(name) for name in ("name", "platform", "vendor", "architecture", "kind") if name in imposed
     }
-    session = Session(device, **imposed)
+    session = Session(device, context=as_session(device).context, **imposed)  # each takes 0.5 GB of an H100
     session.profile = replace(session.profile, **facts)
     return session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -50,10 +51,27 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
 
+    def make_context(self, *args, **kwargs):
+        with _aborting():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx):
+        with _aborting():
+            return super().invoke(ctx)
+
     def main(self, *args, standalone_mode=True, **kwargs):
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **kwargs)
         sys.exit(_run(lambda: super(Commands, self).main(*args, standalone_mode=False, **kwargs)))
+
+
+@contextlib.contextmanager
+def _aborting():
+    """Let an interrupt pass through Click, which prints an empty line for one."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise click.Abort from error
 
 
 def _exists(name) -> bool:
@@ -65,11 +83,21 @@ def _exists(name) -> bool:
 @keeps_subnormals
 def _run(command) -> int:
     """Run a command and return its exit code; an error prints one line on stderr."""
-    from clgeom.errors import ClgeomError, KernelBuildError
-
     try:
         result = command()
         return result if isinstance(result, int) else 0
+    except BaseException as error:
+        if isinstance(error, click.Abort) or _follows_interrupt(error):
+            return _stopped()
+        return _code_of(error)
+
+
+def _code_of(error) -> int:
+    """Print one line about an error; returns the exit code."""
+    from clgeom.errors import ClgeomError, KernelBuildError
+
+    try:
+        raise error
     except click.exceptions.NoArgsIsHelpError as error:  # a group without a command, such as "clgeom trace"
         click.echo(error.format_message())
         return 0
@@ -94,11 +122,7 @@ def _run(command) -> int:
         return _complain(error, FAILED)
     except MemoryError:
         return _complain("There is not enough memory for this.", FAILED)
-    except (click.Abort, KeyboardInterrupt):
-        return _stopped()
     except Exception as error:
-        if _follows_interrupt(error):
-            return _stopped()
         if os.environ.get("CLGEOM_DEBUG"):
             import traceback
 
@@ -112,11 +136,28 @@ def _stopped() -> int:
     return STOPPED
 
 
+#: Interrupts of this process. A library may make another error of one, when it cleans up or while it is imported.
+_interrupts: list = []
+
+
 def _follows_interrupt(error) -> bool:
-    """Return whether an error was raised while an interrupt was handled, as a library may when it cleans up."""
+    """Return whether an error is an interrupt, or was raised after one."""
+    if _interrupts and not isinstance(error, SystemExit):
+        return True
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
+
+
+def _interrupt(number, frame):
+    _interrupts.append(number)
+    signal.default_int_handler(number, frame)
+
+
+def _unraisable(event):
+    """Print what Python cannot raise, but interrupts."""
+    if not issubclass(event.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(event)
 
 
 def _complain(message, code=WRONG_INPUT) -> int:
@@ -131,11 +172,17 @@ def _forget_stdout():
 
 
 def _warn(message, category, *_, **__):
-    """Print a warning as one line, without its position in the code."""
+    """Print a warning as one line, without its position in the code. NumPy's of single numbers are left out."""
     from clgeom.commands import terminal
 
+    if not issubclass(category, RuntimeWarning):
+        terminal.echo_beside_bar(_warning(message, category).rstrip(), err=True)
+
+
+def _warning(message, category, *_, **__) -> str:
+    """The line of a warning. Python asks for it where another thread has put back its own function to show warnings."""
     del category
-    terminal.echo_beside_bar(f"clgeom: warning: {printable(' '.join(str(message).split()))}", err=True)
+    return f"clgeom: warning: {printable(' '.join(str(message).split()))}\n"
 
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -160,5 +207,8 @@ def main():
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # the encoding of the terminal may lack letters
-    warnings.showwarning = _warn
+    warnings.showwarning, warnings.formatwarning = _warn, _warning
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+        sys.unraisablehook = _unraisable
     cli.main(prog_name="clgeom")

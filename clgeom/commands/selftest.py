@@ -16,7 +16,11 @@ from clgeom.commands import terminal
 @terminal.device_option
 @terminal.json_option
 def selftest(every, device, as_json):
-    """Check a device: every kernel against its reference, and answers that are the same on all devices."""
+    """Check a device: every kernel against its reference, and answers that are the same on all devices.
+
+    The exit code is 1 if a check fails, if the device is refused because it computes wrongly, and with --all if every
+    device is refused.
+    """
     from clgeom.errors import InvalidInput
     from clgeom.runtime.device import as_session
     from clgeom.selftest import check_all, check_device
@@ -33,9 +37,17 @@ def selftest(every, device, as_json):
     if as_json:
         terminal.print_json({"version": __version__, "devices": [one.asdict() for one in found]})
     elif not every:
-        checks = found[0].outcomes
-        click.echo(f"{len(checks) - len(found[0].failed)} of {len(checks)} checks passed")
-    sys.exit(0 if found and all(one.ok for one in found) else 1)
+        _print_one(found[0])
+    # a device that is refused gives no wrong answers, beside another that gives right ones
+    sys.exit(0 if all(one.ok for one in found) and not all(one.refused for one in found) else 1)
+
+
+def _print_one(found):
+    checks = found.outcomes
+    if checks or not found.refused:
+        click.echo(f"{len(checks) - len(found.failed)} of {len(checks)} checks passed")
+    if found.refused:
+        click.echo(f"{click.style('refused', fg='yellow')}  {found.device} ({found.platform}): {found.refused}")
 
 
 def _print_check(check):

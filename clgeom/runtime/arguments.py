@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -68,8 +69,43 @@ def is_masked_array(values) -> bool:
     return isinstance(values, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 
 
+def held(values, name: str, *, caller: str) -> None:
+    """Refuse an array whose elements share memory, as `numpy.broadcast_to` returns it, if no copy of it fits in memory.
+
+    All arrays on the host that a caller gives pass through here, before they are copied.
+    """
+    if isinstance(values, np.ndarray) and values.nbytes > MUCH_MEMORY and values.nbytes > memory_bytes():
+        own = values.itemsize + sum((n - 1) * abs(stride) for n, stride in zip(values.shape, values.strides))
+        if own < values.nbytes:
+            raise too_large(
+                name, caller, f"an array of {values.dtype} of shape {values.shape}: {values.nbytes:,} bytes"
+            )
+
+
+def too_large(name: str, caller: str, got: str) -> InvalidInput:
+    """The error for an input of which no copy fits in the host's memory."""
+    return wrong(name, caller, f"an array that fits in memory ({memory_bytes():,} bytes)", got)
+
+
+#: No array of fewer bytes is compared with the host's memory, which takes longer.
+MUCH_MEMORY = 1 << 30
+
+
+def memory_bytes() -> int:
+    """Bytes of memory that this process can have at most; 2**40 where the system does not tell."""
+    try:
+        import resource
+
+        own = resource.getrlimit(resource.RLIMIT_AS)[0]
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, AttributeError, OSError, ValueError):
+        return 1 << 40
+    return memory if own == resource.RLIM_INFINITY else min(own, memory)
+
+
 def unmasked(values, name: str, *, caller: str) -> None:
-    """Refuse an array that has masked elements."""
+    """Refuse an array that has masked elements, or that is not `held`."""
+    held(values, name, caller=caller)
     if is_masked_array(values) and np.ma.is_masked(values):
         count = np.ma.count_masked(values)
         raise InvalidInput(

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime import device as devices
-from clgeom.runtime.arguments import is_masked_array, unmasked
+from clgeom.runtime.arguments import held, is_masked_array, too_large, unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.host_memory import host_buffer, map_pinned
@@ -205,9 +205,14 @@ def host_values(values, *, caller: str, name: str, expected: str = "an array of 
 def _as_array(values, *, caller, name, expected="an array of numbers"):
     """``numpy.asarray`` with our error, masked arrays without their mask."""
     try:
-        return np.asarray(np.ma.getdata(values) if is_masked_array(values) else values)
+        array = np.asarray(np.ma.getdata(values) if is_masked_array(values) else values)
+    except (MemoryError, OverflowError) as error:  # a range, or a list of arrays that share memory
+        raise too_large(name, caller, short(values)) from error
     except (ValueError, TypeError, RuntimeError) as error:  # ragged lists, arrays of another device and the like
         raise InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. {error}") from error
+    if array is not values:
+        held(array, name, caller=caller)
+    return array
 
 
 def _unmasked_points(points, *, caller, name):
@@ -270,6 +275,7 @@ def one_or_more_as_given(points, *, caller: str, name: str = "points"):
 
 def as_given_with_sizes(points, *, caller: str, name: str = "points"):
     """The caller's points, and how many each row of what was given has; None where each has one."""
+    held(points, name, caller=caller)
     if is_device_array(points) or (isinstance(points, np.ndarray) and points.dtype.kind not in "OV"):
         return points, None
     points, sizes = objects.points_and_sizes(points, caller=caller, name=name)

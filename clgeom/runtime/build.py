@@ -7,7 +7,7 @@ import sqlite3
 import warnings
 
 from clgeom.errors import KernelBuildError
-from clgeom.runtime import caches, pocl_headers, trust
+from clgeom.runtime import caches, pocl_cache, pocl_headers, trust
 from clgeom.runtime.call import as_loading
 from clgeom.runtime.render import render
 
@@ -45,11 +45,11 @@ def new_kernel(session, key: tuple):
     name, program = key[0].rsplit("/", 1)[-1], _program(session, key)
     try:
         try:
-            return cl.Kernel(program, name)
+            return _kernel(program, name)
         except cl.LogicError:  # the driver's cache may be damaged: with another option it is another program
             with session.lock:
                 program = session.programs[key] = _built(session, (*key[:2], (*key[2], AGAIN)))
-            return cl.Kernel(program, name)
+            return _kernel(program, name)
     except (cl.Error, OSError, sqlite3.Error) as error:
         profile, said = session.profile, f"OpenCL says: {' '.join(str(error).split())}"
         if not isinstance(error, cl.Error):
@@ -59,6 +59,20 @@ def new_kernel(session, key: tuple):
         )
         failure.source, failure.log = render(key[0], **dict(key[1])), said
         raise failure from error
+
+
+def _kernel(program, name):
+    """A kernel of a program; without pyopencl's tables from the cache if they are damaged."""
+    import pyopencl as cl
+
+    try:
+        return cl.Kernel(program, name)
+    except cl.Error:
+        raise
+    except Exception:  # of SQLite, or of what was read
+        caches.remove_tables()
+        cl._PYOPENCL_NO_CACHE = True
+        return cl.Kernel(program, name)
 
 
 def _program(session, key):
@@ -134,9 +148,8 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
             short = None if whole else pocl_headers.shortened(profile, source)
             if short is not None:
                 with contextlib.suppress(cl.Error):  # the full header then says whether it is an error
-                    program = cl.Program(session.context, short)
-                    return program.build(options=[*flags, pocl_headers.GUARD], devices=[session.device])
-            return cl.Program(session.context, source).build(options=flags, devices=[session.device])
+                    return _compiled(session, short, [*flags, pocl_headers.GUARD])
+            return _compiled(session, source, flags)
     except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
         failure = KernelBuildError(
@@ -145,6 +158,18 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
         )
         failure.source, failure.log = source, str(error)
         raise failure from error
+
+
+def _compiled(session, source, flags):
+    import pyopencl as cl
+
+    def make(more=()):
+        return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
+
+    if session.kernel_files is None:
+        return make()
+    profile = session.own_profile
+    return pocl_cache.build(make, source, *flags, profile.name, profile.version, profile.driver)
 
 
 def compiles(session, source: str) -> bool:

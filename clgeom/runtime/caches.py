@@ -20,6 +20,8 @@ from pathlib import Path
 USED = ("clgeom", "pocl/kcache", "pyopencl", "pytools")
 #: Least free bytes of a cache's file system: PoCL ends the process when it is full, so less counts as read-only.
 LEAST_ROOM = 1 << 20
+#: Least limit of the size of a file: the largest of a test suite's 4,000 programs had 1/8 of it.
+LEAST_FILE = 4 << 20
 #: Most texts that are kept.
 MOST_TEXTS = 2000
 
@@ -55,9 +57,32 @@ def pocl_folder() -> Path:
 def what_about_tables(error) -> str:
     """The message for a failure of pyopencl to use its cached tables."""
     tables = folder().parent / "pytools"
-    return (
+    return what_about_limit() or (
         f"pyopencl cannot use its tables in the folder '{tables}': {error}. Remove that folder, or let XDG_CACHE_HOME "
         "name another folder."
+    )
+
+
+def remove_tables() -> None:
+    """Remove pyopencl's cached tables, which are damaged: it makes them anew."""
+    for path in (folder().parent / "pytools").glob("pdict-*pyopencl*"):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def what_about_limit() -> str | None:
+    """The message for a limit of the size of files that is too small for kernels; None where there is none."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    except (ImportError, AttributeError, OSError, ValueError):
+        return None
+    if limit == resource.RLIM_INFINITY or limit >= LEAST_FILE:
+        return None
+    return (
+        f"No file may be larger than {limit:,} bytes here (ulimit -f). Compiled kernels take up to {LEAST_FILE:,}, and "
+        "PoCL ends the process when it cannot write them. Raise that limit."
     )
 
 
@@ -74,6 +99,8 @@ def writable(folder: Path) -> bool:
         try:
             mode = there.stat().st_mode
         except (FileNotFoundError, NotADirectoryError):
+            if there.is_symlink():  # to something that is gone
+                return False
             continue
         except OSError:
             return False
@@ -124,11 +151,7 @@ def note(name: str, values: dict) -> None:
 
 def kept(name: str) -> str | None:
     """The text kept under this name; None where there is none, or another than was written."""
-    try:
-        digest, _, text = (folder() / "texts" / name).read_bytes().decode("utf-8").partition("\n")
-    except (OSError, ValueError):
-        return None
-    return text if digest == digest_of(text) else None
+    return read_checked(folder() / "texts" / name)
 
 
 def keep(name: str, text: str) -> None:
@@ -139,7 +162,21 @@ def keep(name: str, text: str) -> None:
     for old in present if len(present) >= MOST_TEXTS else ():
         with contextlib.suppress(OSError):
             (into / old).unlink()
-    _write(into / name, f"{digest_of(text)}\n{text}")
+    write_checked(into / name, text)
+
+
+def read_checked(path: Path) -> str | None:
+    """A text that `write_checked` has written; None where there is none, or another than was written."""
+    try:
+        digest, _, text = path.read_bytes().decode("utf-8").partition("\n")
+    except (OSError, ValueError):
+        return None
+    return text if digest == digest_of(text) else None
+
+
+def write_checked(path: Path, text: str) -> bool:
+    """Write a text with its digest atomically. Returns whether that succeeded."""
+    return _write(path, f"{digest_of(text)}\n{text}")
 
 
 def digest_of(text: str) -> str:
@@ -148,7 +185,7 @@ def digest_of(text: str) -> str:
 
 
 def _write(path, text):
-    """Write a file atomically; a failure is ignored."""
+    """Write a file atomically; returns False where that fails."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         number, made = tempfile.mkstemp(prefix=f"{path.stem}-", dir=path.parent)
@@ -160,3 +197,5 @@ def _write(path, text):
             with contextlib.suppress(OSError):
                 os.unlink(made)
             raise
+        return True
+    return False

@@ -9,20 +9,22 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
-from clgeom.runtime import caches, trust
+from clgeom.runtime import caches, pocl_cache, trust
 from clgeom.runtime.arguments import boolean, integer
 from clgeom.runtime.drivers import install_hint, intel_runtime_found
 from clgeom.runtime.failures import failures
 from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.memory import Pool
-from clgeom.runtime.pocl_cache import check_linker, mend_cache
+from clgeom.runtime.memory import Pool, trim_heap
 from clgeom.runtime.pocl_cpu import name_cpu
+from clgeom.runtime.pocl_linker import check_linker
 from clgeom.runtime.profile import DeviceProfile, describe
 from clgeom.runtime.typing import DeviceLike
 
@@ -33,8 +35,9 @@ class Session:
     Parameters
     ----------
     device : str, pyopencl.Device, Session or None
-        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present. A
-        session stands for its device with the limits imposed there; the new session has memory and programs of its own.
+        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present. Text
+        is part of a device's name, vendor or kind; the second of several devices with that text is "text:1". A session
+        stands for its device with the limits imposed there; the new session has memory and programs of its own.
     context : pyopencl.Context, optional
         A context with the device, to use instead of a new one.
     fp64 : bool, optional
@@ -89,9 +92,10 @@ class Session:
         self.profile: DeviceProfile = DeviceProfile(**{**vars(within), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
+        self.kernel_files: pocl_cache.Watch | None = None
         if "needs_ld" in profile.quirks:
             check_linker(profile)
-            mend_cache()
+            self.kernel_files = pocl_cache.Watch()
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)
         with failures(self.device, "open a context and a queue"):
@@ -157,13 +161,14 @@ class Session:
         return self._made.get(key[0], {}).get(key)
 
     def release(self) -> None:
-        """Give pooled scratch memory, and programs of equations, back to the driver."""
+        """Give pooled scratch memory, and programs of equations, back to the driver and the system."""
         from clgeom.runtime.build import release
 
         release(self)
         with failures(self.device, "end what was launched"):
             self.queue.finish()
         self.pool.free_held()
+        trim_heap()
 
     # for trials of devices, which know no other session
 
@@ -177,7 +182,7 @@ class Session:
 
     def others(self) -> list[DeviceProfile]:
         """The other devices of this machine."""
-        return [other for other in devices() if other not in (self.profile, self.own_profile)]
+        return [describe(other) for other in all_devices() if other != self.device]
 
     def __repr__(self) -> str:
         return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
@@ -341,7 +346,13 @@ def _import_pyopencl():
     import sqlite3
 
     try:
-        import pyopencl  # noqa: F401
+        try:
+            import pyopencl  # noqa: F401
+        except sqlite3.DatabaseError:
+            caches.remove_tables()
+            for name in [name for name in sys.modules if name.split(".")[0] == "pyopencl" and name != "pyopencl._cl"]:
+                del sys.modules[name]  # what is left of the failed import
+            import pyopencl  # noqa: F401
     except (OSError, sqlite3.Error) as error:
         raise NoDevice(caches.what_about_tables(error)) from error
 
@@ -371,15 +382,24 @@ def _choose(device):
         raise NoDevice(why_none())
     if not wanted:
         return _first_right(present)
-    for candidate in present:
-        profile = describe(candidate)
-        words = " ".join(
-            (profile.name, profile.platform, profile.vendor, profile.kind, profile.runtime, profile.driver)
-        ).lower()
-        if wanted.lower() in words:
-            return candidate
+    found = named(wanted)
+    if found:
+        return found[0]
+    numbered = re.fullmatch(r"(.+):(\d+)", wanted)
+    found = named(numbered[1]) if numbered else []
+    if found and int(numbered[2]) < len(found):
+        return found[int(numbered[2])]
     there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
     raise NoDevice(f"{source} must name a device that is present. Got {wanted!r}; present: {there}.")
+
+
+def named(wanted: str) -> list:
+    """The devices with this text in their words, as ``pyopencl.Device``, in the order of `devices`."""
+
+    def words(one):
+        return " ".join((one.name, one.platform, one.vendor, one.kind, one.runtime, one.driver)).lower()
+
+    return [device for device in _ranked() if wanted.lower() in words(describe(device))]
 
 
 def _platforms() -> list:
@@ -433,10 +453,14 @@ def _ranked() -> tuple:
 
 
 def _first_right(present):
-    """The first of several devices that passes the shortest trial, so that the default device computes correctly."""
+    """The first of several devices that passes the shortest trial, so that the default device computes correctly.
+
+    A device that has passed it is not opened.
+    """
     for device in present if len(present) > 1 else ():
+        right = trust.verdict(device, describe(device), trust.ALWAYS)
         try:
-            if trust.passes(as_session(device), trust.ALWAYS):
+            if trust.passes(as_session(device), trust.ALWAYS) if right is None else right:
                 return device
         except ClgeomError:  # the error is raised where the device is used
             return device

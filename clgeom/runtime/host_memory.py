@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.runtime.failures import failure
-from clgeom.runtime.launch import settle
+from clgeom.runtime.launch import note_kernels, settle
 from clgeom.runtime.memory import POISON
 
 
@@ -79,3 +79,4 @@ def show_host(session, buffer, array: np.ndarray) -> None:
     except cl.Error as error:
         settle(session.queue)
         raise failure(session.device, "show results", error) from error
+    note_kernels(session)

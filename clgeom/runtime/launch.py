@@ -333,6 +333,7 @@ def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=
         _copy(session, queue, "read results", out, buffer, src_offset=start * out.itemsize)
     else:
         staged.wait()
+    note_kernels(session)
     return out
 
 
@@ -421,6 +422,13 @@ def finish(session, queue=None) -> None:
     """Wait until all commands in the session's queue, or in another one, have ended."""
     with failures(session.device, "end what was launched"):
         (queue or session.queue).finish()
+    note_kernels(session)
+
+
+def note_kernels(session) -> None:
+    """Note which kernels' files are whole, after a wait for the kernels."""
+    if session.kernel_files is not None:
+        session.kernel_files.look()
 
 
 def flush(session) -> None:

@@ -253,3 +253,14 @@ def _all_ended(events):
     if min(states) < 0:
         return None
     return max(states) == cl.command_execution_status.COMPLETE
+
+
+def trim_heap() -> None:
+    """Return free memory of the C library's heap to the system.
+
+    PoCL's compiler takes 1.6 to 2.3 MB of it for each program of an equation. When it frees them, glibc keeps them.
+    """
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)

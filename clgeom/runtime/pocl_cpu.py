@@ -79,15 +79,22 @@ def _instructions() -> set[str]:
 
 def _address_of_name(record):
     """Address of the pointer to the processor's name in the record, None where there is none."""
+    return next((address for address, text in pointed_at(record, len(UNKNOWN)) if text == UNKNOWN), None)
+
+
+def pointed_at(record: int, count: int):
+    """Yield the address of each pointer in one of PoCL's records, with the `count` bytes that it points to.
+
+    Reads at the end of memory are shorter, and those that no memory is at empty.
+    """
     try:
         with open("/proc/self/mem", "rb", buffering=0) as memory:
-            words = struct.unpack(f"<{RECORD_BYTES // 8}Q", _bytes_at(memory, record, RECORD_BYTES))
-            for at, word in enumerate(words):
-                if _bytes_at(memory, word, len(UNKNOWN)) == UNKNOWN:
-                    return record + 8 * at
-    except (OSError, struct.error):
+            data = _bytes_at(memory, record, RECORD_BYTES)
+            for at in range(0, len(data) - 7, 8):
+                (word,) = struct.unpack_from("<Q", data, at)
+                yield record + at, _bytes_at(memory, word, count)
+    except OSError:
         pass
-    return None
 
 
 def _bytes_at(memory, address, count) -> bytes:

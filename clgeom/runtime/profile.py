@@ -57,7 +57,7 @@ class DeviceProfile:
 
     Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``. `architecture` is
     NVIDIA's compute capability as "sm_90", AMD's "gfx1100", or Intel's IP version as "ip_12.55"; None where the driver
-    does not tell.
+    does not tell. `number` counts the devices of one name, platform and driver from 0.
 
     Examples
     --------
@@ -83,6 +83,7 @@ class DeviceProfile:
     denormals: bool
     quirks: frozenset[str] = field(default_factory=frozenset)
     architecture: str | None = None
+    number: int = 0
 
     @property
     def is_cpu(self) -> bool:
@@ -135,7 +136,18 @@ def describe(device) -> DeviceProfile:
         denormals=bool(device.single_fp_config & 1),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
         quirks=frozenset(quirk for word, quirk, _ in QUIRKS if word in words),
         architecture=_architecture(device, extensions) if kind == "gpu" else None,
+        number=_place(device),
     )
+
+
+def _place(device) -> int:
+    """The place of a device among those of its platform that have its name and driver."""
+    alike = [
+        one
+        for one in device.platform.get_devices()
+        if (one.name, one.driver_version) == (device.name, device.driver_version)
+    ]
+    return alike.index(device) if device in alike else 0  # a part of a device
 
 
 # Architecture ---------------------------------------------------------------------------------------------------------

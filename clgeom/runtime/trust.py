@@ -115,17 +115,24 @@ def _needed(key):
 
 def passes(session, trial, dtype=None) -> bool:
     """Whether the session's device passes a trial: known in this process, noted in the cache, or tried now."""
-    known, profile = (session.device, trial, dtype), session.own_profile
+    profile = session.own_profile
+    right = verdict(session.device, profile, trial, dtype)
+    if right is None:
+        right = _verdicts[session.device, trial, dtype] = _try(session.unlimited(), trial, dtype)  # the device is tried
+        _keep(profile, _name(trial, dtype), [_digest(trial, profile), right])
+        if not right:
+            session.rank_again()
+    return right
+
+
+def verdict(device, profile, trial, dtype=None) -> bool | None:
+    """Whether a device has passed a trial, in this process or by the cache's note; None where it was not tried."""
+    known = device, trial, dtype
     if known not in _verdicts:
-        name, digest = _name(trial, dtype), _digest(trial, profile)
-        noted = _noted(profile).get(name)
-        if noted and noted[0] == digest:
-            _verdicts[known] = noted[1]
-        else:
-            _verdicts[known] = _try(session.unlimited(), trial, dtype)  # the device is what is tried
-            _keep(profile, name, [digest, _verdicts[known]])
-            if not _verdicts[known]:
-                session.rank_again()
+        noted = _noted(profile).get(_name(trial, dtype))
+        if not noted or noted[0] != _digest(trial, profile):
+            return None
+        _verdicts[known] = noted[1]
     return _verdicts[known]
 
 
@@ -192,8 +199,9 @@ def _attempt(session, trial, dtype) -> bool:
 
 
 def describe_driver(profile) -> str:
-    """The device and driver of a verdict, as text."""
-    return f"{profile.name}, {profile.platform} {profile.version}, driver {profile.driver}"
+    """The device and driver of a verdict, as text. Equal devices have verdicts of their own."""
+    number = f", number {profile.number}" if profile.number else ""
+    return f"{profile.name}, {profile.platform} {profile.version}, driver {profile.driver}{number}"
 
 
 def _name(trial, dtype=None):

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 
 from clgeom.errors import ClgeomError, DeviceError
-from clgeom.runtime.device import Session, all_devices, as_session
+from clgeom.runtime.device import all_devices, as_session
 from clgeom.runtime.profile import describe
 from clgeom.runtime.trust import is_refused
 from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
@@ -142,7 +142,7 @@ def check_all(watch=None):
         profile = describe(device)
         each = None if watch is None else watch(profile)
         try:
-            yield check_device(Session(device), each)
+            yield check_device(as_session(device), each)
         except ClgeomError as error:
             yield _of_device(profile, refused=_in_one_line(error))
 

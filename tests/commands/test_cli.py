@@ -2,18 +2,26 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
+from children import environment
 from command_line import PNG, done, here, refused, run, square
+from conftest import LONG
 
 import clgeom
 from clgeom import optional
 from clgeom.commands import main as cli
+from clgeom.runtime.profile import describe
 
 __all__ = ["here"]
+
+
+#: Numbers of imports that are interrupted.
+NUMBERS = random.Random(17).choices(range(4, 360), k=1000 if LONG else 2)
 
 
 # Help -----------------------------------------------------------------------------------------------------------
@@ -113,14 +121,45 @@ def test_selftest_all_says_which_device_is_refused(monkeypatch, few_checks):
     def refuse(device):
         raise clgeom.errors.NoDevice("It computes\nwrongly.")
 
-    few_checks(wrong)
-    monkeypatch.setattr("clgeom.selftest.Session", refuse)
+    few_checks(lambda session: "more")
+    devices, session = clgeom.runtime.device.all_devices(), clgeom.runtime.device.as_session
+    monkeypatch.setattr("clgeom.selftest.as_session", refuse)
     result = run("selftest", "--all")
-    assert result.exit_code == 0 and "refused" in result.stdout
+    assert result.exit_code == 1 and "refused" in result.stdout  # nothing was checked
     assert all(line.endswith(": It computes wrongly.") for line in result.stdout.splitlines())
-    assert json.loads(done("selftest", "--all", "--json"))["devices"][0]["refused"] == "It computes wrongly."
+    record = json.loads(run("selftest", "--all", "--json").stdout)
+    assert record["devices"][0]["refused"] == "It computes wrongly."
+    monkeypatch.setattr("clgeom.selftest.all_devices", lambda: (*devices, None))
+    monkeypatch.setattr("clgeom.selftest.describe", lambda device: describe(device or devices[0]))
+    monkeypatch.setattr("clgeom.selftest.as_session", lambda device: session(device) if device else refuse(device))
+    result = run("selftest", "--all")
+    assert result.exit_code == 0 and result.stdout.splitlines()[-1].startswith("refused")
     monkeypatch.setattr("clgeom.selftest.all_devices", lambda: ())
     assert run("selftest", "--all").exit_code == 1
+
+
+@pytest.mark.parametrize("named", ([], ["--device", ""]))
+@pytest.mark.parametrize("checks", (0, 1))
+def test_selftest_says_why_its_device_is_refused(monkeypatch, few_checks, named, checks):
+    def second(session):
+        raise clgeom.errors.DeviceError("It computes\nwrongly.")
+
+    few_checks(second)
+    monkeypatch.setattr("clgeom.selftest.is_refused", lambda profile: True)
+    monkeypatch.setattr("clgeom.selftest.CHECKS", clgeom.selftest.CHECKS[1 - checks :])
+    named = named and ["--device", clgeom.default_session().profile.name]
+    result = run("selftest", *named)
+    assert result.exit_code == 1 and result.stdout.splitlines()[-1].endswith(": It computes wrongly.")
+    assert ("1 of 1 checks passed" in result.stdout) == bool(checks) and "0 of 0" not in result.stdout
+    result = run("selftest", "--json", *named)
+    assert result.exit_code == 1 and json.loads(result.stdout)["devices"][0]["refused"] == "It computes wrongly."
+
+
+def test_selftest_without_any_check_fails(monkeypatch, few_checks):
+    few_checks(wrong)
+    monkeypatch.setattr("clgeom.selftest.CHECKS", [])
+    for options in ([], ["--all"], ["--json"], ["--all", "--json"]):
+        assert run("selftest", *options).exit_code == 1
 
 
 def test_selftest_of_all_or_of_one(here):
@@ -220,6 +259,37 @@ def test_stopped_from_outside(here, monkeypatch, error, said):
     monkeypatch.setattr("clgeom.convex_hull", fail, raising=False)
     result = run("hull", square())
     assert result.exit_code == (130 if said else 1) and result.stderr.lstrip() == said
+
+
+#: Runs the command as a program, with an interrupt when a module is imported, or when so many were.
+INTERRUPTED = """
+import importlib.abc, os, runpy, signal, sys
+
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        names.append(name)
+        if name == {module!r} or len(names) == {number}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+names = []
+sys.meta_path.insert(0, Finder())
+sys.argv = ["clgeom", "hull", {points!r}, "--device", {device!r}]
+runpy.run_module("clgeom", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["clgeom.commands.main", "click", "clgeom.commands.hull", "numpy", "numpy.linalg", "pyopencl", *NUMBERS]
+)
+def test_an_interrupt_while_modules_are_imported(here, module):
+    """Also within the import of a package that makes another error of it."""
+    number = module if isinstance(module, int) else -1
+    device = clgeom.default_session().profile.name
+    code = INTERRUPTED.format(module=module, number=number, points=str(square()), device=device)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=300
+    )
+    assert (result.returncode, result.stderr, result.stdout) == (130, "clgeom: stopped\n", "")
 
 
 # As a program ---------------------------------------------------------------------------------------------------

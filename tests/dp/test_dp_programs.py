@@ -1,11 +1,14 @@
 """Programs of equations: shared by text, dropped on request, and never more than a bound."""
 
 import gc
+import subprocess
+import sys
 import threading
 import tracemalloc
 from pathlib import Path
 
 import pytest
+from children import environment
 from conftest import LONG
 
 from clgeom import dp
@@ -95,3 +98,34 @@ def test_a_released_equation_is_checked_again(session, check):
     for _ in range(2):
         assert dp.fill(equation, (6, 2), check=check, device=session).corner == 32
         equation.release(session)
+
+
+GROWTH = """
+import numpy as np, clgeom
+from pathlib import Path
+from clgeom import dp
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+session = clgeom.Session({name!r})
+fill = lambda k: dp.fill(dp.Equation(f"i == 0 ? {{k}} : M(i-1, j) + 1", dtype="int64"), (5, 5), device=session).corner
+fill(1)
+session.release()
+begin = resident()
+assert [fill(k) for k in range(2, 14)] == list(range(6, 18))
+grown = resident() - begin
+session.release()
+print(grown, resident() - begin)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory as Linux counts it")
+def test_release_returns_memory_to_the_system(session):
+    """What a compiler took of the heap for programs."""
+    if session.profile.runtime != "pocl":
+        pytest.skip("about PoCL")
+    command = [sys.executable, "-c", GROWTH.format(name=session.profile.name)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    grown, left = map(int, done.stdout.split())
+    assert grown > 8 << 20 and left < grown / 2, done.stdout

@@ -3,7 +3,6 @@
 import gc
 import signal
 import threading
-import time
 from unittest import mock
 
 import numpy as np
@@ -199,10 +198,8 @@ def test_errors_of_the_source_and_interrupts(session):
     stop = threading.Timer(0.2, signal.pthread_kill, (main, signal.SIGINT))
     try:
         stop.start()
-        begin = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             clgeom.coverage_regions(endless(), 1, device=session)
-        assert time.monotonic() - begin < 2.2
     finally:
         stop.cancel()
         signal.signal(signal.SIGINT, signals)

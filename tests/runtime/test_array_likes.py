@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from array_calls import CALLS
+from conftest import thinned
 
 import clgeom
+from clgeom.runtime import arguments
 
 
 class ByMethod:
@@ -59,3 +61,41 @@ def test_what_is_no_array_is_one_clear_error(session, function):
         function(Failing(), device=session)
     with pytest.raises(clgeom.errors.InvalidInput, match="^The 'points' parameter of "):
         function(object(), device=session)
+
+
+#: Members of each call that claim more memory than there is, by their number.
+CLAIMS = [(name, number) for name in thinned(sorted(CALLS), 6) for number in range(3)]
+
+
+@pytest.mark.parametrize("name, number", CLAIMS)
+def test_arrays_that_claim_more_memory_than_there_is(session, name, number):
+    """As `numpy.broadcast_to` returns them: no copy of one is begun."""
+    given = []
+
+    def claiming(values):
+        values = np.asarray(values)
+        given.append(values)
+        if len(given) != number + 1 or not values.ndim:
+            return values
+        row = values[-1:] if len(values) else np.zeros((1, *values.shape[1:]), values.dtype)
+        return np.broadcast_to(row, (1 << 45, *values.shape[1:]))
+
+    try:
+        CALLS[name](session, claiming)
+    except clgeom.errors.InvalidInput as error:
+        assert "must" in str(error) and len(given) > number
+    else:
+        assert len(given) <= number or not given[number].ndim
+
+
+def test_what_fits_in_memory_is_taken(session, monkeypatch):
+    monkeypatch.setattr(arguments, "MUCH_MEMORY", 0)
+    keys = np.broadcast_to(np.float32(3), (1000,))
+    assert clgeom.sort(keys, device=session).tolist() == [3] * 1000
+    monkeypatch.setattr(arguments, "memory_bytes", lambda: 3999)
+    said = r"The 'keys' parameter of sort must be an array that fits in memory \(3,999 bytes\). Got .*: 4,000 bytes"
+    with pytest.raises(clgeom.errors.InvalidInput, match=said):
+        clgeom.sort(keys, device=session)
+    assert clgeom.sort(np.full(1000, 3, np.float32)[::-1], device=session).tolist() == [3] * 1000  # it is in memory
+    with pytest.raises(clgeom.errors.InvalidInput, match="must be an array that fits in memory"):
+        clgeom.sort(range(1 << 45), device=session)

@@ -1,15 +1,21 @@
 """Caches that cannot be written or are damaged, a linker that fails: each works or is one clear error."""
 
+import collections
 import os
+import random
+import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from children import environment
+from conftest import LONG
 
 from clgeom.errors import NoDevice
-from clgeom.runtime import caches, pocl_cache
+from clgeom.runtime import caches, pocl_cache, pocl_linker
 from clgeom.runtime.device import why_none
 from clgeom.runtime.profile import describe
 
@@ -58,6 +64,13 @@ def test_a_full_disk_is_not_writable(tmp_path, monkeypatch):
     full = os.statvfs_result((*found[:4], 3, *found[5:]))
     monkeypatch.setattr(os, "statvfs", lambda path: full)
     assert not caches.writable(tmp_path)
+
+
+def test_a_link_to_a_folder_that_is_gone_is_not_writable(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    assert not caches.writable(tmp_path / "link") and not caches.writable(tmp_path / "link" / "pocl" / "kcache")
+    (tmp_path / "gone").mkdir()
+    assert caches.writable(tmp_path / "link" / "pocl" / "kcache")
 
 
 def test_prepare_changes_nothing_that_works(tmp_path, monkeypatch):
@@ -162,19 +175,16 @@ def test_without_a_writable_home_or_cache(run, pocl, env):
         assert "Error" not in result.stderr and "Warning" not in result.stderr
 
 
-def test_pyopencls_tables_are_damaged(run, tmp_path):
+def test_pyopencls_damaged_tables_are_made_anew(run, tmp_path):
     env = {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": caches.pocl_folder()}
     assert run(**env).stdout == "[1]\n"
-    tables = list((tmp_path / "pytools").glob("*.sqlite"))
-    for path in tables:
-        path.write_bytes(b"no table" * 1000)
-    result = run(**env)
-    if tables and "Error" in result.stderr:
-        last = result.stderr.strip().splitlines()[-1]
-        assert last.startswith("clgeom.errors.") and f"'{tmp_path / 'pytools'}'" in last
-        assert "XDG_CACHE_HOME" in last
-    else:
-        assert result.stdout == "[1]\n"
+    for at in (0, 4096, 8192):  # the header, and pages of what is in the table
+        for path in (tmp_path / "pytools").glob("*.sqlite"):
+            data = path.read_bytes()
+            path.write_bytes(data[:at] + b"no table" * ((len(data) - at) // 8))
+        for _ in range(2):
+            result = run(**env)
+            assert result.stdout == "[1]\n" and result.returncode == 0, result.stderr
 
 
 # No device ------------------------------------------------------------------------------------------------------
@@ -212,67 +222,220 @@ def test_a_linker_that_fails_is_named(run, pocl, tmp_path):
 def test_a_linker_is_asked_once(pocl, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     linker = tmp_path / "ld"
-    linker.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked\n")
+    linker.write_text(f'#!/bin/sh\necho asked >> {tmp_path}/asked\nexec {shutil.which("ld")} "$@"\n')
     linker.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     for _ in range(3):
-        pocl_cache.check_linker(pocl.profile)
+        pocl_linker.check_linker(pocl.profile)
     assert (tmp_path / "asked").read_text() == "asked\n"
-    linker.write_text("#!/bin/sh\nexit 7\n")
-    with pytest.raises(NoDevice, match="fails: exit status 7. Install binutils"):
-        pocl_cache.check_linker(pocl.profile)
+    for text, said in (
+        ("exit 7", "exit status 7"),
+        ("test $1 = --version || exit 7", "exit status 7"),
+        ("exit 0", "it writes no shared library"),
+        ("echo text > $3", "it writes no shared library"),
+        ("kill -9 $$", "exit status -9"),
+    ):
+        linker.write_text(f"#!/bin/sh\n{text}\n")
+        with pytest.raises(NoDevice, match=f"fails: {said}. Install binutils"):
+            pocl_linker.check_linker(pocl.profile)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+@pytest.mark.parametrize("blocks", (0, 1, 100))
+def test_files_that_may_not_be_large(run, pocl, tmp_path, blocks):
+    """PoCL ends the process when it cannot write one."""
+    env = {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": caches.pocl_folder()}
+    code = (
+        f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({blocks << 10}, resource.RLIM_INFINITY))\n"
+        f"from clgeom.commands.main import main\nimport sys\nsys.argv = ['clgeom', 'demo', '--device', 'pocl']\nmain()"
+    )
+    result = run(["-c", code], **env)
+    assert result.returncode == 2 and len(result.stderr.splitlines()) == 1, result.stderr
+    assert f"No file may be larger than {blocks << 10:,} bytes here (ulimit -f)" in result.stderr
 
 
 # PoCL's cache ---------------------------------------------------------------------------------------------------
 
 
+#: Calls of several kernels.
+SEVERAL = """
+import sys, numpy as np, clgeom
+rng = np.random.default_rng(5)
+points, keys = rng.normal(size=(3000, 2)), rng.integers(-(1 << 31), 1 << 31, 70_000).astype(np.int32)
+device = {name!r}
+assert (clgeom.sort(keys, device=device) == np.sort(keys)).all()
+print(clgeom.convex_hull(points.astype(np.float32), device=device).vertices.tolist())
+print(clgeom.orient2d(points[:9], points[9:18], points[18:27], device=device).tolist())
+"""
+
+
+def damage(rng, path, others):
+    """One of the things that happen to files; `others` are files of the same kind."""
+    data = bytearray(path.read_bytes())
+    kind = rng.choice(DAMAGES)
+    if kind == "half":
+        data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
+    elif kind == "flip" and data:
+        times = path.stat()
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        return
+    elif kind == "truncate":
+        del data[rng.randrange(len(data) + 1) :]
+    elif kind == "noise":
+        data = rng.randbytes(len(data))
+    elif kind == "more":
+        data += b"more" * rng.randrange(1, 1000)
+    elif kind == "swap":
+        other = rng.choice(others)
+        other_data = other.read_bytes()
+        other.write_bytes(data)
+        data = other_data
+    elif kind == "mode":
+        path.chmod(0)
+        return
+    elif kind == "temporary":
+        (path.parent / f"{path.name}_x.temp").write_bytes(data[:99])
+    elif kind in ("delete", "folder"):
+        path.unlink()
+        if kind == "folder":
+            (path / "inside").mkdir(parents=True)
+        return
+    path.write_bytes(data)
+
+
+DAMAGES = ("half", "flip", "truncate", "noise", "more", "swap", "mode", "temporary", "delete", "folder")
+#: Rounds of damages and of two runs each.
+ROUNDS = 60 if LONG else 1
+
+
+def test_damaged_files_are_built_again(run, pocl, tmp_path):
+    """No run has a wrong result, and the second after a damage none at all."""
+    rng, env = random.Random(15), {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": None}
+    command = ["-c", (SEVERAL if LONG else SIGN).format(name=pocl.profile.name)]
+    whole, top = run(command, **env), tmp_path / "pocl" / "kcache"
+    assert whole.returncode == 0, whole.stderr
+    for number in range(ROUNDS):
+        files = sorted(path for path in top.glob("??/**/*") if path.is_file() and "temp" not in path.name)
+        notes = sorted(path for path in (top / "clgeom").iterdir() if path.name != "lock")
+        for _ in range(20):
+            path = rng.choice(files + notes)
+            if path.is_file():
+                damage(
+                    rng, path, [other for other in files if other.is_file() and other.suffix == path.suffix] or [path]
+                )
+        first, second = run(command, **env), run(command, **env)
+        assert first.returncode != 0 or first.stdout == whole.stdout, number
+        assert (second.returncode, second.stdout) == (0, whole.stdout), (number, second.stderr)
+
+
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """A cache with one program of one kernel, that kernel, and notes of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("POCL_CACHE_DIR", raising=False)
-    kernel = tmp_path / "pocl" / "kcache" / "AB" / "CDEF" / "name" / "1-1-1" / "name.so"
-    kernel.parent.mkdir(parents=True)
-    kernel.write_bytes(Path(sys.executable).resolve().read_bytes()[:64].ljust(64, b"\0"))
-    return kernel
+def top(tmp_path, monkeypatch):
+    """An empty cache, with nothing used of it."""
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "kcache"))
+    monkeypatch.setattr(pocl_cache, "_used", set())
+    monkeypatch.setattr(pocl_cache, "_watched", collections.OrderedDict())
+    return tmp_path / "kcache"
 
 
-def _elf(length):
-    """A file of this length whose header says that it has 1000 bytes."""
-    header = bytearray(b"\x7fELF\x02\x01\x01".ljust(64, b"\0"))
-    header[40:48], header[58:60], header[60:62] = (
-        (360).to_bytes(8, "little"),
-        (64).to_bytes(2, "little"),
-        (10).to_bytes(2, "little"),
+class Builder:
+    """Stands for PoCL: writes a program and a kernel unless they are there, and counts what it writes."""
+
+    int_ptr = 0
+    folder = "AB/" + "C" * 37
+
+    def __init__(self, top, monkeypatch):
+        self.top, self.wrote = top, []
+        monkeypatch.setattr(pocl_cache, "folder_of", lambda program: program.folder)
+
+    def __call__(self, options=()):
+        self.options = options
+        time.sleep(0.02)  # a build takes longer than a tick of the clock of files
+        self.write("program.bc")
+        return self
+
+    def write(self, name, data=b"data"):
+        path = self.top / self.folder / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (self.top / "tempfile").write_bytes(data)
+            (self.top / "tempfile").rename(path)
+            self.wrote.append(name)
+
+    def run(self):
+        """A process: a build, a launch, results that are read; then all is forgotten."""
+        self.wrote = []
+        assert pocl_cache.build(self, "source") is self
+        self.write("kernel/1-1-1/kernel.so")
+        pocl_cache.Watch().look()
+        pocl_cache._used.clear()
+        pocl_cache._watched.clear()
+        return self.wrote
+
+
+KERNEL = "kernel/1-1-1/kernel.so"
+
+
+def test_files_with_their_hashes_stay(top, monkeypatch):
+    build = Builder(top, monkeypatch)
+    assert build.run() == ["program.bc", KERNEL] and build.run() == []
+    (top / build.folder / KERNEL).write_bytes(b"dat4")
+    assert build.run() == [KERNEL] and build.run() == []
+    (top / build.folder / "clgeom.sums").unlink()  # who knows what these files are
+    assert build.run() == ["program.bc", KERNEL] and build.run() == []
+    for note in (top / "clgeom").iterdir():
+        note.unlink()
+    assert build.run() == [] and build.run() == []  # the hashes are verified after the build
+    (top / build.folder / "program.bc").write_bytes(b"dat4")
+    for note in (top / "clgeom").iterdir():
+        note.unlink()
+    assert build.run() == ["program.bc"] and build.run() == []
+
+
+def test_a_build_that_has_died_becomes_another_program(top, monkeypatch):
+    """The lock tells: a process that runs keeps it, whatever its number and its container are."""
+    build = Builder(top, monkeypatch)
+    code = (
+        "import sys, os, time\nfrom clgeom.runtime import pocl_cache\n"
+        "def make(options):\n    print('builds', flush=True)\n    sys.stdin.readline()\n    os._exit(1)\n"
+        "pocl_cache.build(make, 'source')"
     )
-    return bytes(header).ljust(1000, b"x")[:length]
+    env = environment(POCL_CACHE_DIR=str(top))
+    other = subprocess.Popen([sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout.readline() == b"builds\n"
+    pocl_cache.build(build, "source")
+    assert build.options == ()  # it lives
+    pocl_cache._used.clear()
+    pocl_cache._watched.clear()
+    (note,) = (path for path in (top / "clgeom").iterdir() if path.name != "lock")
+    caches.write_checked(note, "[null, 0, true]")
+    other.communicate(b"\n")
+    pocl_cache.build(build, "source")
+    assert build.options == ("-DCLGEOM_ATTEMPT=1",)
+    assert build.run() == [KERNEL] and build.options == ("-DCLGEOM_ATTEMPT=1",)
 
 
-@pytest.mark.parametrize("length, whole", ((1000, True), (999, False), (500, False), (10, False), (0, False)))
-def test_broken_kernels_are_removed_after_a_process_that_was_ended(cache, length, whole):
-    cache.write_bytes(_elf(length))
-    pocl_cache.mend_cache()  # whose boot is noted now
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    cache.write_bytes(_elf(length))
-    assert pocl_cache.mend_cache() == 0 and cache.exists()  # nothing has happened: nothing is read
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    mark = caches.folder() / "running" / str(ended.pid)
-    mark.touch()
-    assert pocl_cache.mend_cache() == (not whole)
-    assert cache.exists() == whole and not mark.exists()
-    assert (caches.folder() / "running" / str(os.getpid())).exists()
-
-
-def test_broken_kernels_are_removed_after_a_start_of_the_machine(cache, tmp_path, monkeypatch):
-    boot = tmp_path / "boot"
-    monkeypatch.setattr(pocl_cache, "BOOT", boot)
-    assert pocl_cache.mend_cache() == 0  # not known on this system
-    for name, broken in (("first", 1), ("first", 0), ("second", 1)):
-        boot.write_text(name)
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        cache.write_bytes(_elf(10))
-        assert pocl_cache.mend_cache() == broken
+def test_files_of_a_process_that_runs_stay(top, monkeypatch):
+    """It has no hashes yet of what it builds at this moment."""
+    build = Builder(top, monkeypatch)
+    code = (
+        "import sys, os\nfrom pathlib import Path\nfrom clgeom.runtime import pocl_cache\n"
+        f"folder = Path({str(top)!r}, {build.folder!r})\npocl_cache.folder_of = lambda program: {build.folder!r}\n"
+        "def make(options):\n    folder.mkdir(parents=True)\n    (folder / 'program.bc').write_bytes(b'data')\n"
+        "pocl_cache.build(make, 'source')\nprint('built', flush=True)\nsys.stdin.readline()\nos._exit(1)"
+    )
+    env = environment(POCL_CACHE_DIR=str(top))
+    other = subprocess.Popen([sys.executable, "-c", code], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout.readline() == b"built\n"
+    pocl_cache.build(build, "source")
+    assert build.wrote == []
+    pocl_cache._used.clear()
+    old = time.time() + pocl_cache.YOUNG  # in ns: far in the future
+    monkeypatch.setattr(pocl_cache.time, "time_ns", lambda: int(old))
+    pocl_cache.build(build, "source")
+    assert build.wrote == ["program.bc"]
+    other.communicate(b"\n")
 
 
 def test_the_second_process_renders_no_template_and_asks_no_witnesses(run, session, tmp_path):
@@ -295,18 +458,3 @@ def test_the_second_process_renders_no_template_and_asks_no_witnesses(run, sessi
     assert ["orient2d_signs" in line for line in said] == [True, False, True]
     if session.profile.is_cpu:
         assert said[1] == "False sieve tile_hull"  # no more programs than that
-
-
-def test_a_truncated_cache_of_pocl(run, pocl, tmp_path):
-    """Programs without kernels are built again at once; a library that PoCL dies of, by the next process."""
-    env = {"XDG_CACHE_HOME": tmp_path, "POCL_CACHE_DIR": None}
-    assert run(**env).stdout == "[1]\n"
-    assert not list((tmp_path / "clgeom" / "running").iterdir())  # it ended by itself
-    for path in tmp_path.rglob("program.bc"):
-        os.truncate(path, 100)
-    assert run(**env).stdout == "[1]\n"
-    for path in tmp_path.rglob("*.so"):
-        os.truncate(path, 100)
-    died, mended = run(**env), run(**env)
-    assert died.returncode != 0 and "cannot read file data" in died.stderr
-    assert mended.stdout == "[1]\n" and mended.returncode == 0

@@ -16,6 +16,7 @@ from sort_keys import device_array
 
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
+from clgeom.runtime import caches
 from clgeom.runtime import device as runtime
 from clgeom.runtime import profile as profiles
 from clgeom.runtime.device import Session, as_session, default_session, devices
@@ -103,7 +104,7 @@ class Pretended:
 
     def __init__(self, name="Some GPU", extensions="", kind=4, **more):
         self.name, self.extensions, self.type = name, f"cl_khr_fp64 {extensions}", kind
-        self.platform = SimpleNamespace(name="Some OpenCL")
+        self.platform = SimpleNamespace(name="Some OpenCL", get_devices=lambda: [self])
         self.vendor = self.version = self.driver_version = "1"
         self.max_compute_units = self.max_work_group_size = self.local_mem_size = self.global_mem_size = 1
         self.max_mem_alloc_size = self.host_unified_memory = self.single_fp_config = 1
@@ -199,8 +200,9 @@ def test_session_of_an_array(session):
 
 
 def test_environment_names_the_default_device(monkeypatch):
-    profile = devices()[-1]
-    monkeypatch.setenv("CLGEOM_DEVICE", profile.name)
+    last = devices()[-1].name
+    profile = next(one for one in devices() if one.name == last)  # of equal devices the first
+    monkeypatch.setenv("CLGEOM_DEVICE", last)
     assert default_session().profile == profile
     assert as_session(None).profile == profile and Session().profile == profile
     monkeypatch.setenv("CLGEOM_DEVICE", "")
@@ -433,3 +435,69 @@ def test_an_array_on_the_second_device_of_a_context_runs_there(session):
     result = in_new_process(SECOND, POCL_DEVICES="pthread pthread")
     said = "The 'device' parameter must be the device that the array is on"
     assert result.stdout.startswith(said), result.stderr[-1000:]
+
+
+# Equal devices --------------------------------------------------------------------------------------------------
+
+EQUAL = """
+import numpy as np, clgeom
+from clgeom import selftest
+from clgeom.runtime import trust
+from clgeom.runtime.device import all_devices, as_session
+from clgeom.runtime.several import as_sessions
+from clgeom.selftest import answers
+
+opened, init = [], clgeom.Session.__init__
+def watched(self, *args, **options):
+    init(self, *args, **options)
+    opened.append(self.device)
+clgeom.Session.__init__ = watched
+
+first, second = all_devices()
+tried = []
+def attempt(session, trial, dtype):
+    tried.append(session.device)
+    return session.device != {refused}
+trust._attempt = attempt
+right = second if {refused} == first else first
+
+zero, one = clgeom.devices()
+assert zero.name == one.name and {{zero.number, one.number}} == {{0, 1}} and zero != one
+assert zero.number == (right == second) and opened == tried[:1] + [second] * (right == second), opened
+word = zero.name[:7]
+assert as_session(word) is as_session(word + ":0") is as_session(right) is clgeom.default_session()
+other = as_session(word + ":1")
+assert {{as_session(word).device, other.device}} == {{first, second}} and other.context != as_session(word).context
+for wrong in (word + ":2", "nonesuch:0", word + ":", ":0", word + ":-1"):
+    try:
+        as_session(wrong)
+    except clgeom.errors.NoDevice as error:
+        assert repr(wrong) in str(error)
+    else:
+        assert False, wrong
+assert [found.number for found in as_session(first).others()] == [1]
+points = np.random.default_rng(0).normal(size=(3000, 2))
+sessions = [as_session(word), other]
+assert list(as_sessions(points, [word, word + ":1"], caller="x")) == sessions
+if {refused} is None:
+    assert set(as_sessions(points, "all", caller="x")) == set(sessions)
+    hulls = [clgeom.convex_hull(points, device=one).vertices.tolist() for one in (*sessions, "all", sessions)]
+    assert hulls[1:] == hulls[:1] * 3
+    selftest.CHECKS[:], selftest.QUESTIONS = [], answers.QUESTIONS[-1:]
+    found = list(selftest.check_all())
+    assert len(found) == 2 and all(device.ok and len(device.outcomes) == 1 for device in found)
+    assert opened == [first, second], opened  # one context for each
+else:
+    assert set(as_sessions(points, "all", caller="x")) == {{as_session(right)}}
+print("right")
+"""
+
+
+@pytest.mark.parametrize("refused", ("None", "first"))
+def test_equal_devices(session, tmp_path, refused):
+    """Each has a session, a verdict and a name of its own, and the second is opened when it is used."""
+    if session.profile.number or any(profile.runtime != "pocl" for profile in devices()):
+        pytest.skip("about two devices of PoCL and no other")
+    env = {"POCL_DEVICES": "pthread pthread", "CLGEOM_DEVICE": None, "POCL_CACHE_DIR": str(caches.pocl_folder())}
+    result = in_new_process(EQUAL.format(refused=refused), XDG_CACHE_HOME=str(tmp_path), **env)
+    assert result.stdout == "right\n", result.stderr

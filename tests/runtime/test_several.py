@@ -82,7 +82,7 @@ def test_error_is_that_of_the_first_items_and_stops_all(three):
     def work(session, start, stop):
         worked.append(start)
         if len(worked) <= 3:
-            together.wait(10)
+            together.wait(60)
             raise ValueError(start)
 
     with pytest.raises(ValueError, match="^0$"):
@@ -110,7 +110,7 @@ def test_interrupt_of_the_caller_stops_all_soon(three, monkeypatch):
     took, count = time.perf_counter() - begin, len(working)
     time.sleep(0.2)
     assert len(working) == count, "a device still works"
-    assert took < 10 and working
+    assert took < 30 and working
     monkeypatch.undo()
     assert covered(spread(three, 9, lambda session, *piece: piece)) == (0, 9), "the threads have ended"
 
@@ -170,7 +170,7 @@ def test_items_begin_on_each_device_before_the_first_is_waited_for():
     mixed = [(two[0], 1), (as_session(None), 2)]
     if as_session(None).profile.is_cpu:  # in a thread for each
         both = threading.Barrier(2)
-        threads = in_turn(mixed, lambda session, item: lambda: both.wait(10) + 1 and threading.get_ident())
+        threads = in_turn(mixed, lambda session, item: lambda: both.wait(60) + 1 and threading.get_ident())
         assert len({*threads, threading.get_ident()}) == 3
 
 

@@ -421,6 +421,8 @@ def test_a_refused_device_ranks_last(fresh, monkeypatch):
 def test_nobody_gets_a_device_unasked_that_fails_the_shortest_trial(fresh, monkeypatch):
     good, bad = SimpleNamespace(name="good"), SimpleNamespace(name="bad")
     monkeypatch.setattr(runtime, "as_session", lambda device: device)
+    monkeypatch.setattr(runtime, "describe", lambda device: device)
+    monkeypatch.setattr(trust, "verdict", lambda device, profile, trial: None)
     monkeypatch.setattr(trust, "passes", lambda device, trial: device is good)
     assert runtime._first_right((bad, good)) is good and runtime._first_right((good, bad)) is good
     assert runtime._first_right((bad,)) is bad  # there is no other: it says so where it is used
@@ -430,6 +432,8 @@ def test_nobody_gets_a_device_unasked_that_fails_the_shortest_trial(fresh, monke
 
     monkeypatch.setattr(runtime, "as_session", broken)
     assert runtime._first_right((bad, good)) is bad
+    monkeypatch.setattr(trust, "verdict", lambda device, profile, trial: device is good)
+    assert runtime._first_right((bad, good)) is good  # none is opened
 
 
 def test_the_default_device_is_chosen_anew_after_a_refusal(fresh, few, monkeypatch):

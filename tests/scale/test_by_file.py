@@ -206,7 +206,6 @@ def test_a_process_that_ends_early(tiles, monkeypatch, number):
         while not os.path.exists(STATE) or open(STATE, "rb").read().count(b"\n") < 3:
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.02)
-        begin = time.monotonic()
         process.send_signal(getattr(signal, number))
         process.wait(60)
     finally:
@@ -214,7 +213,7 @@ def test_a_process_that_ends_early(tiles, monkeypatch, number):
         said = process.communicate()[1].decode()
     assert not os.path.exists("out.geojson")
     if number == "SIGINT":
-        assert time.monotonic() - begin < 2 and said.endswith("clgeom: stopped\n")
+        assert said.endswith("clgeom: stopped\n")
     seen = counted(monkeypatch)
     assert footprints() == expected and 0 < len(seen) < 7 and not os.path.exists(STATE)
 

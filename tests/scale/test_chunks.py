@@ -24,7 +24,7 @@ def readers():
 def no_threads_left():
     yield
     for thread in readers():
-        thread.join(5)
+        thread.join(60)
     assert not readers()
 
 
@@ -59,7 +59,7 @@ def test_the_thread_is_ahead_but_not_too_far():
 
     items = read_ahead(source(), max_bytes=4, size=lambda item: 1)
     assert next(items) == 0
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while len(begun) < 4 and time.monotonic() < deadline:
         time.sleep(0.001)
     time.sleep(0.02)
@@ -94,23 +94,23 @@ def test_the_source_is_closed_early(thread):
     items = read_ahead(source(), max_bytes=3, size=lambda item: 1, meter=meter, thread=thread)
     assert next(items) == 0
     items.close()
-    assert closed.wait(5) and meter.held == 0
+    assert closed.wait(60) and meter.held == 0
 
 
 def test_a_source_that_blocks_does_not_hold_its_reader(monkeypatch):
     monkeypatch.setattr(module, "END_SECONDS", 0.05)
-    go = threading.Event()
+    go, ended = threading.Event(), threading.Event()
 
     def source():
         yield 1
-        go.wait(10)
+        go.wait(60)
+        ended.set()
         yield 2
 
     items = read_ahead(source(), max_bytes=100, size=lambda item: 1)
     assert next(items) == 1
-    begin = time.monotonic()
     items.close()
-    assert time.monotonic() - begin < 1
+    assert not ended.is_set()
     go.set()
 
 

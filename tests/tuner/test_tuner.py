@@ -155,7 +155,7 @@ def test_children_end_with_their_parent(tmp_path):
         number = int(parent.stdout.readline())
         assert parent.stdout.readline() == "hangs\n"
         parent.kill()
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while is_running(number):
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -182,7 +182,7 @@ def test_children_never_see_an_interrupt():
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGINT)
         time.sleep(0.01)
-    process.join(timeout=20)
+    process.join(timeout=120)
     assert process.exitcode == 0
     with pytest.raises(KeyboardInterrupt):
         with _no_interrupts():
@@ -196,7 +196,7 @@ def test_children_end_after_their_own_limit():
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(theirs, tuned.Hanging(), 0.5), daemon=True)
     process.start()
-    process.join(timeout=30)
+    process.join(timeout=120)
     assert process.exitcode == 1 and not ours.poll()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.dp.problems import arguments
+from clgeom.runtime.arguments import held
 from clgeom.runtime.device_arrays import fetched, flattened, is_device_array
 from clgeom.runtime.interop import arrow, strings
 
@@ -94,6 +95,7 @@ def is_batch(value) -> bool:
 def sequences(value, name, *, caller) -> Sequences:
     """A batch of sequences as codes and offsets."""
     value = strings.unwrapped(value)
+    held(value, name, caller=caller)
     if arrow.is_text(value):
         return _from_arrow(value, name, caller=caller)
     if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):

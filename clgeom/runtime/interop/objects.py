@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arguments import is_masked_array
+from clgeom.runtime.arguments import held, is_masked_array
 from clgeom.runtime.interop import arrow, frames, geometries, memory
 from clgeom.runtime.interop.columns import structured_points
 from clgeom.runtime.interop.parameter import Parameter
@@ -68,6 +68,7 @@ def points_and_sizes(value, *, caller: str, name: str):
 
 def values_of(value, *, caller: str, name: str):
     """The numbers of an object as input of ``numpy.asarray``: the value itself if NumPy reads it correctly."""
+    held(value, name, caller=caller)
     if isinstance(value, (np.ndarray, list, tuple)):
         return value
     parameter, found = Parameter(name, caller), None
