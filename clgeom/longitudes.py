@@ -22,6 +22,7 @@ from clgeom.errors import InvalidInput
 from clgeom.geodesy import as_crs, turn_of
 from clgeom.optional import is_installed
 from clgeom.runtime.arrays import finite_rows
+from clgeom.runtime.host_floats import LEAST
 from clgeom.runtime.typing import NDArray
 
 #: Parts of a turn: gaps that are narrower than one are not told apart.
@@ -93,7 +94,7 @@ class Across:
         ends = zip(moved, up, moved[1:] + moved[:1], up[1:] + up[:1])
         exact = sum(a * d - c * b for a, b, c, d in ends) / 2
         try:
-            return float(exact) or (5e-324 if exact > 0 else 0.0)
+            return float(exact) or (LEAST if exact > 0 else 0.0)
         except OverflowError:
             return math.inf
 

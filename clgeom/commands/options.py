@@ -8,8 +8,8 @@
     @refusing(Rule("gaps", "is for a Shellsort; choose one with --method.", lambda given: given.method != "radix"))
     def sort(...)
 
-An option is refused with its default value, too: it was typed, and changes nothing. ``tests/commands/test_command_options.py``
-tries every option of every command, and finds those that a rule is missing for.
+An option is refused with its default value, too: it was typed, and changes nothing.
+``tests/commands/test_command_options.py`` tries every option of every command, and finds those without a rule.
 """
 
 from __future__ import annotations

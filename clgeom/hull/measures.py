@@ -11,6 +11,8 @@ import struct
 
 import numpy as np
 
+from clgeom.runtime.host_floats import LEAST
+
 #: Hulls of at most so many vertices are measured side by side, larger ones each by itself.
 SIDE_BY_SIDE = 64
 #: Hulls that are measured side by side at a time: their numbers stay in the processor's cache.
@@ -75,7 +77,7 @@ def _length(x, y, ex, ey):
 def _exact_area(corners) -> float:
     x, y, exponent = _integers(corners)
     twice = sum(a * d - b * c for a, b, c, d in zip(x, y, x[1:] + x[:1], y[1:] + y[:1]))
-    return _rounded(twice, 2 * exponent - 1) or 5e-324 if twice > 0 else 0.0
+    return _rounded(twice, 2 * exponent - 1) or LEAST if twice > 0 else 0.0
 
 
 def _exact_perimeter(corners) -> float:

@@ -84,6 +84,7 @@ VALUES = {
         "trace": "--trace out.png",
         "collinear": "--collinear keep",
         "nonfinite": "--nonfinite drop + nan.csv",
+        "antimeridian": "--antimeridian",
         "profile": "--profile",
     },
     "region": {
@@ -199,6 +200,7 @@ MODES = {
         "points.csv more.csv --by-file",
         "points.npz",
         "points.geojson",
+        "across.csv",
     ],
     "region": [
         "map.npz --level 5",
@@ -237,6 +239,7 @@ UNSEEN = {("hull", "max_bytes")}
 #: others, a machine may have one device, and an outline along the cells is what a budget for its vertices implies.
 ALIKE = {
     ("trace hull", "collinear", "-o t.json"),
+    ("hull", "antimeridian", "points.geojson"),
     ("selftest", "every", "", "as_json"),
     *(("region", "outline", "", budget) for budget in ("vertices", "part_vertices", "tolerance", "iou")),
     ("region", "simplify", "map.npz --level 5 --segments 1"),
@@ -303,6 +306,7 @@ def folder(tmp_path_factory):
         "items.csv": "name,value,weight\na,5,4\nb,4,3\nc,3,2\nd,9,5\ne,1,3\n",
         "spec.toml": "values = [5, 4, 3]\nweights = [4, 3, 2]\ncapacity = 6\n",
         "bad.csv": "x,y\n0,zero\n",
+        "across.csv": "lon,lat\n176,0\n178,0\n-178,0\n177,3\n-179,2\n",
         "nan.csv": "x,y,k,v\nnan,0,a,1\n",
         "numbers.csv": "a,b\n" + "".join(f"{i * 7 % 40},{i * 11 % 40}\n" for i in range(40)),
     }

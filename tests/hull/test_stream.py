@@ -1,6 +1,7 @@
 """Points that come in chunks: from host arrays to devices with memory of their own, and from mapped files."""
 
 import functools
+import inspect
 import os
 import weakref
 from dataclasses import replace
@@ -153,7 +154,7 @@ def test_file_whose_last_page_is_cut_while_it_is_read_at_once(session, tmp_path,
     """What is missing of that page reads as zeros, where points were not copied to the device before."""
     points, path = cloud("disc", 5000, np.float32) + 9, tmp_path / "points.npy"
     np.save(path, points)
-    hull_of = convex_hull.__globals__["hull_of"]
+    hull_of = inspect.unwrap(convex_hull).__globals__["hull_of"]
 
     def cutting(array, **options):
         os.truncate(path, 40_128 - 100)

@@ -220,9 +220,9 @@ def test_a_process_that_ends_early(tiles, monkeypatch, number):
 
 def test_refused_options(tiles):
     for options, said in (
-        (["--by-file", "--by", "x"], "--by-file makes a hull for each file, and --by is for points read together"),
-        (["--by-file", "--plot", "a.png"], "and --plot is for"),
-        (["--by-file", "--profile"], "and --profile is for"),
+        (["--by-file", "--by", "x"], "--by is for points that are read together; --by-file makes a hull for each file"),
+        (["--by-file", "--plot", "a.png"], "--plot is for points that are read together"),
+        (["--by-file", "--profile"], "--profile is for points that are read together"),
         (["--skip-bad"], "--skip-bad is for --by-file"),
         (["--max-bytes", "5"], "--max-bytes is for --by-file"),
     ):

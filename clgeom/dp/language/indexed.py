@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from clgeom.dp.language.mistakes import HERE, mistake, refusal
+from clgeom.dp.language.mistakes import OURS, mistake, refusal
 from clgeom.dp.language.trace import Expr, Indexed, as_index, node
 from clgeom.dp.language.types import cell_type
 from clgeom.errors import InvalidInput
@@ -96,7 +96,7 @@ def refused_by_python():
             raise
         at, line = error.__traceback__, None
         while at is not None:
-            if not at.tb_frame.f_code.co_filename.startswith(HERE):
+            if not at.tb_frame.f_code.co_filename.startswith(OURS):
                 line = f"{at.tb_frame.f_code.co_filename}, line {at.tb_lineno}: "
             at = at.tb_next
         raise InvalidInput(

@@ -7,15 +7,16 @@ import sys
 from pathlib import Path
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime import host_floats
 
-#: The folder whose frames are not the user's.
-HERE = str(Path(__file__).parent)
+#: The folder, and the module of decorators, whose frames are not the user's.
+OURS = str(Path(__file__).parent), host_floats.__file__
 
 
 def mistake(message: str) -> InvalidInput:
     """The error for a mistake in a traced function; names the line."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     if frame is None:
         return InvalidInput(message)

@@ -72,7 +72,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit=None, title=None, sites=
     raster : array_like, or object with `values` and `transform`, optional
         Such as a RadioMap, whose transmitters are marked, or the array that the regions are of.
     unit : str, optional
-        Unit of the values; by default that of the raster that the regions are of, if it came with one.
+        Unit of the values; by default that of the raster that the regions are of, or of `raster`, if it has one.
     title : str, optional
     sites : sequence of (float, float), optional
         Positions of transmitters in map coordinates; by default those of `raster`.
@@ -83,7 +83,7 @@ def plot_regions(regions, ax=None, *, raster=None, unit=None, title=None, sites=
     """
     from clgeom.plotting.coverage import plot_coverage
 
-    unit = chosen_unit(unit, regions, caller="plot")
+    unit = chosen_unit(unit, regions, caller="plot", raster=raster)
     grid = next((region.grid for region in regions if hasattr(region, "grid")), None)
     axes = None if grid is None else axes_of(grid)
     raster = _placed(raster, grid)
@@ -105,7 +105,7 @@ def save_html(regions, path, *, raster=None, unit=None, sites=None, **options) -
         some = raster.values.thinned(k) if isinstance(raster.values, Strips) else raster.values[::k, ::k]
         options["values"] = known_values(some, getattr(raster, "nodata", None))
         options |= {"transform": transform, "label": "Raster" if k == 1 else f"Raster (1 cell of {k} x {k})"}
-    options["unit"] = chosen_unit(unit, regions, caller="a map page")
+    options["unit"] = chosen_unit(unit, regions, caller="a map page", raster=raster)
     save_page(regions, path, sites=getattr(raster, "sites", ()) if sites is None else sites, **options)
 
 

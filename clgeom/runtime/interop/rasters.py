@@ -208,11 +208,11 @@ def own_unit(unit) -> str | None:
     return None if unit in ("", "1") else unit
 
 
-def chosen_unit(unit, regions, *, caller: str) -> str:
-    """The `unit` parameter of a method of regions; by default the unit of their raster. Empty for none."""
+def chosen_unit(unit, regions, *, caller: str, raster=None) -> str:
+    """The `unit` parameter of a method of regions; by default the unit of their raster, or of `raster`. "" for none."""
     if unit is None:
         grid = getattr(regions, "grid", None) or next((one.grid for one in regions if hasattr(one, "grid")), None)
-        return getattr(grid, "unit", None) or ""
+        return getattr(grid, "unit", None) or own_unit(getattr(raster, "unit", None)) or ""
     if not isinstance(unit, str):
         raise InvalidInput(f"The 'unit' parameter of {caller} must be text. Got {short(unit)} instead.")
     return unit
