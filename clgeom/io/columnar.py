@@ -15,6 +15,7 @@ from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import is_stdin, opened, reading, suffix_of
 from clgeom.io.geometries import points_of
 from clgeom.io.labels import NO_GROUP, Groups, Texts, groups_of_values
+from clgeom.io.numbers import EXACT, what_is_lost
 from clgeom.optional import require
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
@@ -79,14 +80,14 @@ def _clouds(path, rows, columns, by, value, progress):
 
 @keeps_subnormals
 def read_arrow_column(path, column=None) -> np.ndarray:
-    """Return one column of numbers of a Parquet or Arrow file, shape (n,)."""
+    """Return one column of numbers, bools, dates or durations of a Parquet or Arrow file, shape (n,)."""
     with _opened(path) as file:
         schema, read = _reader(path, file)
         names = schema.names
         if column is None and len(names) != 1:
             raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
         name = names[position_of(path, names, len(names), "1" if column is None else column)]
-        return numbers_of(path, next(read([name], []))[name], name)
+        return keys_of(path, next(read([name], []))[name], name)
 
 
 @keeps_subnormals
@@ -286,6 +287,20 @@ def numbers_of(path, column, name) -> np.ndarray:
         column = _from_decimals(path, column, name)
     if not _is_plain(column.type):
         raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.type} instead.")
+    return _without_nulls(path, column, name)
+
+
+def keys_of(path, column, name) -> np.ndarray:
+    """Return a column of numbers, bools, dates or durations. Times with a zone are in UTC."""
+    import pyarrow as pa
+
+    types, type = pa.types, column.type
+    if types.is_boolean(type) or types.is_date(type) or types.is_timestamp(type) or types.is_duration(type):
+        return _without_nulls(path, column, name)
+    return numbers_of(path, column, name)
+
+
+def _without_nulls(path, column, name) -> np.ndarray:
     if column.null_count:
         row = column.is_null().to_numpy().argmax() + 1
         raise InvalidInput(f"The file '{path}' has a null in row {row:,} of '{shown(name)}': a number is missing.")
@@ -297,7 +312,16 @@ def _from_decimals(path, column, name):
     import pyarrow as pa
 
     if column.type.scale > 0:
-        return column.cast(pa.string()).cast(pa.float64())  # by way of text: Arrow's own cast rounds twice
+        texts = column.cast(pa.string())  # Arrow's own cast to float64 rounds twice
+        found = texts.cast(pa.float64())
+        values = found.to_numpy()
+        for row in np.flatnonzero(np.abs(values) >= EXACT).tolist():
+            lost = what_is_lost(texts[row].as_py(), values[row].item())
+            if lost:
+                raise InvalidInput(
+                    f"The file '{path}' has {texts[row]} in row {row + 1:,} of '{shown(name)}', which {lost}."
+                )
+        return found
     for type in (pa.int64(), pa.uint64()):
         with contextlib.suppress(pa.ArrowInvalid):
             return column.cast(type)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -42,19 +43,31 @@ def check_linker(profile) -> None:
 
 
 def _failure_of(linker) -> str:
-    """What a linker says when it cannot link a shared library of some bytes; empty where it can."""
+    """What a linker says when it cannot make an object of some bytes, and link it; empty where it can.
+
+    The library must be one for this machine: its header has the class, byte order and machine of Python's own.
+    """
     import subprocess  # once: long to import
 
     try:
         with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
-            data, library = Path(folder, "data"), Path(folder, "library.so")
+            data, made, library = Path(folder, "data"), Path(folder, "made.o"), Path(folder, "library.so")
             data.write_bytes(b"some bytes")
-            command = [linker, "-shared", "-o", library, "-b", "binary", data]
-            ended = subprocess.run(command, capture_output=True, timeout=30, text=True, errors="replace")
-            if ended.returncode:
-                return ended.stderr.strip() or f"exit status {ended.returncode}"
-            if not library.exists() or library.read_bytes()[:4] != b"\x7fELF":
-                return "it writes no shared library"
+            for options in (["-r", "-o", made, "-b", "binary", data], ["-shared", "-o", library, made]):
+                ended = subprocess.run([linker, *options], capture_output=True, timeout=30, text=True, errors="replace")
+                if ended.returncode:
+                    return ended.stderr.strip() or f"exit status {ended.returncode}"
+            if not library.exists() or _machine(library) != _machine(sys.executable):
+                return "it writes no shared library for this machine"
+    except subprocess.TimeoutExpired:
+        return "it does not end within 30 seconds"
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
     return ""
+
+
+def _machine(path) -> tuple[bytes, bytes]:
+    """The magic number, class and byte order in an ELF header, and the machine."""
+    with open(path, "rb") as file:
+        header = file.read(20)
+    return header[:6], header[18:]

@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -326,6 +328,34 @@ def test_bools_dates_and_durations_are_sorted_by_every_method(command, kind):
         assert open("out.txt").read().splitlines() == [str(key) for key in ordered], method
     result = command("keys.npy", "-o", "out.npy", "--max-bytes", "1MB")
     assert result.exit_code == 0 and np.array_equal(np.load("out.npy").view("u1"), sort(native).view("u1"))
+
+
+def test_bools_dates_and_durations_of_parquet(command):
+    """Dates, times with and without a zone, durations, bools; decimals follow the rules of text."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng = np.random.default_rng(34)
+    numbers = pa.array(rng.integers(-(2**31), 2**31, 200), pa.int64())
+    for type, dtype in (
+        (pa.date32(), "M8[D]"),
+        (pa.date64(), "M8[ms]"),
+        (pa.timestamp("us"), "M8[us]"),
+        (pa.timestamp("s", "Europe/Rome"), "M8[s]"),
+        (pa.duration("ns"), "m8[ns]"),
+        (pa.bool_(), "?"),
+    ):
+        values = numbers.to_numpy() % 86_400_000 * 86_400_000 if type == pa.date64() else numbers.to_numpy()
+        keys = pa.array(values % 2 == 0) if type == pa.bool_() else pa.array(values.astype(dtype)).cast(type)
+        parquet.write_table(pa.table({"key": keys}), "keys.parquet", store_schema=True)
+        assert command("keys.parquet", "-o", "out.npy").exit_code == 0, type
+        found = np.load("out.npy")
+        expected = np.sort((values % 2 == 0) if dtype == "?" else values.astype(dtype))
+        np.testing.assert_array_equal(found, expected.astype(found.dtype), str(type))
+    for text, said in (("9007199254740993.0", "row 2 .* which is beyond the integers"), ("9007199254740992.5", None)):
+        decimals = pa.array([Decimal("1.5"), Decimal(text)], pa.decimal128(20, 1))
+        parquet.write_table(pa.table({"key": decimals}), "keys.parquet")
+        result = command("keys.parquet", "-o", "out.npy")
+        assert (result.exit_code, bool(said)) in ((0, False), (2, True)), result.output
+        assert said is None or re.search(said, result.stderr)
 
 
 def by_numpy(keys, descending):

@@ -221,18 +221,22 @@ def test_a_linker_that_fails_is_named(run, pocl, tmp_path):
 
 def test_a_linker_is_asked_once(pocl, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    linker = tmp_path / "ld"
-    linker.write_text(f'#!/bin/sh\necho asked >> {tmp_path}/asked\nexec {shutil.which("ld")} "$@"\n')
+    linker, real = tmp_path / "ld", shutil.which("ld")
+    linker.write_text(f'#!/bin/sh\necho asked >> {tmp_path}/asked\nexec {real} "$@"\n')
     linker.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     for _ in range(3):
         pocl_linker.check_linker(pocl.profile)
-    assert (tmp_path / "asked").read_text() == "asked\n"
+    assert (tmp_path / "asked").read_text() == 2 * "asked\n"  # an object, and a library
     for text, said in (
         ("exit 7", "exit status 7"),
         ("test $1 = --version || exit 7", "exit status 7"),
-        ("exit 0", "it writes no shared library"),
-        ("echo text > $3", "it writes no shared library"),
+        ("exit 0", "it writes no shared library for this machine"),
+        ("echo text > $3", "it writes no shared library for this machine"),
+        (
+            f"""case "$*" in *-shared*) echo "ld: no objects" >&2; exit 1;; esac; exec {real} "$@" """,
+            "ld: no objects",
+        ),
         ("kill -9 $$", "exit status -9"),
     ):
         linker.write_text(f"#!/bin/sh\n{text}\n")
