@@ -11,7 +11,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.runtime.arguments import unmasked, wrong
-from clgeom.runtime.device_arrays import fetched, flattened, is_device_array
+from clgeom.runtime.device_arrays import fetched, flattened, is_device_array, within_memory
 from clgeom.runtime.interop import arrow, strings
 from clgeom.runtime.interop.objects import values_of
 
@@ -66,6 +66,8 @@ class Sequences:
 
 def as_sequences(value, offsets, name, *, caller="align") -> Sequences:
     """The sequences of an argument, each of one letter at least."""
+    if is_device_array(value):
+        value = within_memory(value, caller=caller, name=name)
     if offsets is not None:
         letters = _one(value, name, caller)
         if letters is None:

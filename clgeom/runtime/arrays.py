@@ -18,7 +18,7 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime import device as devices
 from clgeom.runtime.arguments import held, is_masked_array, too_large, unmasked
-from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array
+from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array, within_memory
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.host_memory import host_buffer, map_pinned
 from clgeom.runtime.interop import objects
@@ -276,7 +276,9 @@ def one_or_more_as_given(points, *, caller: str, name: str = "points"):
 def as_given_with_sizes(points, *, caller: str, name: str = "points"):
     """The caller's points, and how many each row of what was given has; None where each has one."""
     held(points, name, caller=caller)
-    if is_device_array(points) or (isinstance(points, np.ndarray) and points.dtype.kind not in "OV"):
+    if is_device_array(points):
+        return within_memory(points, caller=caller, name=name), None
+    if isinstance(points, np.ndarray) and points.dtype.kind not in "OV":
         return points, None
     points, sizes = objects.points_and_sizes(points, caller=caller, name=name)
     return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes

@@ -37,7 +37,7 @@ class Session:
     device : str, pyopencl.Device, Session or None
         As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present. Text
         is part of a device's name, vendor or kind; the second of several devices with that text is "text:1". A session
-        stands for its device with the limits imposed there; the new session has memory and programs of its own.
+        stands for its device and context, with the limits imposed there; the new one has its own memory and programs.
     context : pyopencl.Context, optional
         A context with the device, to use instead of a new one.
     fp64 : bool, optional
@@ -77,8 +77,10 @@ class Session:
         import pyopencl as cl
 
         begin()
-        within = device.profile if isinstance(device, Session) else None
-        self.device: Any = device.device if isinstance(device, Session) else _choose(device)
+        within = None
+        if isinstance(device, Session):
+            within, context, device = device.profile, context or device.context, device.device
+        self.device: Any = _choose(device)
         profile = describe(self.device)
         within = within or profile
         imposed = {

@@ -165,7 +165,8 @@ def histogram(
     weights : array_like of numbers, of the values' shape, optional
         For values on the host: the result has the sum of the weights in each bin, as for `bincount`.
     density : bool
-        Divide counts by their sum and by the widths of the bins.
+        Divide counts by their sum and by the widths of the bins. NumPy takes the widths in the edges' type, where
+        -128 and 127 of int8 are -1 apart; here they are 255 apart.
     index_type : data-type, optional
         int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device. Not with `weights`
         or `density`.
@@ -220,9 +221,19 @@ def histogram(
         counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
     if not density:
         return counts, edges
-    widths = np.array(np.diff(edges), float)
+    widths = _widths(edges)
     plain = fetched(counts) if there else counts
     return plain / widths / plain.sum(), edges
+
+
+def _widths(edges) -> np.ndarray:
+    """The widths of bins in float64, also where the type of the edges does not hold them, as int8 does not hold 255."""
+    if edges.dtype.kind == "i":
+        edges = edges.astype(np.int64).view(np.uint64)  # differences modulo 2**64 are those of the numbers
+    elif edges.dtype == np.float16 or edges.dtype == np.float32:
+        edges = edges.astype(np.float64)
+    with np.errstate(over="ignore"):  # a width beyond float64 is infinite
+        return np.diff(edges).astype(np.float64)
 
 
 def _weighted(keys, weights, order, first, last, bins):

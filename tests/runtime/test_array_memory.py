@@ -205,6 +205,24 @@ def lies(session, shape, dtype):
     return made
 
 
+@pytest.mark.parametrize(
+    "function",
+    (
+        lambda letters, points: dp.cdist([letters], [letters]),
+        lambda letters, points: dp.fill_batch(TABLE, [(1, 9)] * 2, w=[letters, letters]),
+        lambda letters, points: clgeom.align(letters, letters),
+        lambda letters, points: clgeom.align([letters], [letters]),
+        lambda letters, points: clgeom.convex_hulls(points, [0, 1]),
+        lambda letters, points: clgeom.convex_hulls_by_label(points, np.zeros(5, int)),
+    ),
+)
+def test_huge_and_negative_claims_in_lists_and_before_sizes_are_asked_for(session, function):
+    letters, points = zeros(session, *LETTERS), zeros(session, (5, 2), np.float32)
+    letters.shape, points.shape = (1 << 62,), (-5, 2)
+    with pytest.raises(InvalidInput):
+        function(letters, points)
+
+
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_claims_are_refused_wherever_arrays_are_taken(session, entry):
     shape, dtype, function = ENTRIES[entry]

@@ -284,6 +284,12 @@ def test_imposed_limits_only_lower(session):
     assert wide == own
 
 
+def test_session_of_a_session_takes_its_arrays(session):
+    points = device_array(session, np.random.default_rng(34).random((99, 2), np.float32))
+    found = clgeom.convex_hull(points, device=Session(session))
+    assert found.vertices.tolist() == clgeom.convex_hull(points.get(), device=session).vertices.tolist()
+
+
 def test_session_of_a_session_has_its_limits(session):
     limited = Session(session.device, fp64=False, denormals=False, max_wg_size=16)
     again = Session(limited)

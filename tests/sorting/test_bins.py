@@ -1,6 +1,8 @@
 """bincount and histogram against NumPy."""
 
 import time
+import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +17,24 @@ from clgeom.sorting import bins
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 
 TYPES = ("float32", "int32", "uint8", "int16", "uint64", "int64", "float16", "float64")
+
+
+@pytest.mark.parametrize("dtype", ("int8", "int16", "int32", "int64", "uint8", "uint64", "float16", "float32"))
+def test_densities_of_edges_as_far_apart_as_their_type_allows(dtype):
+    """Against fractions: a width that the type of the edges does not hold is neither negative nor infinite."""
+    info = (np.finfo if dtype.startswith("float") else np.iinfo)(dtype)
+    for seed in range(1000 if LONG else 20):
+        rng = np.random.default_rng([34, seed])
+        inner = rng.integers(max(-9, int(info.min)), 90, 3).astype(dtype)
+        edges = np.unique(np.array([info.min, *inner, info.max], dtype))
+        values = rng.integers(0, 100, 30).astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found, _ = histogram(values, edges, density=True)
+        ends = [Fraction(edge) for edge in edges.tolist()]
+        counts = histogram(values, edges)[0].tolist()
+        expected = [Fraction(count) / (right - left) / 30 for count, left, right in zip(counts, ends, ends[1:])]
+        np.testing.assert_allclose(found, np.array(expected, float), rtol=1e-15, err_msg=f"seed {seed}")
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")

@@ -109,6 +109,12 @@ def _one(equation, p, value, offsets, *, caller):
         if held.letters.size and held.letters.max() > (127 if isinstance(value[0], str) else 255):
             raise InvalidInput(f"The {p.name!r} parameter of {caller} must be text of ASCII, or bytes.")
         return Own(p, held.letters, held.offsets)
+    at = next((k for k, one in enumerate(value) if is_device_array(one)), None)
+    if at is not None:
+        raise InvalidInput(
+            f"The {p.name!r} parameter of {caller} must be arrays on the host, or one on the device with offsets. "
+            f"Got an array on the device at index {at} instead."
+        )
     parts = [np.asarray(one) for one in value]
     wrong = next((k for k, part in enumerate(parts) if part.ndim != p.ndim), None)
     if wrong is not None:

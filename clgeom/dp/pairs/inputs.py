@@ -155,9 +155,11 @@ def _from_list(values, name, *, caller):
     """Of a list of str, or of bytes."""
     try:
         letters, offsets = strings.of_texts(values)
-    except (TypeError, ValueError, BufferError):
+    except (TypeError, ValueError, BufferError, MemoryError):  # MemoryError: a device array that claims to be huge
         kind = bytes if isinstance(values[0], bytes) else str
-        at = next(i for i, one in enumerate(values) if not isinstance(one, kind))
+        at = next((i for i, one in enumerate(values) if not isinstance(one, kind)), None)
+        if at is None:
+            raise
         expected = f"a list of {kind.__name__} only, or another kind of batch"
         raise arguments.wrong(caller, name, expected, f"{type(values[at]).__name__} at index {at}") from None
     return Sequences(_codes("".join(values)) if letters is None else letters, offsets)
