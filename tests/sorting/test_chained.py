@@ -163,7 +163,8 @@ def test_sorts_of_device_arrays_again(any_session, monkeypatch, dtype):
             descending = turn == 2
             order = np.argsort(KeyOrder(keys.dtype, descending).digits(keys), kind="stable")
             there = device_array(any_session, keys).with_queue(other if turn else any_session.queue)
-            found = sort(there, descending=descending), argsort(there, axis=0, descending=descending)
+            options = {"descending": descending, "device": any_session}
+            found = sort(there, **options), argsort(there, axis=0, **options)
             assert all(one.queue == there.queue and one.events for one in found)
             np.testing.assert_array_equal(bits_of(found[0].get()), bits_of(keys[order]))
             np.testing.assert_array_equal(found[1].get(), order)
