@@ -421,13 +421,3 @@ def along(values) -> dict:
         variable: found.reshape([-1 if own == at else 1 for own in range(len(values))])
         for at, (variable, found) in enumerate(values.items())
     }
-
-
-def _crossed(a: dict, b: dict) -> dict:
-    """Cells that two sets of values of variables have together: all pairs that agree in the variables of both."""
-    count = [len(next(iter(one.values()), (0,))) for one in (a, b)]
-    left, right = np.repeat(np.arange(count[0]), count[1]), np.tile(np.arange(count[1]), count[0])
-    for axis in set(a) & set(b):
-        same = a[axis][left] == b[axis][right]
-        left, right = left[same], right[same]
-    return {**{axis: values[left] for axis, values in a.items()}, **{axis: v[right] for axis, v in b.items()}}
