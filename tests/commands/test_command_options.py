@@ -24,6 +24,9 @@ from clgeom.commands import bench, terminal, tune
 from clgeom.commands import main as cli
 from clgeom.sorting.shellsort.codes import Codes
 
+for _package in ("matplotlib", "pyogrio", "pyproj", "shapely"):
+    pytest.importorskip(_package, reason="an option that is refused without it shows no effect")
+
 #: A value of each option that has an effect wherever the option has one. Behind "+" stand arguments that it needs for
 #: an effect, which the call without it has, too; behind "|" words of the error that is its effect. Further values
 #: follow "/": beside another option it is enough that one of them has an effect.
