@@ -260,6 +260,7 @@ def _edges(session, keys, bins, range):
     if isinstance(bins, str) and is_device_array(keys):
         raise wrong("bins", caller, "a number or edges for values on the device", repr(bins))
     held(bins, "bins", caller=caller)
+    held(range, "range", caller=caller)
     given, unnamed = keys, not isinstance(bins, str)
     if is_device_array(keys):
         whole = range is None and np.ndim(bins) == 0 and len(keys)

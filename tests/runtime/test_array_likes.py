@@ -130,6 +130,8 @@ def test_lists_of_arrays_that_claim_more_memory_than_there_is(session):
         lambda: clgeom.coverage_regions(np.eye(3), large, device=session),
         lambda: clgeom.convex_hulls_by_label([(0, 0), (1, 1)], large, device=session),
         lambda: clgeom.histogram([1, 2], large, device=session),
+        lambda: clgeom.histogram([1, 2], 3, range=large, device=session),
+        lambda: clgeom.covered_area(large, 1),
         lambda: clgeom.shellsort([1, 2], gaps=large[0], device=session),
     )
     for call in calls:
