@@ -63,6 +63,14 @@ class Labels:
             found |= keys == key
         return found
 
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct keys of groups, ascending, and the number of the group of each label, -1 for none."""
+        distinct, numbers = np.unique(
+            fetched(self.keys) if is_device_array(self.keys) else self.keys, return_inverse=True
+        )
+        there = ~self.is_absent(distinct)
+        return distinct[there], np.where(there, np.cumsum(there) - 1, -1)[numbers.reshape(-1)]
+
 
 @keeps_subnormals
 def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:

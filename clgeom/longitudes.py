@@ -27,6 +27,8 @@ from clgeom.runtime.typing import NDArray
 
 #: Parts of a turn: gaps that are narrower than one are not told apart.
 PARTS = 1 << 16
+#: Parts of a turn of which a sample has the ends.
+SAMPLED = 512
 #: Longitude of one turn in degrees.
 DEGREES = 360.0
 
@@ -247,6 +249,42 @@ class Longitudes:
         gap, cut = self._widest
         closer = Fraction(self.turn) - gap < Fraction(self._high) - Fraction(self._low)
         return Across(cut, self.turn) if closer else None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Longitudes of groups of points that tell how wide each group is on the circle.
+
+    Of each group and part of a turn they are the least and the greatest one. So gaps are known exactly, but for those
+    that are narrower than a part.
+
+    Parameters
+    ----------
+    counts : ndarray of int64
+        How many longitudes each group has.
+    longitudes : ndarray of float64
+        Those of one group after another.
+    """
+
+    counts: NDArray[np.int64]
+    longitudes: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, owners: NDArray[Any], longitudes: NDArray[Any], groups: int, turn: float) -> Sample:
+        """A sample of finite longitudes; `owners` has the group of each."""
+        given = np.asarray(longitudes, np.float64)
+        x = wrapped(given, turn)
+        part = owners * SAMPLED + np.clip(((x / turn + 0.5) * SAMPLED).astype(np.int64), 0, SAMPLED - 1)
+        order = np.lexsort((x, part))
+        ends = np.flatnonzero(part[order][1:] != part[order][:-1])
+        picked = order[np.unique(np.concatenate([ends, ends + 1, [0, len(x) - 1]]))] if len(x) else order
+        return cls(np.bincount(owners[picked], minlength=groups).astype(np.int64), given[picked])
+
+    @classmethod
+    def joined(cls, samples: Sequence[Sample], numbers: NDArray[Any], groups: int, turn: float) -> Sample:
+        """A sample of several; `numbers` has the new group of each of their groups, one sample after another."""
+        owners = np.repeat(numbers, np.concatenate([one.counts for one in samples]))
+        return cls.of(owners, np.concatenate([one.longitudes for one in samples]), groups, turn)
 
 
 def said_of(longitudes: Longitudes, latitudes: Sequence[float], *, wanted: bool, remedy: str) -> str | None:

@@ -175,6 +175,8 @@ def align(
     is_adaptive = isinstance(band, str)
     if isinstance(free_ends, Iterator):  # read here, and again for each chunk
         free_ends = tuple(free_ends)
+        if not free_ends:
+            raise wrong("free_ends", "align", "several ends, or an empty list for none", "an iterator that has none")
     rules = Rules(scoring, mode == "local", _free(free_ends, mode), None if is_adaptive else band)
     chunks = as_chunks(a)
     if chunks is not None:

@@ -55,6 +55,10 @@ def _by_segments(given) -> bool:
     return not _along_cells(given)
 
 
+def _has_several_segments(given) -> bool:
+    return _numbers(given.segments) != 1
+
+
 RULES = (
     Rule("size pixel frequency sigma seed", "is for a map of --model.", lambda given: given.model is not None, _source),
     Rule("seed", "is for shadowing; leave it out with --sigma 0.", lambda given: given.sigma != 0),
@@ -83,7 +87,12 @@ RULES = (
     Rule(
         "cuts axis",
         "is for several segments; --segments 1 gives the convex hull.",
-        lambda given: given.segments.strip() != "1",
+        _has_several_segments,
+    ),
+    Rule(
+        "simplify",
+        "moves boundaries outwards only; --segments 1 gives the convex hull, which loses points with any vertex.",
+        _has_several_segments,
     ),
     Rule(
         "output picture page comparison nested bands metrics simplify outline least weights unit crs profile",

@@ -12,7 +12,9 @@ from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, name_of, tree
 from clgeom.dask.points import Points, point_blocks
 from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.hull import convex
+from clgeom.hull.antimeridian import warn_of_sample
 from clgeom.hull.result import Hull
+from clgeom.longitudes import Sample
 from clgeom.runtime.arguments import one_of
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import Collinear, NDArray, Nonfinite
@@ -97,12 +99,15 @@ class Part:
     vertices: NDArray[np.int64]
     points: NDArray[Any]
     dimension: int
+    sample: Sample | None
 
 
 def _of_chunk(options: _Options, number: int, chunk: Any) -> Part:
     with in_chunk(number):
-        hull = _hull(options, options.points.with_sizes(chunk)[0], nonfinite=options.nonfinite)
-    return Part(hull.n, hull.vertices, hull.points, hull.dimension)
+        points = options.points.with_sizes(chunk)[0]
+        hull = _hull(options, points, nonfinite=options.nonfinite)
+    sample = options.points.sampled(points, np.zeros(len(points), np.int64), 1)
+    return Part(hull.n, hull.vertices, hull.points, hull.dimension, sample)
 
 
 def _joined(options: _Options, parts: list[Part]) -> Part:
@@ -111,14 +116,17 @@ def _joined(options: _Options, parts: list[Part]) -> Part:
     held = [part for part in parts if len(part.vertices)]
     ids = np.concatenate([first + part.vertices for first, part in zip(firsts, parts)])
     n, points = int(firsts[-1]), options.points.joined(parts)
+    sample = options.points.joined_samples(parts, np.zeros(len(parts), np.int64), 1)
     if len(held) < 2:
-        return Part(n, ids, points, held[0].dimension if held else -1)
+        return Part(n, ids, points, held[0].dimension if held else -1, sample)
     hull = _hull(options, points)
-    return Part(n, ids[hull.vertices], hull.points, hull.dimension)
+    return Part(n, ids[hull.vertices], hull.points, hull.dimension, sample)
 
 
 def _finished(options: _Options, part: Part) -> Hull:
-    return Hull(part.vertices, part.points, part.dimension, part.n, crs=options.points.crs)
+    hull = Hull(part.vertices, part.points, part.dimension, part.n, crs=options.points.crs)
+    warn_of_sample(hull, part.sample, options.points.turn, caller=CALLER)
+    return hull
 
 
 def _hull(options, points, **more):

@@ -23,9 +23,11 @@ from clgeom.dask.graphs import (
 from clgeom.dask.points import Points, point_blocks
 from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.errors import short
+from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
 from clgeom.labels import as_array, as_labels
+from clgeom.longitudes import Sample
 from clgeom.runtime.arguments import one_of, wrong
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.parameter import is_instance
@@ -140,6 +142,7 @@ class Part:
     label_name: str | None
     areas: NDArray[np.float64]
     perimeters: NDArray[np.float64]
+    sample: Sample | None
 
 
 def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) -> Part:
@@ -151,13 +154,16 @@ def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) ->
             labels = _objects(labels)
         points, sizes = facts.with_sizes(chunk)
         batch = batches.convex_hulls_by_label(
-            points if sizes is None else chunk,  # a label is one of a geometry
+            # a label is one of a geometry; without a reference system, so that no chunk is warned of
+            points if sizes is None else np.asarray(chunk),
             labels,
             noise=options.noise,
             collinear=options.collinear,
             nonfinite=options.nonfinite,
             device=session_of_worker(options.device),
         )
+    groups, owners = as_labels(labels, options.noise, caller=CALLER).groups()
+    owners = owners if sizes is None else np.repeat(owners, sizes)
     column = batch.label_column
     if isinstance(column, np.ndarray) and getattr(getattr(labels, "dtype", None), "kind", None) == "O":
         column = _objects(column.tolist())  # so that labels of other chunks, of another type, are compared as objects
@@ -172,6 +178,7 @@ def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) ->
         batch.label_name,
         batch.areas,
         batch.perimeters,
+        facts.sampled(points, owners, len(groups)),
     )
 
 
@@ -200,6 +207,7 @@ def _joined(options: _Options, parts: list[Part]) -> Part:
         next((part.label_name for part in parts if part.label_name), None),
         batch.areas,
         batch.perimeters,
+        options.points.joined_samples(parts, numbers, len(distinct)),
     )
 
 
@@ -207,7 +215,7 @@ def _finished(options: _Options, part: Part) -> HullBatch[Any]:
     column = part.column
     if isinstance(column, np.ndarray) and column.dtype == object:
         column = as_labels(column, None, caller=CALLER).column_of(np.arange(len(column)))
-    return HullBatch(
+    batch = HullBatch(
         part.vertices,
         part.offsets,
         part.areas,
@@ -221,6 +229,8 @@ def _finished(options: _Options, part: Part) -> HullBatch[Any]:
         group_offsets=np.append(0, np.cumsum(part.sizes)),
         crs=options.points.crs,
     )
+    warn_of_samples(batch, part.sample, options.points.turn, caller=CALLER)
+    return batch
 
 
 # Columns of labels ------------------------------------------------------------------------------------------------

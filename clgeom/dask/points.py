@@ -11,6 +11,7 @@ import numpy as np
 from clgeom.dask.graphs import is_array, is_bag, is_frame, is_series
 from clgeom.errors import InvalidInput
 from clgeom.exchange import crs_of, is_geopandas
+from clgeom.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import as_given, as_given_with_sizes, canonical_points
 from clgeom.runtime.interop.columns import choose_pair
@@ -63,6 +64,26 @@ class Points:
                 f"says. Got {points.dtype} instead."
             )
         return (points, sizes) if len(points) else (self.empty, None)
+
+    @property
+    def turn(self) -> float | None:
+        """The longitude of one turn; None where points are not longitudes and latitudes."""
+        return turn_of_crs(self.crs)
+
+    def sampled(self, points: Any, owners: np.ndarray, groups: int) -> Sample | None:
+        """A sample of the longitudes of a chunk's groups; `owners` has the group of each point, -1 for none."""
+        turn = self.turn
+        if turn is None:
+            return None
+        ((rows, numbers),) = numbered_parts([points])
+        owners = owners[numbers]
+        own = owners >= 0
+        return Sample.of(owners[own], rows[own, 0], groups, turn)
+
+    def joined_samples(self, parts: Sequence[Any], numbers: np.ndarray, groups: int) -> Sample | None:
+        """Those of parts; `numbers` has the new group of each of their groups."""
+        turn = self.turn
+        return None if turn is None else Sample.joined([part.sample for part in parts], numbers, groups, turn)
 
     def joined(self, parts: Sequence[Any]) -> np.ndarray:
         """The `points` of parts, one after another, in the type of the `n` points of each."""

@@ -20,6 +20,7 @@ from clgeom.longitudes import (
     DEGREES,
     Across,
     Longitudes,
+    Sample,
     numbered_parts,
     ordered_hull,
     said_of,
@@ -32,6 +33,8 @@ from clgeom.runtime.messages import counted
 
 #: How to ask for the hull across the antimeridian in Python.
 REMEDY = "antimeridian=True gives the hull there"
+#: What to do where there is no such parameter.
+OTHERWISE = "add a turn to the longitudes on one side, or reproject them"
 
 
 def checked_turn(crs: Any, antimeridian: Any, *, caller: str) -> float | None:
@@ -107,8 +110,29 @@ def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) ->
     left, low, right, high = region.bounds
     if right - left >= turn / 2:
         longitudes = _longitudes_of([points], turn)
-        remedy = "add a turn to the longitudes on one side, or reproject them"
-        _say(longitudes, (low, high), wanted=False, remedy=remedy, of=caller)
+        _say(longitudes, (low, high), wanted=False, remedy=OTHERWISE, of=caller)
+
+
+def warn_of_sample(hull: Hull, sample: Sample | None, turn: float | None, *, caller: str) -> None:
+    """The same for the points of a hull that were in parts: of one group, sampled."""
+    if sample is not None and turn is not None and _is_wide(hull.points, turn):
+        longitudes, y = Longitudes(turn), hull.points[:, 1]
+        longitudes.add(np.concatenate([sample.longitudes, hull.points[:, 0]]))
+        _say(longitudes, (y.min(), y.max()), wanted=False, remedy=OTHERWISE, of=caller)
+
+
+def warn_of_samples(batch: HullBatch[Any], sample: Sample | None, turn: float | None, *, caller: str) -> None:
+    """The same for the groups of a batch."""
+    if sample is None:
+        return
+    x = np.concatenate([sample.longitudes, batch.points[:, 0]])
+    ends = np.append(0, np.cumsum(sample.counts)), len(sample.longitudes) + batch.offsets
+
+    def members(number):
+        return np.concatenate([np.arange(*one[number : number + 2]) for one in ends])
+
+    rows = np.stack([x, np.zeros_like(x)], axis=1)
+    batch_over_antimeridian(batch, rows, members, turn, None, wanted=False, caller=caller, remedy=OTHERWISE)
 
 
 def _longitudes_of(parts, turn):
@@ -155,7 +179,7 @@ def batch_over_antimeridian(
     points: Any,
     members: Callable[[int], Any],
     turn: float | None,
-    solve: Callable[[Any], Hull],
+    solve: Callable[[Any], Hull] | None,
     *,
     wanted: bool,
     caller: str,
@@ -173,7 +197,7 @@ def batch_over_antimeridian(
     members : callable
         Returns the indices of the points of a group, by its number.
     turn, solve, wanted, caller, remedy
-        As for `over_antimeridian`.
+        As for `over_antimeridian`; no `solve` is needed for a warning only.
     names : sequence, optional
         Of the groups, for the warning; by default their labels.
     """

@@ -144,7 +144,7 @@ def _of_array(path, values, column) -> np.ndarray:
         return values[names[position_of(path, list(names), width, "1" if column is None else column)]]
     if values.ndim == 2 and (column is not None or width == 1):
         return values[:, position_of(path, None, width, "1" if column is None else column)]
-    if values.ndim != 1 or column not in (None, "1"):
+    if values.ndim != 1 or column is not None:
         shape = "shape (n,)" if column is None else "two dimensions for --column"
         raise InvalidInput(f"The array in '{path}' must have {shape}. Got {values.shape} instead.")
     return values

@@ -37,6 +37,7 @@ class State:
         self.path = None if output is None else f"{os.path.realpath(output)}{ENDING}"
         self.shown = None if output is None else printable(f"{os.fspath(output)}{ENDING}")
         self.about, self.done, self._file = json.loads(json.dumps(about)), [], None
+        self._has_entries = False
 
     def __enter__(self):
         if self.path is None:
@@ -54,6 +55,8 @@ class State:
 
     def __exit__(self, *error):
         self._close()
+        if not self._has_entries:
+            self.remove()
 
     def _close(self):
         if self._file is not None:
@@ -68,6 +71,8 @@ class State:
                 lines = file.read().split(b"\n")[:-1]  # the last one has no end
         except FileNotFoundError:
             return 0
+        if len(lines) < 2:  # of a process that was killed before it had an entry
+            return 0
         kept = 0
         for number, line in enumerate(lines):
             try:
@@ -81,6 +86,7 @@ class State:
                 )
             if number:
                 self.done.append(entry)
+                self._has_entries = True
             kept += len(line) + 1
         return kept
 
@@ -99,6 +105,7 @@ class State:
         except OSError as error:
             self._close()
             raise self._unwritable(error) from error
+        self._has_entries = True
 
     def _write(self, entry):
         self._file.write(json.dumps(entry).encode() + b"\n")

@@ -6,7 +6,7 @@ import numpy as np
 
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.arguments import integer
+from clgeom.runtime.arguments import held, integer
 from clgeom.runtime.arrays import as_device_values, host_values, is_device_array, session_of
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.launch import read, run
@@ -30,6 +30,7 @@ def compact(flags, *, device=None) -> np.ndarray:
     ndarray of int64, shape (number of flags set,)
     """
     if isinstance(flags, (list, tuple)):
+        held(flags, "flags", caller="compact")
         flags = np.asarray(flags, dtype=bool)
     elif not is_device_array(flags):
         flags = host_values(flags, caller="compact", name="flags")

@@ -167,7 +167,10 @@ def locate_by_beacon(
         )
     masks = covered_mask(maps, level, caller=CALLER)
     grid = as_grid(transform, None, masks.shape[1:], caller=CALLER)
-    nodes = host_values(nodes, caller=CALLER, name="nodes").astype(np.float64)
+    nodes = host_values(nodes, caller=CALLER, name="nodes")
+    if nodes.dtype.kind not in "biuf":
+        raise InvalidInput(f"The 'nodes' parameter of {CALLER} must be numbers. Got {nodes.dtype} instead.")
+    nodes = nodes.astype(np.float64)
     if nodes.ndim != 2 or nodes.shape[1] != 2:
         raise InvalidInput(f"The 'nodes' parameter of {CALLER} must have shape (n, 2). Got {nodes.shape} instead.")
     cells = _cells_of(nodes, grid)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from clgeom.errors import InputWarning, InvalidInput, warn
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geodesy import as_crs, shown
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.cells import LEAST_KM, Call, computed_losses
@@ -336,10 +336,10 @@ def coverage_map(
     one_of(city, CITIES, "city", caller="coverage_map")
     if transmitters is None:
         transmitters = ((shape[0] / 2, shape[1] / 2),)
-    if not np.iterable(transmitters) or len(transmitters) == 0:
+    if not hasattr(transmitters, "__len__") or len(transmitters) == 0:
         raise InvalidInput(
             "The 'transmitters' parameter of coverage_map must name one or more (row, column), in a sequence. "
-            f"Got {transmitters!r} instead."
+            f"Got {short(transmitters)} instead."
         )
     transmitters = tuple(checked_pair(position, "transmitters", "coverage_map") for position in transmitters)
     if not (isinstance(power, numbers.Real) and math.isfinite(power)):

@@ -108,10 +108,9 @@ def covered_area(
         raise wrong("raster", CALLER, "a whole raster, no strips of one", short(raster))
     placed = placed_raster(raster, caller=CALLER, transform=transform, crs=crs, nodata=nodata)
     values = fetched(placed.values) if is_device_array(placed.values) else placed.values
-    shape = np.shape(values)[-2:]
-    grid = as_grid(placed.transform, placed.crs, shape, caller=CALLER)
-    summed = _weights(weights, placed, grid)
     cells, integers = canonical_cells(values, caller=CALLER)
+    grid = as_grid(placed.transform, placed.crs, cells.shape[-2:], caller=CALLER)
+    summed = _weights(weights, placed, grid)
     chosen = as_levels(levels, direction, placed.nodata, cells.dtype, caller=CALLER, integers=integers)
     found = []
     for k, level in enumerate(chosen.given):

@@ -70,11 +70,20 @@ def is_masked_array(values) -> bool:
 
 
 def held(values, name: str, *, caller: str) -> None:
-    """Refuse an array whose elements share memory, as `numpy.broadcast_to` returns it, if no copy of it fits in memory.
+    """Refuse an iterator, which NumPy takes for a single object, and an array of which no copy fits in memory.
 
-    All arrays on the host that a caller gives pass through here, before they are copied.
+    Elements of such an array share memory, as `numpy.broadcast_to` returns it. All arrays on the host that a caller
+    gives pass through here, before they are copied.
     """
-    if isinstance(values, np.ndarray) and values.nbytes > MUCH_MEMORY and values.nbytes > memory_bytes():
+    if isinstance(values, (list, tuple)):
+        if len(values) and isinstance(values[0], np.ndarray):
+            nbytes = sum(one.nbytes for one in values if isinstance(one, np.ndarray))
+            if nbytes > MUCH_MEMORY and nbytes > memory_bytes():
+                raise too_large(name, caller, f"arrays of {nbytes:,} bytes in a list")
+    elif not isinstance(values, np.ndarray):
+        if hasattr(type(values), "__next__"):
+            raise wrong(name, caller, "an array, or a list", f"an iterator, {short(values)}")
+    elif values.nbytes > MUCH_MEMORY and values.nbytes > memory_bytes():
         own = values.itemsize + sum((n - 1) * abs(stride) for n, stride in zip(values.shape, values.strides))
         if own < values.nbytes:
             raise too_large(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
-from clgeom.runtime.arguments import boolean, integer, wrong
+from clgeom.runtime.arguments import boolean, held, integer, wrong
 from clgeom.runtime.arrays import as_device_values, c_name, host_values
 from clgeom.runtime.device_arrays import fetched, is_device_array
 from clgeom.runtime.host_floats import keeps_subnormals
@@ -259,6 +259,8 @@ def _edges(session, keys, bins, range):
             raise wrong("range", caller, "None for edges, which have their own", short(range))
     if isinstance(bins, str) and is_device_array(keys):
         raise wrong("bins", caller, "a number or edges for values on the device", repr(bins))
+    held(bins, "bins", caller=caller)
+    held(range, "range", caller=caller)
     given, unnamed = keys, not isinstance(bins, str)
     if is_device_array(keys):
         whole = range is None and np.ndim(bins) == 0 and len(keys)

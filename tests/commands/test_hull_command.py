@@ -315,6 +315,7 @@ def fiji(here):
 
 
 def test_longitudes_are_warned_of(fiji):
+    pytest.importorskip("pyproj", reason="--crs needs it")
     with pytest.warns(InputWarning, match="points lie closer together across the antimeridian.*--antimeridian finds"):
         done("hull", fiji)
     with pytest.warns(InputWarning, match=r"points of group 'a' lie closer .* \(and those of 1 group more\)"):
@@ -381,6 +382,7 @@ def test_large_files_across_the_antimeridian(fiji, monkeypatch):
 
 
 def test_antimeridian_is_for_longitudes(fiji):
+    pytest.importorskip("pyproj", reason="--crs needs it")
     said = refused("hull", fiji, "--antimeridian", "--crs", "EPSG:32632")
     assert "The option --antimeridian is for longitudes and latitudes" in said and "EPSG:32632 instead" in said
     Path("plain.csv").write_text("x,y\n178,1\n-179,2\n")

@@ -435,6 +435,7 @@ WRONG = {
         "Python objects in dtype",
     ),
     "texts.npy": (lambda: saved(np.save, np.array(["2000"])), (), "Got <U4"),
+    "keys.npy": (lambda: saved(np.save, np.zeros(3)), ("--column", 1), "two dimensions for --column"),
     "cube.npy": (lambda: saved(np.save, np.zeros((2, 2, 2))), ("--column", 1), "two dimensions for --column"),
     "table.npy": (lambda: saved(np.save, np.zeros((2, 2))), ("--column", ""), "no column ''"),
     "empty.npy": (lambda: b"", (), "is not a NumPy array file"),

@@ -1,6 +1,7 @@
 """Hulls across the antimeridian, against hulls in rational arithmetic; the warnings; cuts at 180 degrees."""
 
 import contextlib
+import functools
 import json
 import pickle
 import warnings
@@ -186,6 +187,60 @@ def test_warnings_are_those_of_the_widest_gap(session):
         assert ("closer together across the antimeridian" in said) == (closer < given)
         assert ("all around the" in said and "pole" in said) == round_pole
         assert len(caught) == (closer < given or round_pole)
+
+
+def test_labels_in_parts_are_warned_of_once(session):
+    """Chunks that are read once or several times, and partitions of Dask: no label of one chunk alone."""
+    rng = np.random.default_rng(SEED + 2)
+    for number in range(1000 if LONG else 24):
+        points = random_points(rng).astype(np.float64)
+        labels = rng.integers(-1, 3, len(points))
+        noise = (None, -1)[number % 2]
+        expected = {}
+        for label in sorted(set(labels.tolist()) - {noise}):
+            own = points[labels == label]
+            given, closer, _ = arrangement(own[:, 0].tolist())
+            is_round = 360 - closer < 180 and ((own[:, 1] > 0).all() or (own[:, 1] < 0).all())
+            if closer < given or is_round:
+                expected[label] = f"are {float(given):.10g} wide" if closer < given else "pole"
+        cuts = np.sort(rng.integers(0, len(points) + 1, 3))
+        parts = [(series(rows), own) for rows, own in zip(np.split(points, cuts), np.split(labels, cuts))]
+        sources = (
+            Chunks([(np.array(rows.get_coordinates()), own) for rows, own in parts], crs="EPSG:4326"),
+            Chunks(parts),
+            iter(parts),
+        )
+        alike = functools.partial(clgeom.convex_hulls_by_label, noise=noise, device=session)
+        calls = [functools.partial(alike, sources[number % 3])]
+        if number % 12 == 0:
+            calls.append(functools.partial(of_dask, points, labels, noise))
+        for call in calls:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", InputWarning)
+                call()
+            said = [str(one.message) for one in caught if issubclass(one.category, InputWarning)]
+            assert len(said) == bool(expected), (number, said, expected)
+            if expected:
+                first, words = next(iter(expected.items()))
+                assert f"points of group {first} of " in said[0] and words in said[0]
+                assert (f"(and those of {len(expected) - 1} group" in said[0]) == (len(expected) > 1)
+
+
+def of_dask(points, labels, noise):
+    frame = geopandas.GeoDataFrame({"label": labels}, geometry=series(points))
+    parts = pytest.importorskip("dask_geopandas").from_geopandas(frame, npartitions=3, sort=False)
+    import clgeom.dask
+
+    return clgeom.dask.convex_hulls_by_label(parts, "label", noise=noise).compute(scheduler="synchronous")
+
+
+def test_points_of_dask_are_warned_of_once():
+    parts = pytest.importorskip("dask_geopandas").from_geopandas(series(FIJI), npartitions=3, sort=False)
+    import clgeom.dask
+
+    with pytest.warns(InputWarning, match=r"points of dask.convex_hull lie closer .* 358.5 wide .* 4 across") as caught:
+        clgeom.dask.convex_hull(parts).compute(scheduler="synchronous")
+    assert len(caught) == 1
 
 
 # The parameter ------------------------------------------------------------------------------------------------------

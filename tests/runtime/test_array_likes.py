@@ -88,6 +88,57 @@ def test_arrays_that_claim_more_memory_than_there_is(session, name, number):
         assert len(given) <= number or not given[number].ndim
 
 
+@pytest.mark.parametrize("name, number", CLAIMS)
+def test_iterators_are_refused_where_arrays_are_taken(session, name, number):
+    """NumPy takes one for a single object. Chunks of points are refused here for their shape."""
+    count = [0]
+
+    def iterating(values):
+        count[0] += 1
+        return iter(list(values)) if count[0] == number + 1 and np.ndim(values) else np.asarray(values)
+
+    expected = CALLS[name](session, np.asarray)
+    try:
+        assert CALLS[name](session, iterating) == expected
+    except clgeom.errors.InvalidInput as error:
+        assert ("must" in str(error) or "an iterator" in str(error)) and count[0] > number
+
+
+@pytest.mark.parametrize(
+    "call",
+    (
+        lambda values: clgeom.take(values, [0, 1], mode="wrap"),
+        lambda values: clgeom.take([1, 2], values),
+        lambda values: clgeom.sort(values),
+        lambda values: clgeom.histogram([1, 2], values),
+        lambda values: clgeom.shellsort([2, 1], gaps=values),
+        lambda values: clgeom.align("A", "A", mode="semiglobal", free_ends=iter(list(values)[2:])),
+        lambda values: clgeom.radio.coverage_map((4, 4), transmitters=values),
+        lambda values: clgeom.radio.locate_by_beacon(np.zeros((2, 4, 4)), values, 0),
+    ),
+)
+def test_iterators_with_and_without_elements_are_refused(call):
+    for values in (iter([1, 0]), iter([]), (one for one in (1, 0)), map(int, "10"), zip("a")):
+        with pytest.raises(clgeom.errors.InvalidInput, match="must"):
+            call(values)
+
+
+def test_lists_of_arrays_that_claim_more_memory_than_there_is(session):
+    large = [np.broadcast_to(np.float32(1), (1 << 45,))] * 2
+    calls = (
+        lambda: clgeom.sort_by_key([1, 2], large, device=session),
+        lambda: clgeom.coverage_regions(np.eye(3), large, device=session),
+        lambda: clgeom.convex_hulls_by_label([(0, 0), (1, 1)], large, device=session),
+        lambda: clgeom.histogram([1, 2], large, device=session),
+        lambda: clgeom.histogram([1, 2], 3, range=large, device=session),
+        lambda: clgeom.covered_area(large, 1),
+        lambda: clgeom.shellsort([1, 2], gaps=large[0], device=session),
+    )
+    for call in calls:
+        with pytest.raises(clgeom.errors.InvalidInput, match="fits in memory"):
+            call()
+
+
 def test_what_fits_in_memory_is_taken(session, monkeypatch):
     monkeypatch.setattr(arguments, "MUCH_MEMORY", 0)
     keys = np.broadcast_to(np.float32(3), (1000,))

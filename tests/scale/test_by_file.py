@@ -133,6 +133,15 @@ def test_other_options_are_refused(tiles, monkeypatch):
     assert f"The file '{STATE}' is the state of a command with other options or of another version" in said
 
 
+def test_nothing_done_leaves_no_state(tiles):
+    """So that the command with other options is not refused; `refused` looks for files that are left."""
+    for wrong in (("--layer", "second"), ("--array", "other"), ("--columns", "a,b"), ("--antimeridian",)):
+        refused("hull", "tile*.npy", "--by-file", "--crs", "EPSG:32632", "-o", "out.geojson", *wrong)
+    with open(STATE, "w") as file:
+        file.write('{"clgeom": "of a command that was killed at once"}\n')
+    footprints()
+
+
 def interrupted(tiles, monkeypatch, *, after):
     """Ctrl-C while a file is read, after so many others."""
     plain, count = hull_files._hull_of_file, []

@@ -202,7 +202,7 @@ def convex_hulls_by_label(
     noise : optional
         A label whose points are in no group either, such as the -1 of scikit-learn's DBSCAN.
     collinear, nonfinite, device, profile, antimeridian
-        As in `convex_hulls`. Chunks have their hulls as given.
+        As in `convex_hulls`. Chunks have their hulls as given, and are warned of.
 
     Returns
     -------

@@ -20,11 +20,13 @@ import numpy as np
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import crs_of
 from clgeom.geodesy import same_crs
+from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch.result import HullBatch
 from clgeom.hull.batch.within import Within
 from clgeom.hull.pieces import piece_bytes
 from clgeom.hull.stream import LEAST_POINTS
 from clgeom.labels import as_array, as_labels
+from clgeom.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, error_from
 from clgeom.runtime.call import recording
 from clgeom.runtime.chunks import Chunks, Meter, in_chunk, read_ahead
@@ -182,6 +184,42 @@ def _joined_arrays(arrays):
     return np.ma.concatenate(arrays) if masked else np.concatenate(arrays)
 
 
+@dataclass(eq=False)
+class Sampled:
+    """A sample of the longitudes of each label in pieces; none unless points are longitudes and latitudes."""
+
+    noise: Any
+    turn: float | None = None
+    names: list = field(default_factory=list)
+    samples: list = field(default_factory=list)
+
+    def add(self, piece, crs) -> None:
+        """Add the points of a piece; `crs` is what is known of their reference system so far."""
+        if self.turn is None and crs is not None:
+            self.turn = turn_of_crs(crs)
+        if self.turn is None:
+            return
+        points, sizes = as_given_with_sizes(piece.points, caller=CALLER)
+        labels = as_labels(piece.labels, self.noise, caller=CALLER)
+        distinct, owners = labels.groups()
+        owners = owners if sizes is None else np.repeat(owners, sizes)
+        for rows, numbers in numbered_parts([points]):
+            owner = owners[numbers]
+            own = owner >= 0
+            self.samples.append(Sample.of(owner[own], rows[own, 0], len(distinct), self.turn))
+        self.names.append(as_array(labels.column_of(distinct)))
+        if sum(len(one.longitudes) for one in self.samples[1:]) > max(len(self.samples[0].longitudes), LEAST_POINTS):
+            self.samples, self.names = map(list, zip(self.joined()))
+
+    def joined(self):
+        """The sample of all labels in ascending order, None for none; and these labels."""
+        if not self.samples:
+            return None, None
+        labels = as_labels(_one_kind(self.names), None, caller=CALLER)
+        distinct, numbers = labels.groups()
+        return Sample.joined(self.samples, numbers, len(distinct), self.turn), as_array(labels.column_of(distinct))
+
+
 @dataclass(frozen=True)
 class Part:
     """Vertices of the hulls of some points by label: distinct labels, their points, numbers and places of vertices."""
@@ -226,7 +264,7 @@ def hulls_of_chunks(
         phases.extend(batch.phases)
         return part, batch
 
-    inner = Within(session)
+    inner, sampled = Within(session), Sampled(noise)
 
     def note(part):
         nonlocal held
@@ -269,6 +307,7 @@ def hulls_of_chunks(
                 left_out += batch.left_out
                 phases.extend(batch.phases)
                 note(part)
+                sampled.add(piece, stream.crs_found)
                 if held > most:
                     parts = [united()[0]]
                     meter.add(parts[0].nbytes - held)
@@ -280,7 +319,7 @@ def hulls_of_chunks(
         return replace(empty, crs=stream.crs_found, peak=meter.peak())
     part, batch = united()
     meter.see(session)
-    return replace(
+    batch = replace(
         batch,
         vertices=part.numbers,
         labels=part.labels,
@@ -292,6 +331,8 @@ def hulls_of_chunks(
         crs=stream.crs_found,
         peak=meter.peak(),
     )
+    warn_of_samples(batch, sampled.joined()[0], sampled.turn, caller=CALLER)
+    return batch
 
 
 def _united(parts, by_offsets, options):

@@ -16,6 +16,7 @@ from itertools import count
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import held
 from clgeom.runtime.host_floats import keeps_subnormals
 
 #: How many of the next larger gaps a bound uses. More gaps can only make it smaller; these give all there is to gain.
@@ -133,9 +134,10 @@ def gaps_for(gaps, n: int) -> tuple[int, ...]:
 
 def _checked(gaps) -> list[int]:
     wanted = "The 'gaps' parameter of shellsort must be decreasing positive integers that end in 1."
+    held(gaps, "gaps", caller="shellsort")
     try:
         given = list(gaps)
-    except TypeError:
+    except (TypeError, MemoryError):
         raise InvalidInput(f"{wanted} Got {gaps!r} instead.") from None
     if not given:
         raise InvalidInput(f"{wanted} Got an empty list instead.")
