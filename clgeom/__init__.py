@@ -5,7 +5,7 @@ The public names are here; each is imported when first used, so that importing c
 
 from clgeom.lazy import lazy_names
 
-__version__ = "0.2.0"
+__version__ = "0.9.0"
 
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
 #: Public names by module; a module's own name stands for the module.

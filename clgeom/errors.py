@@ -82,6 +82,26 @@ class InputWarning(UserWarning):
     """Something about an input that the result does not show: a dimension that is left out, a copy from a device."""
 
 
+class ClgeomDeprecationWarning(FutureWarning):
+    """A deprecated name or parameter: it works, and a later release removes it. Names the release and what to use.
+
+    Python shows it by default. It hides a ``DeprecationWarning`` in every module but the script itself, so users would
+    not see it in their own modules before the next major release breaks them.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from clgeom import dp, errors
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", errors.ClgeomDeprecationWarning)
+    ...     try:
+    ...         dp.walk_back
+    ...     except errors.ClgeomDeprecationWarning as warning:
+    ...         print(warning)
+    clgeom.dp.walk_back is deprecated since clgeom 0.9 and will be removed in 1.0. Use clgeom.dp.traceback instead.
+    """
+
+
 def short(value) -> str:
     """A value as messages show it."""
     try:
@@ -107,3 +127,17 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "clgeom":
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_deprecated(old: str, new: str, *, since: str, removal: str) -> None:
+    """Warn that `old` is deprecated, at the line outside of clgeom that uses it.
+
+    Parameters
+    ----------
+    old, new : str
+        What is deprecated and what to use instead, as the user writes them.
+    since, removal : str
+        The releases that deprecate and remove `old`: "0.9", "1.0".
+    """
+    facts = f"{old} is deprecated since clgeom {since} and will be removed in {removal}."
+    warn(f"{facts} Use {new} instead.", ClgeomDeprecationWarning)

@@ -8,7 +8,7 @@ the ``__getattr__``: with it, every misspelt name would be an object of type Any
 from importlib import import_module
 
 
-def lazy_names(package, namespace, homes, *others):
+def lazy_names(package, namespace, homes, *others, renamed=None):
     """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Parameters
@@ -20,11 +20,20 @@ def lazy_names(package, namespace, homes, *others):
         The public names of each module below the package, apart by spaces. A module's own name stands for the module.
     *others : str
         Public names that the package defines itself.
+    renamed : dict of str to tuple, optional
+        Deprecated names, as ``{old: (new, since, removal)}`` with two releases. They work and warn, and are not listed.
     """
+    renamed = renamed or {}
     modules = {name: module for module, names in homes.items() for name in names.split()}
     public = [*others, *sorted(modules)]
 
     def __getattr__(name):
+        if name in renamed:
+            from clgeom.errors import warn_deprecated
+
+            new, since, removal = renamed[name]
+            warn_deprecated(f"{package}.{name}", f"{package}.{new}", since=since, removal=removal)
+            return getattr(import_module(package), new)
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f"{package}.{modules[name]}")

@@ -33,6 +33,8 @@ _HOMES = {
     "table.table": "Table",
     "table.traceback": "traceback",
 }
+#: Deprecated names: (new name, release that deprecated it, release that removes it).
+_RENAMED = {"walk_back": ("traceback", "0.9", "1.0")}
 
 if TYPE_CHECKING:
     from clgeom.dp import problems as problems
@@ -71,4 +73,4 @@ if TYPE_CHECKING:
     from clgeom.dp.table.table import Table as Table
     from clgeom.dp.table.traceback import traceback as traceback
 else:
-    __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)
+    __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES, renamed=_RENAMED)

@@ -4,7 +4,7 @@ They are in one JSON file in the user's data folder::
 
     {"version": 1, "policies": [
         {"device": {..}, "kernel": "hull/sieve/sieve", "itemsize": null, "kernel_hash": "..", "class": "Policy",
-         "fields": {..}, "measured": {..}, "clgeom": "0.2.0", "digest": ".."}, ..]}
+         "fields": {..}, "measured": {..}, "clgeom": "0.9.0", "digest": ".."}, ..]}
 
 A process reads the file at most once. What it cannot use is left out with one warning, which names the first case: a
 file that is unreadable or of another version, another driver, a kernel that has changed since, a policy that is
