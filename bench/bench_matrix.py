@@ -2,7 +2,7 @@
 
 clgeom selftest --all --json > here.json                                  # on every machine
 python bench/bench_matrix.py here.json there.json                         # into bench/results/matrix.json
-python bench/bench_matrix.py                                              # the table for README.rst
+python bench/bench_matrix.py                                              # the table for docs/devices.rst
 """
 
 import argparse
@@ -11,7 +11,7 @@ from pathlib import Path
 
 RECORD = Path(__file__).resolve().parent / "results" / "matrix.json"
 KEPT = ("device", "platform", "version", "driver", "kind", "fp64", "refused")
-README = Path(__file__).resolve().parents[1] / "README.rst"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "devices.rst"
 BEGIN, END = ".. devices begin\n", ".. devices end\n"
 
 
@@ -62,7 +62,7 @@ def table(rows) -> str:
 
 
 def with_table(text, rows) -> str:
-    """The text of README.rst with the table of these rows."""
+    """The text of docs/devices.rst with the table of these rows."""
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}"
 
@@ -78,7 +78,7 @@ def main():
         rows = merged(rows, json.loads(Path(name).read_text(encoding="utf-8")), datetime.date.today().isoformat())
     if options.records:
         RECORD.write_text(json.dumps({"devices": rows}, indent=1) + "\n", encoding="utf-8")
-        README.write_text(with_table(README.read_text(encoding="utf-8"), rows), encoding="utf-8")
+        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
     print(table(rows))
     for name in differing(rows):
         print(f"differs between devices: {name}")

@@ -38,6 +38,7 @@ _HOMES = {
     "runtime.device": "Session default_session devices",
     "runtime.plan": "Phase",
     "runtime.profile": "DeviceProfile",
+    "runtime.versions": "show_versions",
     "scale": "scale",
     "sorting.bins": "bincount histogram",
     "sorting.lexsort": "lexsort",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from clgeom.runtime.device import Session as Session, default_session as default_session, devices as devices
     from clgeom.runtime.plan import Phase as Phase
     from clgeom.runtime.profile import DeviceProfile as DeviceProfile
+    from clgeom.runtime.versions import show_versions as show_versions
     from clgeom.sorting.bins import bincount as bincount, histogram as histogram
     from clgeom.sorting.lexsort import lexsort as lexsort
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key

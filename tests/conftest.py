@@ -20,6 +20,7 @@ import pytest
 from clgeom.errors import DeviceLimit, NoDevice
 from clgeom.runtime import build
 from clgeom.runtime.device import Session, all_devices, as_session, describe, named
+from clgeom.runtime.drivers import install_hint
 from clgeom.runtime.tuning import TABLE, overridden, override
 
 # No test, and no child of one, uses policies that the developer measured, or adds to them.
@@ -145,7 +146,7 @@ def _devices(config):
     import pyopencl as cl
 
     if not all_devices():
-        raise NoDevice("The tests need an OpenCL device; 'pip install pocl-binary-distribution' adds one.")
+        raise NoDevice(f"The tests need an OpenCL device. {install_hint()}")
     wanted = config.getoption("--device")
     if wanted:
         found = list(dict.fromkeys(device for name in wanted for device in named(name) or [as_session(name).device]))

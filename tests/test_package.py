@@ -1,8 +1,11 @@
 """The package as it is shipped: every folder and every kernel source in it; light to import; README that holds."""
 
 import configparser
+import importlib
 import os
+import platform
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +45,8 @@ def test_packages_listed_are_the_folders(setup_cfg):
 
 def test_everything_is_shipped(monkeypatch):
     """What setuptools would put into a wheel is all that the packages' folders hold, but the records of benchmarks."""
-    dist = pytest.importorskip("setuptools.dist")
+    pytest.importorskip("setuptools", minversion="77.0.3")
+    dist = importlib.import_module("setuptools.dist")
     monkeypatch.chdir(ROOT)
     distribution = dist.Distribution({"script_name": "setup.py"})
     distribution.parse_config_files()
@@ -98,9 +102,40 @@ def test_readme_commands_are_those_that_ci_runs():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-def test_readme_names_what_is_there():
-    readme = (ROOT / "README.rst").read_text()
-    for image in re.findall(r"^\.\. image:: (\S+)$", readme, re.MULTILINE):
-        assert (ROOT / image).stat().st_size > 10_000
-    for folder in re.findall(r"^   ((?:clgeom/)?\w+/)  ", readme, re.MULTILINE):
-        assert (ROOT / folder).is_dir(), folder
+def test_readme_fits_a_first_visit():
+    assert len((ROOT / "README.rst").read_text(encoding="utf-8").split()) <= 1100
+
+
+def test_source_layout_names_every_folder():
+    text = (ROOT / "CONTRIBUTING.rst").read_text(encoding="utf-8")
+    layout = text.split("Source layout\n")[1].split("Layers\n")[0]
+    families = dict(re.findall(r"^   ((?:clgeom/)?\w+/)  ((?:.+\n)(?: {10,}.+\n)*)", layout, re.MULTILINE))
+    assert all((ROOT / folder).is_dir() for folder in families)
+    for path in (ROOT / "clgeom").glob("*/**/__init__.py"):
+        family, *inner = path.parent.relative_to(ROOT / "clgeom").parts
+        assert f"clgeom/{family}/" in families
+        assert not inner or f"{inner[0]}/" in families[f"clgeom/{family}/"]
+
+
+def test_extras_are_explained_and_exist(setup_cfg):
+    """docs/platforms.rst says what each extra is for, and no message or page names another."""
+    extras = set(setup_cfg["options.extras_require"])
+    page = (ROOT / "docs" / "platforms.rst").read_text(encoding="utf-8")
+    table = page.split("Extras\n------")[1].split("Python\n------")[0]
+    assert set(re.findall(r"^``(\w+)``", table, re.MULTILINE)) | {"files"} == extras
+    pages = [*ROOT.glob("*.rst"), *(ROOT / "docs").rglob("*.rst"), *(ROOT / "clgeom").rglob("*.py")]
+    named = re.findall(r"(?:clgeom|\.)\[([a-z,]+)\]['\"]", "".join(path.read_text(encoding="utf-8") for path in pages))
+    assert {name for names in named for name in names.split(",")} <= extras
+    assert len(named) > 10
+
+
+@pytest.mark.parametrize("library, required", [("glibc", True), ("", False)])
+def test_pocl_is_required_where_its_wheel_runs(monkeypatch, library, required):
+    pytest.importorskip("setuptools", minversion="77.0.3")
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "libc_ver", lambda: (library, ""))
+    distribution = runpy.run_path(str(ROOT / "setup.py"))["Distribution"]({"script_name": "setup.py"})
+    distribution.parse_config_files()
+    names = [re.match(r"[\w-]+", one)[0] for one in distribution.metadata.install_requires]
+    assert ("pocl-binary-distribution" in names) == required and "pyopencl" in names

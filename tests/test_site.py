@@ -88,17 +88,27 @@ def test_members_left_out_of_the_reference_exist():
 # Distributions --------------------------------------------------------------------------------------------------
 
 
-def test_long_description_has_pictures_only_with_an_address():
+def test_long_description_has_links_and_pictures_only_with_an_address():
+    core = pytest.importorskip("docutils.core")
     convert = runpy.run_path(str(ROOT / "setup.py"))["long_description"]
     readme = (ROOT / "README.rst").read_text(encoding="utf-8")
     pictures = re.findall(r"image:: (\S+)", readme)
-    assert pictures and all((ROOT / picture).exists() for picture in pictures)
+    links = re.findall(r"<([^<>`]+)>`__", readme)
+    assert len(pictures) == 1 and len(links) >= 25
+    assert all((ROOT / path).is_dir() if path.endswith("/") else (ROOT / path).is_file() for path in pictures + links)
     without, with_address = convert(readme, ""), convert(readme, "https://example.org/clgeom")
-    assert "image::" not in without and ":alt:" not in without
-    assert len(without.split("\n")) >= len(readme.split("\n")) - 4 * len(pictures), "nothing else is gone"
-    assert [f"https://example.org/clgeom/raw/HEAD/{picture}" for picture in pictures] == re.findall(
-        r"image:: (\S+)", with_address
-    )
+
+    def links_of(text):
+        page = core.publish_string(text, writer="html5", settings_overrides={"halt_level": 2}).decode()  # 2: warnings
+        return sorted(link for link in Links(page).links if not link.startswith("#"))
+
+    def address(path):
+        kind = "raw" if path in pictures else "tree" if path.endswith("/") else "blob"
+        return f"https://example.org/clgeom/{kind}/HEAD/{path}"
+
+    assert links_of(without) == []
+    assert links_of(with_address) == sorted(map(address, pictures + links))
+    assert len(without.split()) >= len(readme.split()) - len(links) - 25, "nothing else is gone"
 
 
 # The built site -------------------------------------------------------------------------------------------------

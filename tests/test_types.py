@@ -21,7 +21,7 @@ from clgeom import dp, radio, scale
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "tests" / "typing"
 PACKAGES = (clgeom, dp, dp.problems, radio, scale)
-NO_PARAMETERS = ("devices", "default_session")
+NO_PARAMETERS = ("devices", "default_session", "show_versions")
 
 pytestmark = pytest.mark.skipif(not (ROOT / "setup.cfg").exists(), reason="needs the checkout")
 needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="needs mypy")

@@ -8,9 +8,19 @@ from clgeom.commands import terminal
 
 
 @click.command()
+@click.option("--report", "as_report", is_flag=True, help="Print versions, drivers and settings for a bug report.")
 @terminal.json_option
-def devices(as_json):
+def devices(as_report, as_json):
     """List the OpenCL devices of this machine."""
+    if as_report:
+        from clgeom.runtime import versions
+
+        report = versions.report()
+        if as_json:
+            terminal.print_json(report)
+        else:
+            click.echo(versions.as_text(report))
+        return
     from clgeom.errors import NoDevice
     from clgeom.runtime.device import devices as find
     from clgeom.runtime.device import why_none

@@ -121,7 +121,7 @@ def read_rows(path, choose):
 def _opened(path):
     """Yield the open file; an exception of PyArrow within the block becomes `InvalidInput`."""
     with reading(path):
-        require("PyArrow", f"Reading '{path}'", "files")
+        require("PyArrow", f"Reading '{path}'")
         import pyarrow as pa
 
         try:

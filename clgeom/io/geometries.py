@@ -110,7 +110,7 @@ def _offset_type(type):
 
 
 def _by_shapely(path, column):
-    require("Shapely", f"Reading '{path}'", "files")
+    require("Shapely", f"Reading '{path}'")
     import shapely
 
     try:

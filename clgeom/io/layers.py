@@ -75,7 +75,7 @@ def _opened(path):
     """Yield the input of pyogrio; its exceptions within the block become `InvalidInput`."""
     with reading(path):
         for package in ("pyogrio", "PyArrow"):
-            require(package, f"Reading '{path}'", "files")
+            require(package, f"Reading '{path}'")
         import pyarrow
         import pyogrio
 

@@ -112,11 +112,11 @@ def read_dimension(path, name=None) -> np.ndarray:
 def _opened(path, *names):
     """Yield a laspy reader that unpacks the dimensions of these names; its errors become `InvalidInput`."""
     with reading(path):
-        require("laspy", f"Reading '{path}'", "files")
+        require("laspy", f"Reading '{path}'")
         import laspy
 
         if suffix_of(path) == ".laz" and not laspy.LazBackend.detect_available():
-            require("lazrs", f"Reading '{path}'", "files")
+            require("lazrs", f"Reading '{path}'")
         with opened(path) as (file, _, _):
             _check_records(path, file)
             try:

@@ -143,7 +143,7 @@ def noted(name: str) -> dict:
 
 def note(name: str, values: dict) -> None:
     """Write a note for later processes atomically. A failure to write is ignored."""
-    _write(folder() / f"{name}.json", json.dumps(values))
+    write(folder() / f"{name}.json", json.dumps(values))
 
 
 # Texts ----------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def read_checked(path: Path) -> str | None:
 
 def write_checked(path: Path, text: str) -> bool:
     """Write a text with its digest atomically. Returns whether that succeeded."""
-    return _write(path, f"{digest_of(text)}\n{text}")
+    return write(path, f"{digest_of(text)}\n{text}")
 
 
 def digest_of(text: str) -> str:
@@ -184,7 +184,7 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _write(path, text):
+def write(path: Path, text: str) -> bool:
     """Write a file atomically; returns False where that fails."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
 from clgeom.runtime import caches, pocl_cache, trust
 from clgeom.runtime.arguments import boolean, integer
-from clgeom.runtime.drivers import install_hint, intel_runtime_found
+from clgeom.runtime.drivers import gpu_hint, install_hint, intel_runtime_found
 from clgeom.runtime.failures import failures
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.memory import Pool, trim_heap
@@ -240,6 +240,10 @@ def _imposed(profile, name, limit):
     return min(own, integer(limit, name, caller="Session"))
 
 
+#: Texts with which a caller asks for a GPU by its kind, or by its vendor.
+GPU_WORDS = re.compile(r"gpu|nvidia|cuda|geforce|rtx|amd|radeon|rocm|intel|arc", re.IGNORECASE)
+
+
 # Which device ---------------------------------------------------------------------------------------------------
 
 
@@ -270,6 +274,12 @@ def all_devices() -> tuple:
     """All OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
     begin()
     return _ranked()
+
+
+def all_platforms() -> list:
+    """All OpenCL platforms of this machine as ``pyopencl.Platform``."""
+    begin()
+    return _platforms()
 
 
 @keeps_subnormals
@@ -392,7 +402,8 @@ def _choose(device):
     if found and int(numbered[2]) < len(found):
         return found[int(numbered[2])]
     there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
-    raise NoDevice(f"{source} must name a device that is present. Got {wanted!r}; present: {there}.")
+    text = f"{source} must name a device that is present. Got {wanted!r}; present: {there}."
+    raise NoDevice(f"{text} {gpu_hint()}" if GPU_WORDS.search(wanted) else text)
 
 
 def named(wanted: str) -> list:

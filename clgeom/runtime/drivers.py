@@ -9,26 +9,47 @@ import shutil
 import site
 import sys
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 
 def install_hint() -> str:
     """How to install an OpenCL driver on this operating system and processor."""
     if sys.platform == "win32":
-        return (
-            "The drivers of NVIDIA, AMD and Intel GPUs bring one; 'pip install intel-opencl-rt' adds a CPU device on "
-            "x86-64."
-        )
-    if sys.platform == "darwin":
-        return "macOS brings one for its GPU; 'conda install -c conda-forge pyopencl pocl' adds a CPU device."
-    if sys.platform == "linux" and platform.machine() == "x86_64":
+        cpu = "'pip install intel-opencl-rt' adds a CPU device on x86-64"
+    elif sys.platform == "darwin":
+        cpu = "'conda install -c conda-forge pyopencl pocl' adds a CPU device"
+    elif sys.platform != "linux" or platform.machine() != "x86_64":
+        cpu = "the package pocl-opencl-icd of Debian and Ubuntu adds a CPU device"
+    elif platform.libc_ver()[0] == "glibc":
         cpu = "'pip install pocl-binary-distribution' adds a CPU device"
     else:
-        cpu = "the package pocl-opencl-icd of Debian and Ubuntu adds a CPU device"
-    return (
-        f"On this machine {cpu}; for a GPU install the vendor's OpenCL driver (NVIDIA and AMD drivers bring it; "
-        "Intel: intel-opencl-icd)."
-    )
+        cpu = "'apk add pocl' adds a CPU device on Alpine"
+    return f"On this machine {cpu}. {gpu_hint()}"
+
+
+def gpu_hint() -> str:
+    """Which drivers make a GPU an OpenCL device on this operating system, and where the steps are."""
+    if sys.platform == "darwin":
+        text = "macOS brings the driver of its GPU."
+    elif sys.platform == "win32":
+        text = "A GPU needs its vendor's driver: those of NVIDIA, AMD and Intel for Windows contain OpenCL."
+    else:
+        text = (
+            "A GPU needs its vendor's OpenCL driver. NVIDIA: the driver, with libnvidia-opencl.so.1 named in "
+            "/etc/OpenCL/vendors/nvidia.icd. AMD: ROCm's OpenCL (rocm-opencl-runtime). Intel: intel-opencl-icd."
+        )
+    return f"{text} Steps: {platforms_page()}."
+
+
+def platforms_page() -> str:
+    """The address of the page about platforms; its path in the repository where no address is known."""
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        for entry in metadata.metadata("clgeom").get_all("Project-URL", ()):
+            name, _, address = entry.partition(", ")
+            if name == "Platforms":
+                return address
+    return "docs/platforms.rst"
 
 
 def intel_runtime() -> Path | None:

@@ -1,11 +1,12 @@
 """The linker that PoCL needs.
 
 PoCL links every kernel with the program ``ld``, and aborts the process when that fails. So the linker is tried once,
-and a note names the one that worked.
+and a note names the one that worked. Where there is no C compiler, it is given the libraries that PoCL names.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sys
@@ -15,6 +16,8 @@ from pathlib import Path
 from clgeom.errors import NoDevice
 from clgeom.runtime import caches
 
+#: What PoCL's compiler links kernels with, where a C compiler has installed it.
+COMPILER_LIBRARIES = ("/usr/lib*/gcc/*/*/libgcc.a", "/usr/include/stdlib.h")
 HOW_TO_LINK = "Install binutils (apt-get install binutils, dnf install binutils)."
 
 
@@ -31,15 +34,35 @@ def check_linker(profile) -> None:
         )
     found = os.stat(linker)
     known = [os.path.realpath(linker), found.st_size, found.st_mtime_ns]
-    if caches.noted("linker").get("links") == known:
-        return
-    said = _failure_of(linker)
-    if said:
-        raise NoDevice(
-            f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', and {linker} "
-            f"fails: {said.splitlines()[0]}. {HOW_TO_LINK}"
-        )
-    caches.note("linker", {"links": known})
+    if caches.noted("linker").get("links") != known:
+        said = _failure_of(linker)
+        if said:
+            raise NoDevice(
+                f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', and {linker} "
+                f"fails: {said.splitlines()[0]}. {HOW_TO_LINK}"
+            )
+        caches.note("linker", {"links": known})
+    if not all(map(glob.glob, COMPILER_LIBRARIES)):
+        _supply_libraries(profile)
+
+
+def _supply_libraries(profile) -> None:
+    """Let the linker find empty libraries where no C compiler is installed.
+
+    PoCL passes -lgcc, -lgcc_s and -lc for every kernel, and ends the process where the linker finds none of them.
+    Kernels take from them only what is loaded in this process already.
+    """
+    folder = caches.folder() / "libraries"
+    for name in ("gcc", "gcc_s", "c"):
+        path = folder / f"lib{name}.a"
+        if not path.exists() and not caches.write(path, "!<arch>\n"):  # an archive without members
+            raise NoDevice(
+                f"The device {profile.name} ({profile.platform}) links its kernels with libgcc and libc, which are "
+                f"missing, and '{folder}' cannot be written. Install a C compiler (apt-get install gcc libc6-dev)."
+            )
+    named = os.environ.get("LIBRARY_PATH", "").split(os.pathsep)
+    if str(folder) not in named:
+        os.environ["LIBRARY_PATH"] = os.pathsep.join([*filter(None, named), str(folder)])
 
 
 def _failure_of(linker) -> str:

@@ -157,6 +157,13 @@ def is_refused(profile) -> bool:
     return any(_digest(trial, profile) == failed[_name(trial)] for trial in TRIALS if _name(trial) in failed)
 
 
+def noted_verdicts(profile) -> dict[str, bool]:
+    """The cache's verdicts on a device by the name of the trial, for the current kernels."""
+    digests = {_name(trial): _digest(trial, profile) for trial in TRIALS}
+    noted = _noted(profile)
+    return {name: right for name, (digest, right) in noted.items() if digests.get(name.split()[0]) == digest}
+
+
 def _try(session, trial, dtype) -> bool:
     """Run a trial. It fails only if it fails twice, by a wrong result or by an error that may follow from one.
 

@@ -78,6 +78,29 @@ def test_devices_show_the_architecture(monkeypatch):
     assert "sm_90" in done("devices") and json.loads(done("devices", "--json"))[0]["architecture"] == "sm_90"
 
 
+def test_devices_report(monkeypatch, capsys):
+    """The same from Python: versions, each device with its driver and verdicts, settings, folders."""
+    monkeypatch.setenv("CLGEOM_POLICIES", "shipped")
+    report = json.loads(done("devices", "--report", "--json"))
+    text = done("devices", "--report")
+    clgeom.show_versions()
+    assert capsys.readouterr().out == text
+    assert report["clgeom"]["version"] == clgeom.__version__ and report["packages"]["pyopencl"]
+    assert [device["driver"] for device in report["devices"]] == [device.driver for device in clgeom.devices()]
+    assert set(report["platforms"]) == {device.platform for device in clgeom.devices()}
+    assert report["environment"]["CLGEOM_POLICIES"] == "shipped"
+    for device in report["devices"]:
+        assert device["name"] in text and device["driver"] in text and device["trials"].endswith(" passed")
+    monkeypatch.setattr("clgeom.runtime.trust.noted_verdicts", lambda profile: {"hull": False, "sort": True})
+    assert "1 passed, failed: hull" in done("devices", "--report")
+
+
+def test_devices_report_without_any(monkeypatch):
+    monkeypatch.setattr("clgeom.runtime.device._ranked", lambda: ())
+    monkeypatch.setattr("clgeom.runtime.device._platforms", lambda: [])
+    assert "No OpenCL device was found: no OpenCL driver is installed." in done("devices", "--report")
+
+
 def test_devices_without_any(monkeypatch):
     monkeypatch.setattr("clgeom.runtime.device._ranked", lambda: ())
     assert json.loads(done("devices", "--json")) == []

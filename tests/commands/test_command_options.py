@@ -54,7 +54,7 @@ VALUES = {
     },
     "completion": {},
     "demo": {"output": "-o out.png"},
-    "devices": {},
+    "devices": {"as_report": "--report"},
     "dp edit": {
         "only": "--value",
         "names": "--record 2 1",

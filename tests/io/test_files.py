@@ -206,7 +206,7 @@ def test_items_of_arrow_files(tmp_path):
 def test_a_missing_package_is_named(tmp_path, monkeypatch, arrow_table):
     path = write_arrow(tmp_path / "t.parquet", arrow_table)
     monkeypatch.setattr("importlib.util.find_spec", lambda package: None)
-    with pytest.raises(InvalidInput, match=r"needs PyArrow, which is not installed: pip install 'clgeom\[files\]'"):
+    with pytest.raises(InvalidInput, match=r"needs PyArrow, which is not installed: pip install 'clgeom\[geo\]'"):
         read_cloud(path)
     for name, package in (("t.laz", "laspy"), ("t.gpkg", "pyogrio")):
         (tmp_path / name).write_bytes(b"")

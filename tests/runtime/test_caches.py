@@ -244,6 +244,25 @@ def test_a_linker_is_asked_once(pocl, tmp_path, monkeypatch):
             pocl_linker.check_linker(pocl.profile)
 
 
+def test_kernels_link_without_a_c_compiler(pocl, tmp_path, monkeypatch):
+    """PoCL names libgcc and libc to the linker, which no kernel needs but binutils alone does not install."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("LIBRARY_PATH", "/own")
+    pocl_linker.check_linker(pocl.profile)
+    if "libraries" not in os.environ["LIBRARY_PATH"]:
+        monkeypatch.setattr(pocl_linker, "COMPILER_LIBRARIES", ("/usr/lib/of-no-compiler/*",))
+    for _ in range(2):
+        pocl_linker.check_linker(pocl.profile)
+    folder = tmp_path / "clgeom" / "libraries"
+    assert os.environ["LIBRARY_PATH"] == f"/own:{folder}"
+    libraries = ["-nostdlib", f"-L{folder}", "-lgcc", "-lgcc_s", "-lc"]
+    subprocess.run(["ld", "-shared", "-o", tmp_path / "kernel.so", *libraries], check=True)
+    (folder / "libc.a").unlink()
+    monkeypatch.setattr(caches, "write", lambda path, text: False)
+    with pytest.raises(NoDevice, match="libgcc and libc, which are missing, .* Install a C compiler"):
+        pocl_linker.check_linker(pocl.profile)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 @pytest.mark.parametrize("blocks", (0, 1, 100))
 def test_files_that_may_not_be_large(run, pocl, tmp_path, blocks):

@@ -20,6 +20,7 @@ from clgeom.runtime import caches
 from clgeom.runtime import device as runtime
 from clgeom.runtime import profile as profiles
 from clgeom.runtime.device import Session, as_session, default_session, devices
+from clgeom.runtime.drivers import gpu_hint
 from clgeom.runtime.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.profile import DeviceProfile, describe
@@ -197,6 +198,13 @@ def test_session_of_an_array(session):
         InvalidInput, match="^The 'device' parameter must be part of a device's name.* Got Array instead"
     ):
         as_session(device_array(session, np.zeros(2)))
+
+
+@pytest.mark.parametrize("name, is_gpu", [("gpu:99", True), ("NVIDIA no. 7", True), ("imaginary", False)])
+def test_missing_gpu_names_the_drivers(name, is_gpu):
+    with pytest.raises(NoDevice, match="must name a device that is present") as caught:
+        Session(name)
+    assert str(caught.value).endswith(gpu_hint()) == is_gpu
 
 
 def test_environment_names_the_default_device(monkeypatch):

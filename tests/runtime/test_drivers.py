@@ -61,17 +61,36 @@ def test_intel_runtime_on_windows_is_named_by_its_library(homes, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "system, machine, said",
+    "system, machine, library, said",
     [
-        ("linux", "x86_64", "'pip install pocl-binary-distribution' adds a CPU device"),
-        ("linux", "aarch64", "pocl-opencl-icd"),
-        ("win32", "AMD64", "'pip install intel-opencl-rt'"),
-        ("darwin", "arm64", "conda-forge"),
+        ("linux", "x86_64", "glibc", "'pip install pocl-binary-distribution' adds a CPU device"),
+        ("linux", "x86_64", "", "'apk add pocl' adds a CPU device"),
+        ("linux", "aarch64", "glibc", "pocl-opencl-icd"),
+        ("win32", "AMD64", "", "'pip install intel-opencl-rt'"),
+        ("darwin", "arm64", "", "conda-forge"),
     ],
 )
-def test_hint_fits_the_system(monkeypatch, system, machine, said):
+def test_hint_fits_the_system(monkeypatch, system, machine, library, said):
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(platform, "libc_ver", lambda: (library, ""))
     hint = drivers.install_hint()
-    assert said in hint and hint[0] != " " and hint[-1] == "."
-    assert ("pocl-binary-distribution" in hint) == ((system, machine) == ("linux", "x86_64"))
+    assert said in hint and hint[0] != " " and hint.endswith("platforms.rst.")
+    wheel = (system, machine, library) == ("linux", "x86_64", "glibc")
+    assert ("pocl-binary-distribution" in hint) == wheel
+    assert ("/etc/OpenCL/vendors/nvidia.icd" in hint and "intel-opencl-icd" in hint) == (system == "linux")
+
+
+def test_platforms_page_is_that_of_the_repository(monkeypatch):
+    known = ["Source, https://example.org/r", "Platforms, https://example.org/r/platforms"]
+    monkeypatch.setattr(drivers.metadata, "metadata", lambda name: Message(known))
+    assert "Steps: https://example.org/r/platforms." in drivers.gpu_hint()
+    monkeypatch.setattr(drivers.metadata, "metadata", lambda name: Message([]))
+    assert drivers.platforms_page() == "docs/platforms.rst"
+
+
+class Message(list):
+    """Metadata of a distribution with these addresses."""
+
+    def get_all(self, name, default):
+        return list(self) if name == "Project-URL" else default

@@ -37,7 +37,7 @@ def is_capsule(value) -> bool:
 
 def imported(value, parameter: Parameter):
     """An object with Arrow's PyCapsule interface as an array of PyArrow; tables become arrays of structs."""
-    require("PyArrow", f"An object of type {type(value).__name__}", "files")
+    require("PyArrow", f"An object of type {type(value).__name__}")
     import pyarrow as pa
 
     try:
