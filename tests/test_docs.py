@@ -16,8 +16,24 @@ import pytest
 
 import clgeom
 from clgeom import conformance, dp, radio, scale
+from clgeom.alignment import scoring
+from clgeom.alignment.matrices import MATRICES
+from clgeom.commands.bench_parts import FAMILIES
+from clgeom.commands.hull_files import LARGE_BYTES
 from clgeom.commands.main import cli
+from clgeom.dp.filling import KEEPS, PATHS
+from clgeom.dp.language import nodes, trace, users_c
+from clgeom.hull import stream
+from clgeom.hull.sieve import polygons
+from clgeom.io import arrays, rasters
+from clgeom.radio import servers
+from clgeom.runtime.explain import STEPS
 from clgeom.runtime.policies import Policy
+from clgeom.sorting import search
+from clgeom.sorting.radix import host
+from clgeom.sorting.radix.way import SURVEYED_BYTES
+from clgeom.sorting.shellsort import study
+from clgeom.sorting.shellsort.sort import LEAST_ELEMENTS, MOST_ITEMS, VARIANTS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (clgeom, dp, dp.problems, radio, scale)
@@ -216,6 +232,91 @@ def test_paths_of_page_exist(page):
     assert not [path for path in PATH.findall(page.read_text(encoding="utf-8")) if not (ROOT / path).exists()]
 
 
+# Claims ---------------------------------------------------------------------------------------------------------
+
+
+def words_of(page):
+    """The text of a page of docs, without line breaks and marks of code."""
+    return " ".join((DOCS / page).read_text(encoding="utf-8").replace("``", "").split())
+
+
+def first_words(page, begin, end):
+    """What the first column of the table between two texts of a page has."""
+    text = (DOCS / page).read_text(encoding="utf-8").split(begin, 1)[1].split(end, 1)[0]
+    return [word.strip('`"') for word in re.findall(r"^ *(?:\* - )?(\S+)", text, re.MULTILINE)]
+
+
+PROBLEMS = dp.problems.CATALOGUE + dp.problems.VARIANTS
+GAPS_OF_BLOSUM62 = MATRICES["BLOSUM62"][1]
+CLAIMS = {
+    "tutorial.rst": [f"dp.problems solves {len(PROBLEMS)} known problems"],
+    "explanation/coverage.rst": [f"by strips of {rasters.BLOCK_BYTES >> 20} MiB"],
+    "explanation/hull.rst": [
+        f"of {stream.LARGER * stream.CHUNK_BYTES >> 20} MiB on a device with at least "
+        f"{stream.LARGER * stream.SMALL_PART * stream.CHUNK_BYTES >> 30} GiB of memory, where arrays of "
+        f"{2 * stream.LARGER * stream.CHUNK_BYTES >> 20} MiB or more are large, else of {stream.CHUNK_BYTES >> 20} MiB "
+        f"from {2 * stream.CHUNK_BYTES >> 20} MiB on",
+        f"in {polygons.DIRECTIONS} directions",
+        f"up to {polygons.DIRECTIONS * polygons.FINE} directions",
+        f"{polygons.BINS} bins of x",
+        f"maps files from {arrays.MAP_FROM >> 20} MiB on",
+    ],
+    "explanation/radio.rst": [f"up to {servers.MOST_TRANSMITTERS:,} transmitters"],
+    "explanation/shellsort.rst": [
+        f"max_items_per_subsequence ({MOST_ITEMS}) is the most",
+        f"min_elements_per_item ({LEAST_ELEMENTS}) the fewest",
+        f"at most {study.MOST_LAUNCHES} launches a phase",
+    ],
+    "howto/measure_device.rst": ["families are {} and {}".format(", ".join(FAMILIES[:-1]), FAMILIES[-1])],
+    "reference/align.rst": [
+        "The defaults are {} and {}, or those of BLAST".format(*scoring.DEFAULTS[2:]),
+        "such as {} and {} for BLOSUM62".format(*GAPS_OF_BLOSUM62),
+        "Equal letters score match ({}), different ones mismatch ({})".format(*scoring.DEFAULTS[:2]),
+        ", ".join(name for name in MATRICES if name != "NUC.4.4") + "; NUC.4.4",
+    ],
+    "reference/dp.rst": [
+        f"dp.problems has {len(PROBLEMS)} problems",
+        f"lists the {len(dp.problems.CATALOGUE)} of the thesis",
+        f"at most {trace.MOST_NODES:,} operations, {nodes.MOST_DEEP} inside each other",
+        f"a text in C {users_c.MOST_TOKENS:,} words and marks, {users_c.MOST_IN_STATEMENT:,} of them in a statement",
+    ],
+    "reference/files.rst": [f"for one hull of more than {LARGE_BYTES >> 30} GiB of files"],
+    "reference/scipy.rst": [
+        f"sorts up to {host.FEW} keys on the host",
+        f"up to {host.FEW_ALONE:,} integers without values, up to {host.FEW_NARROW:,} integers of 8 or 16 bits",
+    ],
+    "reference/sort.rst": [
+        f"sorts of {SURVEYED_BYTES >> 20} MiB of keys and more",
+        f"if it is at most {search.TESTED} times as long as the needles",
+    ],
+}
+
+
+@pytest.mark.parametrize("page", CLAIMS)
+def test_numbers_and_lists_of_page_are_those_of_the_code(page):
+    text = words_of(page)
+    assert not [claim for claim in CLAIMS[page] if claim not in text]
+
+
+def test_tables_have_the_names_of_the_code():
+    page = "reference/dp.rst"
+    listed = first_words(page, "name  stages", "infer_pattern")
+    assert set(dp.PATTERNS) <= set(listed) and len(dp.PATTERNS) == sum(word.isupper() for word in listed)
+    assert {*KEEPS} == {*first_words(page, "kept cells\n", "A recurrence along")[1:]} - {"=" * 18}
+    assert {*PATHS} < {*first_words(page, "path        for equations", "takes the fastest path")}
+    table = (DOCS / page).read_text(encoding="utf-8").split("problem                               pattern")[1]
+    rows = re.findall(r" (\w+) +``(\w+)``$", table.split("``problems.VARIANTS``")[0], re.MULTILINE)
+    assert rows == [(one.pattern, one.function) for one in dp.problems.CATALOGUE]
+    assert all(f"``{one.function}``" in table for one in dp.problems.VARIANTS)
+
+    steps = first_words("explanation/policies.rst", "     - source", "The architecture is")
+    assert [word for word in steps if word in STEPS] == list(STEPS)
+    assert [row for row in first_words("explanation/shellsort.rst", "====  ", "B and C leave") if row in VARIANTS] == [
+        *VARIANTS[1:],
+        VARIANTS[0],
+    ]
+
+
 # Glossary -------------------------------------------------------------------------------------------------------
 
 GLOSSARY = DOCS / "reference" / "glossary.rst"
@@ -248,3 +349,10 @@ def test_glossary_has_a_sentence_or_two_for_each_term():
     assert len(terms) >= 40 and len(set(terms)) == len(terms)
     assert all(words.strip().endswith(".") and len(words.split()) >= 8 for _, words in entries)
     assert "docs/reference/glossary.rst" in (ROOT / "README.rst").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("word", ("band", "chain", "label", "map", "phase", "segment"))
+def test_glossary_tells_the_meanings_of_a_word_apart(word):
+    text = GLOSSARY.read_text(encoding="utf-8")
+    assert len(re.findall(rf"^{word} \(.+?\)(?:, .*)?\n   \S", text, re.MULTILINE)) >= 2
+    assert not re.search(rf"^{word}(?:,.*)?\n   \S", text, re.MULTILINE), "an entry without its meaning"

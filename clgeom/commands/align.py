@@ -33,8 +33,13 @@ OUTPUT_HELP = (
 @click.option("--match", type=int, help="Score of equal letters.  [default: 2]")
 @click.option("--mismatch", type=int, help="Score of different letters.  [default: -3]")
 @click.option("--matrix", metavar="NAME", help="Instead of both: BLOSUM62, PAM250, NUC.4.4 ...")
-@click.option("--gap-open", type=int, metavar="N", help="A gap of k letters costs N + k * M.  [default: 5]")
-@click.option("--gap-extend", type=int, metavar="M", help="See --gap-open.  [default: 2]")
+@click.option(
+    "--gap-open",
+    type=int,
+    metavar="N",
+    help="A gap of k letters costs N + k * M.  [default: 5, with a matrix that of BLAST, such as 11 for BLOSUM62]",
+)
+@click.option("--gap-extend", type=int, metavar="M", help="See --gap-open.  [default: 2, such as 1 for BLOSUM62]")
 @click.option(
     "--free",
     "free_ends",

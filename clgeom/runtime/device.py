@@ -49,8 +49,10 @@ class Session:
         Limits to impose below the device's own, at least 1, to simulate a smaller device. A limit above that has no
         effect.
 
-    All public functions may be called from several threads at once with one session. A session does not outlive
-    a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
+    Notes
+    -----
+    Several threads may call all public functions at once with one session. A session does not outlive a fork: drivers
+    cannot restart in a forked child, so use the "spawn" start method.
 
     Examples
     --------

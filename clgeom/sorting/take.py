@@ -28,7 +28,7 @@ def take(
     Parameters
     ----------
     values : array_like or pyopencl.array.Array
-        Of any type without Python objects, and of any shape.
+        Of any shape and type; on a device without Python objects.
     indices : array_like or pyopencl.array.Array of int
         Of any shape, on the device if and only if the values are. Those below 0 count from the end.
     axis : {None, 0}
@@ -37,7 +37,7 @@ def take(
         What to do with an index out of range: an error, or another index as ``numpy.take`` has it. On the device
         "raise" waits for the result.
     device : optional
-        As in `sort`.
+        As in `sort`. NumPy itself takes from values on the host.
 
     Returns
     -------

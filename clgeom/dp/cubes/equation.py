@@ -36,7 +36,7 @@ class CubeEquation:
     function : callable
         ``f(M, i, j, k, *parameters)``, traced as that of `Equation`; a cell is ``M[a, b, c]``. The three lengths are
         ``n``, ``m`` and ``p``, where the function takes arguments of these names.
-    dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32"}
+    dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32", "uint64"}
         Type of the cells.
     overflow : {"wrap", "trap", "saturate"}, optional
         As in `Equation`.
