@@ -253,6 +253,16 @@ def cube_equation(function: Callable[..., Any] | None = None, **options: Any) ->
     **options
         The keyword parameters of `CubeEquation`.
 
+    Returns
+    -------
+    CubeEquation, or function
+        The equation of `function`; without it the decorator, which takes a function and returns its equation.
+
+    Raises
+    ------
+    InvalidInput, DependencyError
+        As for `CubeEquation`.
+
     Examples
     --------
     >>> from clgeom import dp

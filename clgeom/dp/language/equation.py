@@ -406,6 +406,18 @@ def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     **options
         The keyword parameters of `Equation`.
 
+    Returns
+    -------
+    Equation, or function
+        The equation of `function`; without it the decorator, which takes a function and returns its equation.
+
+    Raises
+    ------
+    InvalidInput
+        As for `Equation`.
+    DependencyError
+        As for `Equation`.
+
     Examples
     --------
     >>> from clgeom import dp

@@ -43,6 +43,17 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
     condition_ : Expr or bool
     a, b : Expr or number, or tuples or dictionaries of them
 
+    Returns
+    -------
+    Expr, or tuple or dictionary of Expr
+        As `a` and `b` are.
+
+    Raises
+    ------
+    InvalidInput
+        The condition or an operand is no number and no expression of an equation, or tuples or dictionaries do not
+        match.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -78,6 +89,16 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
     ----------
     a, b, *more : Expr or number
 
+    Returns
+    -------
+    Expr
+        In the widest type of the operands.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -97,6 +118,16 @@ def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
     Parameters
     ----------
     a, b, *more : Expr or number
+
+    Returns
+    -------
+    Expr
+        In the widest type of the operands.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
 
     Examples
     --------
@@ -131,6 +162,16 @@ def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
     ----------
     a, b, *more : Expr or number
 
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -150,6 +191,16 @@ def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
     Parameters
     ----------
     a, b, *more : Expr or number
+
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
 
     Examples
     --------
@@ -171,6 +222,16 @@ def absolute(value: Operand) -> Expr:
     ----------
     value : Expr or number
 
+    Returns
+    -------
+    Expr
+        In the operand's type.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -190,6 +251,16 @@ def sqrt(value: Operand) -> Expr:
     Parameters
     ----------
     value : Expr or number
+
+    Returns
+    -------
+    Expr
+        float32 or float64.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
 
     Examples
     --------
@@ -218,6 +289,18 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
     value : Expr or number
     dtype : {"int32", "int64", "uint64", "float32", "float64"}
 
+    Returns
+    -------
+    Expr
+        In the type `dtype`.
+
+    Raises
+    ------
+    InvalidInput
+        `dtype` is another type, or the value is no number and no expression of an equation.
+    TypeError
+        `dtype` is no type of NumPy.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -241,6 +324,16 @@ def index(name: str = "k") -> Expr:
     ----------
     name : str
         What the index is called in the OpenCL C.
+
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        `name` is no name in C.
 
     Examples
     --------
@@ -274,6 +367,17 @@ def min_over(
     empty : number or Expr, optional
         The value of an empty range; the largest of the type by default. NaN never wins.
 
+    Returns
+    -------
+    Expr
+        In the type of `expr`.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -301,6 +405,17 @@ def max_over(
     empty : number or Expr, optional
         The value of an empty range; the smallest of the type by default.
 
+    Returns
+    -------
+    Expr
+        In the type of `expr`.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -323,6 +438,17 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
         An index from `index`, or a name for one.
     lo, hi : Expr or int
     expr : Expr, or function of k
+
+    Returns
+    -------
+    Expr
+        In the type of `expr`.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
 
     Examples
     --------
@@ -347,6 +473,17 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     lo, hi : Expr or int
     expr : Expr, or function of k
 
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -369,6 +506,17 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
         An index from `index`, or a name for one.
     lo, hi : Expr or int
     expr : Expr, or function of k
+
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
 
     Examples
     --------

@@ -148,6 +148,15 @@ def knapsack(
         Of several best choices that which leaves out the last item if it can, then the one before, and so on. A list
         for several capacities, or lists of arrays, one for each knapsack; what is not a list is for all of them.
 
+    Raises
+    ------
+    InvalidInput
+        `values` or `weights` has negative numbers, weights are not whole or not as many as the values, a capacity is no
+        whole number from 0 to 2**31 - 2, or a sum of whole values may not fit int64. For several: lists of different
+        lengths.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import knapsack
@@ -200,6 +209,18 @@ def integer_knapsack(
     Parameters
     ----------
     values, weights, capacity, items, device
+        As for `knapsack`.
+
+    Returns
+    -------
+    Knapsack, or list of Knapsack
+        As for `knapsack`; an item that is taken k times is in `items` k times.
+
+    Raises
+    ------
+    InvalidInput
+        As for `knapsack`; or a weight is 0.
+    DeviceLimit
         As for `knapsack`.
 
     Examples

@@ -102,6 +102,14 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     ndarray of `dtype`, shape (rows, rows)
         Element (i, j) is C(i, j).
 
+    Raises
+    ------
+    InvalidInput
+        `dtype` is another type, `rows` is no whole number of at least 1, or the last row does not fit the type: int32
+        has 34 rows, int64 has 67.
+    DeviceLimit
+        The device has too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp import problems
