@@ -47,6 +47,14 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     ndarray of int8, shape (n,), or a scalar for three single points
         1: c is left of a -> b (counter-clockwise); -1: right of it; 0: the three are collinear.
 
+    Raises
+    ------
+    InvalidInput
+        For another shape, an unsupported type, a NaN or infinity, numbers of points that differ, or arrays on the
+        device of different types.
+    DeviceLimit
+        For float64 points on a device without float64.
+
     Notes
     -----
     The sign of ``(ax - cx)(by - cy) - (ay - cy)(bx - cx)``. A floating-point filter (Ozaki and others, BIT 56, 2016)

@@ -108,7 +108,24 @@ class ServerMap:
         return f"ServerMap({rows} x {columns} cells, {len(self.transmitters)} transmitters)"
 
     def plot(self, ax: Any = None, *, title: str = "Received power of the best server") -> Any:
-        """Draw the power and the transmitters with Matplotlib. Returns the axes."""
+        """Draw the power and the transmitters with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        title : str
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed.
+        """
         from clgeom.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_coverage
 

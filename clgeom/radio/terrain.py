@@ -201,6 +201,11 @@ def knife_edge_loss(nu: ArrayLike) -> Any:
     float or ndarray of float64
         0 where `nu` is at most -0.78.
 
+    Raises
+    ------
+    InvalidInput
+        `nu` is not of numbers.
+
     Examples
     --------
     >>> from clgeom import radio

@@ -25,6 +25,13 @@ from clgeom.sorting.take import take
 class TopK(NamedTuple):
     """Keys in order, and their indices in the input.
 
+    Attributes
+    ----------
+    values : ndarray or pyopencl.array.Array, shape (k,)
+        The keys, largest or smallest first.
+    indices : ndarray or pyopencl.array.Array of int, shape (k,)
+        Their places in the input.
+
     Examples
     --------
     >>> import clgeom
@@ -161,6 +168,11 @@ def argpartition(
     Returns
     -------
     ndarray or pyopencl.array.Array, of the keys' shape
+
+    Raises
+    ------
+    InvalidInput
+        As for `partition`, and for another `index_type`.
 
     Examples
     --------

@@ -31,7 +31,14 @@ def binomial_equation(dtype="int64") -> Equation:
 @keeps_subnormals
 @dataclass(frozen=True)
 class Binomial:
-    """The result of `binomial`: `value` is C(n, k).
+    """The result of `binomial`.
+
+    Attributes
+    ----------
+    n, k : int
+        As given.
+    value : int
+        C(n, k).
 
     Examples
     --------

@@ -84,7 +84,18 @@ class CoverageResolutions(Sequence[CoverageRegions]):
         return made
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame."""
+        """The table as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each of `table`.
+
+        Raises
+        ------
+        InvalidInput
+            pandas or Shapely is not installed.
+        """
         require("pandas", "to_pandas")
         import pandas
 
