@@ -49,9 +49,6 @@ class Session:
         Limits to impose below the device's own, at least 1, to simulate a smaller device. A limit above that has no
         effect.
 
-    All public functions may be called from several threads at once with one session. A session does not outlive
-    a fork: drivers cannot restart in a forked child, so use the "spawn" start method.
-
     Raises
     ------
     NoDevice
@@ -60,6 +57,11 @@ class Session:
         A limit is no integer of at least 1, or an ability is asked for that the device lacks.
     DeviceError
         The driver cannot open a context.
+
+    Notes
+    -----
+    All public functions may be called from several threads at once with one session. A session does not outlive a fork:
+    drivers cannot restart in a forked child, so use the "spawn" start method.
 
     Examples
     --------

@@ -72,8 +72,8 @@ class DeviceProfile:
     quirks : frozenset of str
         Names of rows of ``QUIRKS``.
     architecture : str or None
-        NVIDIA's compute capability as "sm_90", AMD's "gfx1100", or Intel's IP version as "ip_12.55"; None where the driver
-        does not tell.
+        NVIDIA's compute capability as "sm_90", AMD's "gfx1100", or Intel's IP version as "ip_12.55"; None where the
+        driver does not tell.
     number : int
         Counts the devices of one name, platform and driver from 0.
     is_cpu : bool
