@@ -22,7 +22,7 @@ class ClgeomError(Exception):
 
 
 class InvalidInput(ClgeomError, ValueError):
-    """An argument, or the data in it, cannot be used. Says what was expected and what came.
+    """An argument or its data cannot be used. The message says what was expected and what came.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class InvalidInput(ClgeomError, ValueError):
 
 
 class DeviceLimit(ClgeomError):
-    """The device cannot hold or compute this: too little memory, or no float64 unit. Names both sizes.
+    """The device has too little memory, or no float64. The message names both sizes, or what needs float64.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class DeviceLimit(ClgeomError):
 
 
 class DeviceError(ClgeomError):
-    """The device or its driver failed, or computes wrongly. Names the device and what it was doing.
+    """The device or its driver failed, or computes wrongly. The message names the device and the operation.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class DeviceError(ClgeomError):
 
 
 class KernelBuildError(ClgeomError):
-    """A kernel did not compile. Carries the numbered source, the options and the compiler's log.
+    """A kernel did not compile. Its attributes have the source and the compiler's log.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class KernelBuildError(ClgeomError):
     --------
     >>> from clgeom import dp, errors
     >>> try:
-    ...     dp.fill(dp.Equation("i + weight", pattern="RUD"), (2, 2))
+    ...     dp.fill(dp.Equation("i + weight", pattern="RUD"), (2, 2), check=False)
     ... except errors.KernelBuildError as error:
     ...     print(error.in_users_text, "weight" in str(error))
     True True
@@ -97,7 +97,7 @@ class KernelBuildError(ClgeomError):
 
 
 class NoDevice(ClgeomError):
-    """No usable OpenCL device. Says what to install or to change.
+    """There is no usable OpenCL device. The message says what to install or to change.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class DependencyError(ClgeomError):
 
 
 class IntegerOverflow(ClgeomError, OverflowError):
-    """An integer of a dynamic-programming table went beyond its type. Names the cell.
+    """An integer of a dynamic-programming table went beyond its type. The message names the cell.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class IntegerOverflow(ClgeomError, OverflowError):
 
 
 class EquationWarning(UserWarning):
-    """A dynamic-programming equation may not be what was meant: no proof of its pattern, or an integer wraps around.
+    """A dynamic-programming equation may be wrong: its pattern is not proven, or an integer wraps around.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class EquationWarning(UserWarning):
 
 
 class DeviceWarning(UserWarning):
-    """A device does not support a faster method. The answer is right; it came by another method.
+    """A device does not support the fastest method. The result is right; a slower method computed it.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class DeviceWarning(UserWarning):
 
 
 class InputWarning(UserWarning):
-    """Something about an input that the result does not show: a dimension that is left out, a copy from a device.
+    """Part of an input is ignored or copied: a dimension, a parameter without effect, an array of another device.
 
     Examples
     --------

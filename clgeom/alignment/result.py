@@ -81,7 +81,7 @@ class Alignment:
 
     @property
     def cigar_m(self) -> str:
-        """The same with "M" for equal and for different letters."""
+        """The `cigar` with "M" for equal and for different letters."""
         return cigar_of(np.frombuffer(b"MMDI", np.uint8)[self._path("cigar_m")])
 
     @property
@@ -106,7 +106,7 @@ class Alignment:
 
     @property
     def identity(self) -> float:
-        """The share of columns with equal letters, NaN of none."""
+        """The share of columns with equal letters, NaN without columns."""
         return self.identities / self.columns if self.columns else float("nan")
 
     @functools.cached_property
@@ -119,7 +119,7 @@ class Alignment:
 
     @property
     def middle(self) -> str:
-        """The line between both: "|" for equal letters, "." for different ones, " " for gaps."""
+        """The line between the aligned parts: "|" for equal letters, "." for different ones, " " for gaps."""
         return np.frombuffer(b"|.  ", np.uint8)[self._path("middle")].tobytes().decode()
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ THETA = 3.3306690621773722e-16
 
 @keeps_subnormals
 def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None) -> Any:
-    """On which side of the line from a to b the point c lies, exactly, for many triples.
+    """Side of the line from a to b on which the point c lies, exactly, for many triples.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ METHODS = ("masks", "regions", "hulls")
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class BeaconFix:
-    """Estimated positions of nodes: what `locate_by_beacon` returns.
+    """Estimated positions of nodes: the result of `locate_by_beacon`.
 
     Parameters
     ----------

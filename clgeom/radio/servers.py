@@ -58,7 +58,7 @@ EDGE = 1e-6
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class ServerMap:
-    """The best server of every cell: what `best_server` returns.
+    """The best server of every cell: the result of `best_server`.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def best_server(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> ServerMap:
-    """The best server of every cell of a map, the power received of it, and carrier to interference, in one launch.
+    """The best server of every cell of a map, its received power, and carrier to interference, in one launch.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from clgeom.runtime.host_floats import keeps_subnormals
 @keeps_subnormals
 @dataclass(frozen=True)
 class Metrics:
-    """What `measure` found, in cells and shares.
+    """Metrics of a region and its mask, in cells and as shares: the result of `measure`.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ def _first(session, array, k):
 def partition(
     keys: AnyArray, kth: IntLike | Sequence[IntLike], *, axis: IntLike | None = -1, device: DeviceLike = None
 ) -> Any:
-    """Keys such that those at `kth` are where a sort has them, none larger before and none smaller behind them.
+    """Keys partitioned around the positions `kth`: no key before one is larger, and no key behind it is smaller.
 
     This is a result that ``numpy.partition(keys, kth, axis)`` may have, too: NumPy leaves the order of the parts open,
     and here they are sorted.

@@ -176,7 +176,7 @@ class Split:
 @keeps_subnormals
 @dataclass(frozen=True)
 class Far:
-    """Far dependences, that is any others. Tables are filled with one launch per stage.
+    """Far dependences: all others than near ones, rows and splits. Tables are filled with one launch per stage.
 
     Examples
     --------

@@ -83,7 +83,7 @@ def alike(values) -> list[Expr]:
 
 @keeps_subnormals
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The least value; of equals the first, and with NaN the first of the two compared.
+    """The least of several values: the first of equal values, and of two values with a NaN.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 @keeps_subnormals
 def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The largest value; of equals the first, and with NaN the first of the two compared.
+    """The largest of several values: the first of equal values, and of two values with a NaN.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
 
 @keeps_subnormals
 def index(name: str = "k") -> Expr:
-    """A new index, for `min_over` and its like; `name` is its name in the OpenCL C.
+    """A new index for `min_over` and the other reductions; `name` is its name in the OpenCL C.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def index(name: str = "k") -> Expr:
 def min_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
-    """The least of an expression over lo <= k < hi.
+    """The least value of an expression over lo <= k < hi.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def min_over(
 def max_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
-    """The largest of an expression over lo <= k < hi; see `min_over`.
+    """The largest value of an expression over lo <= k < hi; see `min_over`.
 
     Parameters
     ----------

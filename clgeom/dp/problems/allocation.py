@@ -67,7 +67,7 @@ ALLOTMENT = Equation(
 
 @keeps_subnormals
 def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) -> Allocation:
-    """Give a number of units to users at the least cost.
+    """Divide a number of units among users at the least cost.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ MOST_TASKS = 20
 
 @keeps_subnormals
 def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
-    """Give each row a column of its own at the least cost.
+    """Assign a different column to each row at the least cost.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern=
 
 @keeps_subnormals
 def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
-    """Choose a number of sizes of covers, so that each thing has one at least as large, with the least total size.
+    """Choose a number of cover sizes with the least total size, such that each thing has a cover at least as large.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike
 
 @keeps_subnormals
 def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: DeviceLike = None) -> Allocation:
-    """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
+    """Fit a number of straight pieces to ordered points, each to a range of the points, with the least squared error.
 
     Parameters
     ----------
@@ -455,7 +455,7 @@ def integer_program_equation(dtype="int64") -> Equation:
 
 @keeps_subnormals
 def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, device: DeviceLike = None) -> Allocation:
-    """Whole amounts x, not negative, with the most ``profits @ x`` where ``rows @ x <= limits``.
+    """Find the whole amounts x >= 0 with the largest ``profits @ x`` where ``rows @ x <= limits``.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def knapsack(
 def knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any:
-    """Items of most value whose weights do not exceed the capacity, each taken once at most.
+    """Choose the items of largest total value whose weights do not exceed the capacity, each at most once.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def integer_knapsack(
 def integer_knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any:
-    """Items of most value whose weights do not exceed the capacity, each taken any number of times.
+    """Choose the items of largest total value whose weights do not exceed the capacity, each any number of times.
 
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
     of the one before, and so on.

@@ -203,7 +203,7 @@ def production(
     stock: IntLike = 0,
     device: DeviceLike = None,
 ) -> Allocation:
-    """Choose the production of each month at the least cost, with prices of its own in every month; see `inventory`.
+    """Choose the production of each month at the least cost, with costs that differ by month; see `inventory`.
 
     Parameters
     ----------

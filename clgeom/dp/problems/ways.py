@@ -373,7 +373,7 @@ NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 @keeps_subnormals
 def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
-    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits.
+    """The n-th Fibonacci number: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last number that fits 64 bits.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class CoverageResolutions(Sequence[CoverageRegions]):
         return f"CoverageResolutions({', '.join(map(str, self.segments))} segments: {self._found[0]!r})"
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each number of segments and level: measured on the cells of all maps, with Shapely.
+        """Metrics for each number of segments and level, measured on the cells of all maps with Shapely.
 
         Returns
         -------

@@ -158,7 +158,7 @@ class CoveragePolygon(Filed):
 
 @keeps_subnormals
 class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
-    """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
+    """The polygons of all parts, levels and maps as arrays; an index makes a `CoveragePolygon`.
 
     For a raster on a device the arrays from `corners` to `cells` are ``pyopencl.array.Array`` there, of the same types
     and shapes. All else comes from a copy of them on the host, which the first use makes.
