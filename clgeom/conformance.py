@@ -48,6 +48,13 @@ class Case:
     corners : list of (x, y)
         Positions of the hull's corners as Python numbers, counter-clockwise from the lexicographically smallest. Points
         on an edge are not corners.
+
+    Examples
+    --------
+    >>> from clgeom import conformance
+    >>> case = next(conformance.cases(families=["lattice_edges"], types=["int32"], n=50))
+    >>> case.name, case.points.shape
+    ('lattice_edges int32', (50, 2))
     """
 
     family: str
@@ -56,6 +63,7 @@ class Case:
 
     @property
     def name(self) -> str:
+        """Family and type."""
         return f"{self.family} {self.points.dtype}"
 
 
@@ -75,6 +83,13 @@ class Outcome:
         Positions that it returned although they are on an edge: a matter of convention.
     error : str or None
         The exception that it raised, in one line.
+
+    Examples
+    --------
+    >>> from clgeom import conformance
+    >>> case = next(conformance.cases(families=["parabola"], types=["float64"], n=50))
+    >>> conformance.judge(lambda points: [0], case).right
+    False
     """
 
     case: Case
@@ -92,12 +107,29 @@ class Outcome:
 @keeps_subnormals
 @dataclass(frozen=True)
 class Report:
-    """Outcomes of all cases."""
+    """Outcomes of all cases.
+
+    Parameters
+    ----------
+    outcomes : tuple of Outcome
+        One for each case.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> from clgeom import conformance
+    >>> report = conformance.run(lambda points: clgeom.convex_hull(points).vertices, families=["needle"], n=50)
+    >>> print(report)
+    3 of 3 right
+    >>> report.wrong
+    ()
+    """
 
     outcomes: tuple[Outcome, ...]
 
     @property
     def wrong(self) -> tuple[Outcome, ...]:
+        """Outcomes that are not right."""
         return tuple(outcome for outcome in self.outcomes if not outcome.right)
 
     def __str__(self) -> str:
@@ -141,6 +173,14 @@ def run(
     ------
     InvalidInput
         For an unknown family or type, an n that is not an integer from 1, or a seed that is not one from 0.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> from clgeom import conformance
+    >>> report = conformance.run(lambda points: clgeom.ConvexHull(points).vertices, families=["chord_huggers"])
+    >>> len(report.outcomes), len(report.wrong)
+    (3, 0)
     """
     return Report(tuple(judge(hull, case) for case in cases(families=families, types=types, n=n, seed=seed)))
 
@@ -149,7 +189,29 @@ def run(
 def cases(
     *, families: Iterable[str] | None = None, types: Iterable[str] = TYPES, n: int = POINTS, seed: int = 0
 ) -> Iterator[Case]:
-    """Yield the cases of some families and types, each always the same for the same arguments. See `run`."""
+    """Yield the cases of some families and types.
+
+    Parameters
+    ----------
+    families, types, n, seed
+        As for `run`.
+
+    Yields
+    ------
+    Case
+        Always the same for the same arguments.
+
+    Raises
+    ------
+    InvalidInput
+        As for `run`; before the first case.
+
+    Examples
+    --------
+    >>> from clgeom import conformance
+    >>> [case.name for case in conformance.cases(families=["huge", "tiny"], types=["float32"], n=20)]
+    ['huge float32', 'tiny float32']
+    """
     families = _chosen("families", FAMILIES if families is None else families, FAMILIES)
     types = _chosen("types", types, TYPES)
     n = integer(n, "n", caller="conformance.cases")
@@ -179,7 +241,37 @@ def _chosen(name, wanted, known):
 
 @keeps_subnormals
 def family_points(family: str, n: int, dtype: DTypeLike, seed: int = 0) -> NDArray[Any]:
-    """Return `n` points of a family: always the same for the same arguments."""
+    """Return the points of a family.
+
+    Parameters
+    ----------
+    family : str
+        A name in ``FAMILIES``.
+    n : int
+        Number of points.
+    dtype : data-type
+        float32, float64 or int32.
+    seed : int
+        Another seed gives other points.
+
+    Returns
+    -------
+    ndarray of `dtype`, shape (n, 2)
+        Always the same for the same arguments.
+
+    Raises
+    ------
+    KeyError
+        There is no such family.
+    ValueError
+        `n` or `seed` is negative.
+
+    Examples
+    --------
+    >>> from clgeom import conformance
+    >>> conformance.family_points("parabola", 5, "float64").shape
+    (5, 2)
+    """
     dtype = np.dtype(dtype)
     rng = np.random.default_rng([zlib.crc32(f"{family} {dtype.name}".encode()), n, seed])
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -189,7 +281,32 @@ def family_points(family: str, n: int, dtype: DTypeLike, seed: int = 0) -> NDArr
 
 @keeps_subnormals
 def judge(hull: Callable[[NDArray[Any]], ArrayLike], case: Case) -> Outcome:
-    """Return the outcome of one case."""
+    """Return the outcome of one case.
+
+    Parameters
+    ----------
+    hull : callable
+        As for `run`.
+    case : Case
+
+    Returns
+    -------
+    Outcome
+        With the `error` of an implementation that raises one.
+
+    Raises
+    ------
+    AttributeError
+        `case` is no Case.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> from clgeom import conformance
+    >>> case = next(conformance.cases(families=["needle"], n=50))
+    >>> conformance.judge(lambda points: clgeom.convex_hull(points).vertices, case).right
+    True
+    """
     try:
         indices = np.asarray(hull(case.points.copy())).ravel()
         if len(indices) and (indices.dtype.kind not in "iu" or indices.min() < 0):

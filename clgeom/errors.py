@@ -22,16 +22,36 @@ class ClgeomError(Exception):
 
 
 class InvalidInput(ClgeomError, ValueError):
-    """An argument, or the data in it, cannot be used. Says what was expected and what came."""
+    """An argument or its data cannot be used. The message says what was expected and what came.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> try:
+    ...     clgeom.topk([5, 9, 1], 4)
+    ... except clgeom.errors.InvalidInput as error:
+    ...     print(error)
+    The 'k' parameter of topk must be an integer from 0 to 3. Got 4 instead.
+    """
 
 
 class DeviceLimit(ClgeomError):
-    """The device cannot hold or compute this: too little memory, or no float64 unit. Names both sizes.
+    """The device has too little memory, or no float64. The message names both sizes, or what needs float64.
 
     Attributes
     ----------
     facts, remedy : str
         The two parts of the message: what is too large, and what to do. `remedy` is empty where nothing helps.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> session = clgeom.Session(fp64=False)
+    >>> try:
+    ...     clgeom.convex_hull([(0.1, 0.2), (0.3, 0.4)], device=session)
+    ... except clgeom.errors.DeviceLimit as error:
+    ...     print(str(error).split(",")[0])
+    convex_hull needs float64
     """
 
     def __init__(self, facts: str = "", remedy: str = ""):
@@ -40,11 +60,20 @@ class DeviceLimit(ClgeomError):
 
 
 class DeviceError(ClgeomError):
-    """The device or its driver failed, or computes wrongly. Names the device and what it was doing."""
+    """The device or its driver failed, or computes wrongly. The message names the device and the operation.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> try:
+    ...     hull = clgeom.convex_hull([(0, 0), (4, 0), (4, 3)])
+    ... except clgeom.errors.DeviceError:  # the driver failed: take another device
+    ...     hull = clgeom.convex_hull([(0, 0), (4, 0), (4, 3)], device="cpu")
+    """
 
 
 class KernelBuildError(ClgeomError):
-    """A kernel did not compile. Carries the numbered source, the options and the compiler's log.
+    """A kernel did not compile. Its attributes have the source and the compiler's log.
 
     Attributes
     ----------
@@ -52,6 +81,15 @@ class KernelBuildError(ClgeomError):
         What was compiled, and what the compiler said.
     in_users_text : bool
         Whether the error is in an equation or a function that was given.
+
+    Examples
+    --------
+    >>> from clgeom import dp, errors
+    >>> try:
+    ...     dp.fill(dp.Equation("i + weight", pattern="RUD"), (2, 2), check=False)
+    ... except errors.KernelBuildError as error:
+    ...     print(error.in_users_text, "weight" in str(error))
+    True True
     """
 
     source = log = ""
@@ -59,27 +97,90 @@ class KernelBuildError(ClgeomError):
 
 
 class NoDevice(ClgeomError):
-    """No usable OpenCL device. Says what to install or to change."""
+    """There is no usable OpenCL device. The message says what to install or to change.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> try:
+    ...     clgeom.sort([3, 1, 2], device="abacus")
+    ... except clgeom.errors.NoDevice as error:
+    ...     print(str(error).split(";")[0])
+    The 'device' parameter must name a device that is present. Got 'abacus'
+    """
 
 
 class DependencyError(ClgeomError):
-    """A dynamic-programming equation read a cell that its pattern has not filled yet."""
+    """A dynamic-programming equation read a cell that its pattern has not filled yet.
+
+    Examples
+    --------
+    >>> from clgeom import dp, errors
+    >>> try:
+    ...     dp.fill(dp.Equation("M(i, j - 1)", pattern="RUD"), (2, 2))
+    ... except errors.DependencyError as error:
+    ...     print(error)
+    equation reads M(i, j - 1), and the pattern RUD allows rows above only.
+    """
 
 
 class IntegerOverflow(ClgeomError, OverflowError):
-    """An integer of a dynamic-programming table went beyond its type. Names the cell."""
+    """An integer of a dynamic-programming table went beyond its type. The message names the cell.
+
+    Examples
+    --------
+    >>> from clgeom import dp, errors
+    >>> try:
+    ...     dp.fill(dp.Equation("i * 100 + j", dtype="int8", pattern="RUD"), (3, 3))
+    ... except errors.IntegerOverflow as error:
+    ...     print(error)
+    Cell (2, 0) of equation goes beyond int8 with the value 200: int16 is enough.
+    """
 
 
 class EquationWarning(UserWarning):
-    """A dynamic-programming equation may not be what was meant: no proof of its pattern, or an integer wraps around."""
+    """A dynamic-programming equation may be wrong: its pattern is not proven, or an integer wraps around.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from clgeom import dp
+    >>> powers = dp.Equation("j == 0 ? 1 : M(i, j - 1) * 2", pattern="CLR")
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     table = dp.fill(powers, (1, 90))
+    >>> found[0].category.__name__, "beyond int32" in str(found[0].message)
+    ('EquationWarning', True)
+    """
 
 
 class DeviceWarning(UserWarning):
-    """A device does not support a faster method. The answer is right; it came by another method."""
+    """A device does not support the fastest method. The result is right; a slower method computed it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import clgeom
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", clgeom.errors.DeviceWarning)  # fail rather than take the slower method
+    ...     clgeom.sort([3, 1, 2]).tolist()
+    [1, 2, 3]
+    """
 
 
 class InputWarning(UserWarning):
-    """Something about an input that the result does not show: a dimension that is left out, a copy from a device."""
+    """Part of an input is ignored or copied: a dimension, a parameter without effect, an array of another device.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import clgeom
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     score = clgeom.align("ACGT", "ACG", path=False, ends=False).score
+    >>> print(found[0].message)
+    The 'ends' parameter of align has no effect with mode='global': its ends are known.
+    """
 
 
 class ClgeomDeprecationWarning(FutureWarning):

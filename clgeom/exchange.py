@@ -68,7 +68,18 @@ class Exchange:
         return {}
 
     def to_wkb(self) -> Any:
-        """Well-known binary: bytes of one geometry; for several an ndarray of bytes objects. Needs Shapely."""
+        """Well-known binary of the geometries.
+
+        Returns
+        -------
+        bytes, or ndarray of bytes objects
+            Bytes for a result with one geometry; for several an array of them.
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         return require_shapely().to_wkb(self.to_shapely())
 
     def to_pandas(self) -> Any:
@@ -77,6 +88,11 @@ class Exchange:
         Returns
         -------
         pandas.DataFrame
+
+        Raises
+        ------
+        InvalidInput
+            pandas is not installed.
         """
         require("pandas", "to_pandas")
         import pandas
@@ -97,6 +113,11 @@ class Exchange:
         Returns
         -------
         geopandas.GeoDataFrame
+
+        Raises
+        ------
+        InvalidInput
+            pyproj does not know the `crs` or is not installed; or GeoPandas is not installed.
         """
         crs = self._system(crs, "to_geopandas")
         require("GeoPandas", "to_geopandas")
@@ -119,6 +140,11 @@ class Exchange:
         pyarrow.Table
             Its column "geometry" holds well-known binary of GeoArrow's extension type "geoarrow.wkb". Its schema has
             the metadata of GeoParquet.
+
+        Raises
+        ------
+        InvalidInput
+            pyproj does not know the `crs` or is not installed; or PyArrow or Shapely is not installed.
         """
         crs = self._system(crs, "to_arrow")
         require("PyArrow", "to_arrow")

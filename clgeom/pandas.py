@@ -87,6 +87,12 @@ class Geometries:
         geopandas.GeoDataFrame
             Columns `points` (their number), `area`, `perimeter` and the hull. The index holds the groups, or the rows,
             with their names. ``attrs["left_out"]`` is the number of rows in no group.
+
+        Raises
+        ------
+        InvalidInput
+            As for `clgeom.convex_hulls_by_label`; `by`, `level`, `x` or `y` names no column or level, or does not go
+            with the others; or GeoPandas is not installed.
         """
         require("GeoPandas", "convex_hull")
         if "profile" in options:
@@ -141,6 +147,12 @@ class Geometries:
         -------
         Hull
             Its `vertices` are indices into the vertices of all rows, row after row. For points these are row numbers.
+
+        Raises
+        ------
+        InvalidInput
+            As for `clgeom.convex_hull`; `x` or `y` names no column, or is for geometries; or the series has no
+            geometries.
         """
         points, _, crs = self._points("total_hull", x, y, crs)
         turn, alike = checked_turn(crs, antimeridian, caller="total_hull"), functools.partial(convex_hull, **options)
@@ -164,6 +176,13 @@ class Geometries:
         Returns
         -------
         Region or CrossRegion
+            With the `crs` of the rows.
+
+        Raises
+        ------
+        InvalidInput
+            As for `clgeom.adaptive_region`; `x` or `y` names no column, or is for geometries; or the series has no
+            geometries.
         """
         points, _, crs = self._points("adaptive_region", x, y, crs)
         found = adaptive_region(points, segments, **options)
@@ -232,12 +251,30 @@ class Geometries:
 
 @keeps_subnormals
 class FrameAccessor(Geometries):
-    """``frame.clgeom`` of a DataFrame or GeoDataFrame."""
+    """Methods of a DataFrame or GeoDataFrame, as its attribute ``clgeom``.
+
+    Examples
+    --------
+    >>> import pandas, clgeom.pandas
+    >>> trees = pandas.DataFrame({"plot": ["a", "b", "a", "a"], "x": [0, 5, 4, 0], "y": [0, 5, 0, 3]})
+    >>> trees.clgeom.total_hull().vertices.tolist()
+    [0, 2, 1, 3]
+    >>> trees.clgeom.adaptive_region(2).area <= trees.clgeom.total_hull().area
+    True
+    """
 
 
 @keeps_subnormals
 class SeriesAccessor(Geometries):
-    """``series.clgeom`` of a Series or GeoSeries."""
+    """Methods of a Series or GeoSeries, as its attribute ``clgeom``.
+
+    Examples
+    --------
+    >>> import pandas, clgeom.pandas
+    >>> heights = pandas.Series([5.5, None, 2.0], index=["oak", "elm", "ash"])
+    >>> heights.clgeom.sort().index.tolist(), heights.clgeom.argsort().tolist()
+    (['ash', 'oak', 'elm'], [2, 0, 1])
+    """
 
     def sort(self, *, descending: bool = False, ignore_index: bool = False, device: Any = None) -> Any:
         """The sorted series, as ``Series.sort_values(kind="stable")`` returns it: missing values last.
@@ -254,6 +291,11 @@ class SeriesAccessor(Geometries):
         -------
         pandas.Series
             Of the same type.
+
+        Raises
+        ------
+        InvalidInput
+            For values that do not sort, such as lists, and as for `clgeom.sort`.
         """
         found = self._rows.iloc[self._order("sort", descending, device)]
         return found.reset_index(drop=True) if ignore_index else found
@@ -269,6 +311,11 @@ class SeriesAccessor(Geometries):
         Returns
         -------
         ndarray of int64, shape (n,)
+
+        Raises
+        ------
+        InvalidInput
+            As for `sort`.
         """
         return self._order("argsort", descending, device)
 

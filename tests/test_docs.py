@@ -1,11 +1,16 @@
 """What is written for readers holds: the examples of docstrings, and the Python of the pages and the README, run."""
 
 import ast
+import builtins
+import dataclasses
 import doctest
+import functools
+import importlib
 import importlib.util
 import inspect
 import itertools
 import re
+import runpy
 import shlex
 import textwrap
 from pathlib import Path
@@ -15,7 +20,7 @@ import numpy as np
 import pytest
 
 import clgeom
-from clgeom import conformance, dp, radio, scale
+from clgeom import conformance, dp, errors, radio, scale
 from clgeom.alignment import scoring
 from clgeom.alignment.matrices import MATRICES
 from clgeom.commands.bench_parts import FAMILIES
@@ -58,12 +63,14 @@ def in_a_temporary_folder(tmp_path, monkeypatch):
 
 
 def documented():
-    """(name, object) of every public function and class."""
-    for package in PACKAGES:
-        for name in package.__all__:
-            value = getattr(package, name)
-            if inspect.isclass(value) or inspect.isroutine(value):
-                yield pytest.param(value, id=f"{package.__name__}.{name}")
+    """(name, object) of every function and class of the reference whose module can be imported."""
+    module = None
+    for line in (DOCS / "reference" / "api.rst").read_text(encoding="utf-8").splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        needed = {"clgeom.dask": "dask", "clgeom.pandas": "pandas"}.get(module)
+        if re.fullmatch(r"   [A-Za-z]\w*", line) and (needed is None or importlib.util.find_spec(needed)):
+            yield pytest.param(getattr(importlib.import_module(module), line.strip()), id=f"{module}.{line.strip()}")
 
 
 def run_examples(value, name, names):
@@ -80,22 +87,93 @@ def test_docstring_has_examples_that_run(value):
     text = inspect.getdoc(value)
     summary = text.split("\n\n")[0]
     assert summary[-1] in ".:" and not summary.startswith(f"{value.__name__}("), "a sentence of its own"
-    assert re.search(r"^Examples\n-{8}\n", text, re.MULTILINE)
+    assert not re.search(r"\bdocs/", text), "a link in place of a path: :doc:`/reference/dp`"
     assert run_examples(value, value.__qualname__, {"__name__": "__main__"})
 
 
 #: Parameters that functions of clgeom alone pass: the name of the public function, for messages.
-NOT_PUBLIC = {"of", "caller"}
+NOT_PUBLIC = {"self", "cls", "of", "caller"}
+#: Members of classes that the reference leaves out.
+INTERNAL = runpy.run_path(str(DOCS / "conf.py"))["INTERNAL"] if DOCS.exists() else set()
 
 
-@pytest.mark.parametrize("value", [case for case in documented() if inspect.isfunction(case.values[0])])
-def test_docstring_lists_the_parameters(value):
-    """As numpydoc has them: in the section, by name, all of them, and no other."""
-    parameters = set(inspect.signature(value).parameters) - NOT_PUBLIC
-    after = re.split(r"^Parameters\n-{10}\n", inspect.getdoc(value), flags=re.MULTILINE)[1:]
-    lines = re.split(r"\n\n\w+\n---", after[0])[0].split("\n") if after else []
-    listed = [name.strip(" *") for line in lines if line and line[0] != " " for name in line.split(" : ")[0].split(",")]
-    assert sorted(listed) == sorted(parameters)
+def sections(value):
+    """{title: the heads of its entries, as "name : type"} of a docstring of numpydoc."""
+    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", inspect.getdoc(value) or "", flags=re.MULTILINE)
+    return {
+        title: [line for line in text.split("\n") if line and line[0] != " "]
+        for title, text in zip(parts[1::2], parts[2::2])
+    }
+
+
+def names_in(heads):
+    return [name.strip(" *") for head in heads for name in head.split(" : ")[0].split(",")]
+
+
+def faults_of_sections(function):
+    """What the docstring of a function or a method lacks."""
+    function = inspect.unwrap(function)
+    found, signature = sections(function), inspect.signature(function)
+    parameters = sorted(set(signature.parameters) - NOT_PUBLIC)
+    if sorted(set(names_in(found.get("Parameters", ()))) - NOT_PUBLIC) != parameters:
+        yield f"Parameters, of {parameters}"
+    if signature.return_annotation not in (None, "None") and not {"Returns", "Yields"} & set(found):
+        yield "Returns or Yields"
+    if parameters and not found.get("Raises"):
+        yield "Raises"
+    yield from faults_of_errors(found)
+
+
+def faults_of_errors(found):
+    for name in names_in(found.get("Raises", ())):
+        error = next((vars(one)[name] for one in (errors, clgeom, builtins) if name in vars(one)), None)
+        if not (inspect.isclass(error) and issubclass(error, Exception)):
+            yield f"a known error in place of {name}"
+
+
+def members(cls):
+    """(name, member) of what a class has of its own and of classes of clgeom, as the reference lists them."""
+    for base in cls.__mro__:
+        for name, member in vars(base).items() if base.__module__.startswith("clgeom") else ():
+            if not name.startswith("_") and f"{base.__name__}.{name}" not in INTERNAL:
+                if getattr(cls, name, None) is getattr(base, name):  # it is not overridden
+                    yield name, getattr(member, "__func__", member)
+
+
+def faults_of_class(cls):
+    """What the docstrings of a class and of its members lack.
+
+    The class lists the parameters of its constructor under Parameters, or under Attributes if they become attributes;
+    a class that functions of clgeom make needs only the latter. It lists errors if its constructor raises some itself.
+    """
+    found = sections(cls)
+    listed = names_in(found.get("Parameters", [])) + names_in(found.get("Attributes", []))
+    if not issubclass(cls, BaseException):
+        attributes = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
+        for name in inspect.signature(cls).parameters:
+            if not name.startswith("_") and name not in listed and ("Parameters" in found or name in attributes):
+                yield f"the parameter {name}"
+        own = vars(cls).get("__post_init__" if dataclasses.is_dataclass(cls) else "__init__")
+        if inspect.isfunction(own) and "raise " in inspect.getsource(inspect.unwrap(own)) and not found.get("Raises"):
+            yield "Raises"
+    yield from faults_of_errors(found)
+    for name, member in members(cls):
+        if inspect.isfunction(member):
+            yield from (f"{name}: {fault}" for fault in faults_of_sections(member))
+        elif isinstance(member, (property, functools.cached_property)):
+            if not inspect.getdoc(getattr(member, "fget", None) or member.func) and name not in listed:
+                yield f"{name}: a docstring, or an entry under Attributes"
+
+
+@pytest.mark.parametrize("value", list(documented()))
+def test_docstring_has_the_sections_of_numpydoc(value):
+    """Parameters (each of them, and no other), Returns, Raises for whatever takes parameters, and Examples.
+
+    Errors are classes of ``clgeom.errors`` or of Python. Methods share the Examples of their class.
+    """
+    faults = list(faults_of_class(value) if inspect.isclass(value) else faults_of_sections(value))
+    assert not faults, f"the docstring lacks {'; '.join(faults)}"
+    assert "Examples" in sections(value)
 
 
 @pytest.mark.parametrize("module", (dp, conformance, *PACKAGES[4:]), ids=lambda module: module.__name__)

@@ -101,8 +101,8 @@ def align(
         "PAM250", "NUC.4.4" (nucleotides with IUPAC's ambiguity codes), or an own one with its alphabet.
     gap_open, gap_extend : int, optional
         Penalties, 0 or more: a gap of k letters costs ``gap_open + k * gap_extend``; ``gap_open=0`` makes the cost
-        linear. By default 5 and 2, or for a matrix by name those of BLAST, such as 11 and 1 for BLOSUM62. An own
-        matrix needs both.
+        linear. By default 5 and 2; for a matrix by name those of BLAST, such as 11 and 1 for BLOSUM62. A matrix of
+        your own needs both.
     free_ends : iterable of {"a_begin", "a_end", "b_begin", "b_end"}, optional
         For "semiglobal": the ends at which letters may be left over, by default all four.
         ``("b_begin", "b_end")`` finds all of `a` within `b`.

@@ -42,6 +42,8 @@ class Alignment:
     operations : ndarray of uint8, or None
         A column of the alignment each: 0 equal letters, 1 different ones, 2 a letter of a against a gap, 3 a letter
         of b against a gap. Letters are equal apart from case, and from U for T among nucleotides. None without a path.
+    phases : tuple of Phase
+        What each launch on the device was and took.
 
     Examples
     --------
@@ -79,7 +81,7 @@ class Alignment:
 
     @property
     def cigar_m(self) -> str:
-        """The same with "M" for equal and for different letters."""
+        """The `cigar` with "M" for equal and for different letters."""
         return cigar_of(np.frombuffer(b"MMDI", np.uint8)[self._path("cigar_m")])
 
     @property
@@ -104,7 +106,7 @@ class Alignment:
 
     @property
     def identity(self) -> float:
-        """The share of columns with equal letters, NaN of none."""
+        """The share of columns with equal letters, NaN without columns."""
         return self.identities / self.columns if self.columns else float("nan")
 
     @functools.cached_property
@@ -117,7 +119,7 @@ class Alignment:
 
     @property
     def middle(self) -> str:
-        """The line between both: "|" for equal letters, "." for different ones, " " for gaps."""
+        """The line between the aligned parts: "|" for equal letters, "." for different ones, " " for gaps."""
         return np.frombuffer(b"|.  ", np.uint8)[self._path("middle")].tobytes().decode()
 
     def __repr__(self) -> str:
@@ -149,12 +151,22 @@ class Alignment:
         return card("Alignment", facts, f"<pre>{some}</pre>{more}")
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the path with Matplotlib: positions in b over positions in a. Returns the axes.
+        """Draw the path with Matplotlib: positions in b over positions in a.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; new axes of pyplot's by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            There is no path, or Matplotlib is not installed.
         """
         from clgeom.plotting.alignments import plot_path
 
@@ -184,6 +196,10 @@ class AlignmentBatch:
     mode : str
     phases : tuple of Phase
         What each launch on the device was and took.
+    a, b : sequences
+        The sequences as given.
+    scoring : Scoring
+        The letters, scores and penalties of the alignments.
 
     Examples
     --------

@@ -89,6 +89,10 @@ class SubstitutionMatrix:
         name : str
             Case is ignored.
 
+        Returns
+        -------
+        SubstitutionMatrix
+
         Raises
         ------
         InvalidInput
@@ -105,6 +109,15 @@ class SubstitutionMatrix:
 
     def score(self, first: str, second: str) -> int:
         """Return the score of two letters.
+
+        Parameters
+        ----------
+        first, second : str
+            Letters of the alphabet; case is ignored.
+
+        Returns
+        -------
+        int
 
         Raises
         ------

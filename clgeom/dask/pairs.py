@@ -146,8 +146,8 @@ def align(a: Any, b: Any = None, *, path: bool = True, device: str | None = None
     Raises
     ------
     InvalidInput
-        As for `edit_distance`; an option is none of `clgeom.align`, or has a value that it refuses; pandas is not
-        installed.
+        As for `edit_distance`; an option is none of `clgeom.align`, or has a value that it refuses; pandas or PyArrow
+        is not installed.
 
     Examples
     --------

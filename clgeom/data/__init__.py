@@ -44,6 +44,19 @@ def cities() -> Cities:
     """The cities of GeoNames with 15,000 inhabitants or more, and capitals with fewer, ordered by country and name.
 
     Source: GeoNames, CC BY 4.0. The arrays are shared and read-only.
+
+    Returns
+    -------
+    Cities
+        `points` (longitude and latitude in degrees), `names`, `countries` and `populations`, one entry for each city.
+
+    Examples
+    --------
+    >>> from clgeom.data import cities
+    >>> cities()
+    Cities(34,006 cities in 244 countries)
+    >>> cities().label(0), cities().points[0].round(1).tolist()
+    ('Andorra la Vella (AD)', [1.5, 42.5])
     """
     with importlib.resources.files(__name__).joinpath("cities.npz").open("rb") as file:
         columns = np.load(file)

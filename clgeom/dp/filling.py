@@ -107,7 +107,7 @@ def fill(
         are not checked. Takes the path "stages".
 
         False: check nothing but what is proven without computing a cell: reads against the pattern, or outside the
-        table where conditions and indices are sums (see docs/reference/dp.rst for what exactly is proven).
+        table where conditions and indices are sums (see :doc:`/reference/dp` for what exactly is proven).
     values : dict, optional
         Parameters of the equation, for names that this function uses itself.
     device : str, pyopencl.Device or Session, optional

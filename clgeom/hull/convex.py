@@ -74,7 +74,7 @@ def convex_hull(
     points : array_like or pyopencl.array.Array, shape (n, 2)
         float32, float64, int32, or what fits one of them (float16, integers within 2**53). Points of a masked array
         with a masked coordinate are left out. Also frames and tables with columns x and y, Arrow's points, geometries
-        of Shapely and GeoPandas, and arrays of other devices, as docs/reference/inputs.rst lists them. An iterator or
+        of Shapely and GeoPandas, and arrays of other devices, as :doc:`/reference/inputs` lists them. An iterator or
         `clgeom.scale.Chunks` gives points in chunks, which need not fit in memory together; the vertices are indices
         into all of them, one after another. So do several arrays of pyopencl, in a list: parts of the points, which may
         be on different devices, where they stay.

@@ -39,8 +39,8 @@ class HeaphullFilter:
     labels : ndarray of uint8, shape (n,)
         0: strictly inside the octagon (or left out, as masked or not finite); 1 to 4: in the queue of the north-east,
         north-west, south-west, south-east chain of octagon edges.
-    octagon : ndarray of int64, shape (h,), h <= 8
-        Indices of the octagon's vertices, counter-clockwise from the lexicographically smallest.
+    octagon : ndarray of int64, shape (h,), 0 <= h <= 8
+        Indices of the octagon's vertices, counter-clockwise from the lexicographically smallest. None without points.
     queues : tuple of 4 ndarrays of int64
         Indices of the points of each label, in input order.
     phases : tuple of Phase

@@ -32,7 +32,7 @@ THETA = 3.3306690621773722e-16
 
 @keeps_subnormals
 def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None) -> Any:
-    """On which side of the line from a to b the point c lies, exactly, for many triples.
+    """Side of the line from a to b on which the point c lies, exactly, for many triples.
 
     Parameters
     ----------
@@ -46,6 +46,14 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     -------
     ndarray of int8, shape (n,), or a scalar for three single points
         1: c is left of a -> b (counter-clockwise); -1: right of it; 0: the three are collinear.
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, an unsupported type, a NaN or infinity, numbers of points that differ, or arrays on the
+        device of different types.
+    DeviceLimit
+        For float64 points on a device without float64.
 
     Notes
     -----

@@ -57,6 +57,8 @@ class Hull(Exchange):
     across : Across or None
         How longitudes become continuous, for a hull across the antimeridian; `points` are as given. Area, perimeter,
         membership and pictures are those of continuous longitudes; the geometry is cut at 180 degrees (RFC 7946).
+    session : Session or None
+        Where the hull was computed; `contains` runs there.
 
     Examples
     --------
@@ -131,6 +133,11 @@ class Hull(Exchange):
         Returns
         -------
         ndarray of bool, shape (m,), or one bool for a single point
+
+        Raises
+        ------
+        InvalidInput
+            For points of another shape or type, or with a NaN or infinity.
         """
         queries, single = canonical_queries(points, caller="Hull.contains")
         if self.across is not None:
@@ -178,7 +185,7 @@ class Hull(Exchange):
         return vertices, to_array(self.session, self.points)
 
     def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
-        """Draw the hull with Matplotlib. Returns the axes.
+        """Draw the hull with Matplotlib.
 
         Parameters
         ----------
@@ -188,6 +195,16 @@ class Hull(Exchange):
             Points to be drawn, too, shape (n, 2).
         **options
             labels : a text for each vertex; title : str; axes : the names of both axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed, or `points` is not of shape (n, 2).
         """
         from clgeom.plotting.hulls import plot_hull
 
@@ -215,7 +232,19 @@ class Hull(Exchange):
         return {"type": "GeometryCollection", "geometries": []}
 
     def to_shapely(self) -> Any:
-        """The hull as a Shapely geometry, of the types of ``__geo_interface__``."""
+        """The hull as a Shapely geometry, of the types of ``__geo_interface__``.
+
+        Returns
+        -------
+        shapely.Geometry
+            A Polygon, LineString, Point, or empty GeometryCollection; of several parts where a hull is cut at 180
+            degrees.
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         shapely, corners = require_shapely(), self.points.astype(np.float64)
         if self.across is not None:
             return shapely.geometry.shape(self.__geo_interface__)

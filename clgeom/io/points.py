@@ -50,6 +50,16 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
     Notes
     -----
     `clgeom.io.tables` has the rules for tables of text and their header, and `clgeom.io.numbers` those for numbers.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from clgeom.io.points import read_points
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "sites.csv")
+    ...     _ = path.write_text("name,lon,lat\\nA,11.6,48.1\\nB,13.4,52.5\\n")
+    ...     read_points(path).tolist()
+    [[11.6, 48.1], [13.4, 52.5]]
     """
     return read_cloud(path, columns=columns, array=array, layer=layer, progress=progress).coordinates
 

@@ -124,6 +124,11 @@ class Antenna:
         Returns
         -------
         ndarray of float64, of the common shape
+
+        Raises
+        ------
+        ValueError
+            An angle is no number, or shapes do not fit.
         """
         azimuth = np.asarray(azimuth_deg, np.float64)
         off = np.abs((azimuth + 180) % 360 - 180)
@@ -139,7 +144,22 @@ class Antenna:
         return both if self.horizontal_beamwidth_deg is None else np.minimum(both, self.front_to_back_db)
 
     def gain(self, azimuth_deg: ArrayLike, elevation_deg: ArrayLike = 0.0) -> NDArray[np.float64]:
-        """Gain in dBi in some directions: `gain_dbi` less the `attenuation`, whose parameters it has."""
+        """Gain in dBi in some directions: `gain_dbi` less the `attenuation`.
+
+        Parameters
+        ----------
+        azimuth_deg, elevation_deg : float or array_like
+            As for `attenuation`.
+
+        Returns
+        -------
+        ndarray of float64, of the common shape
+
+        Raises
+        ------
+        ValueError
+            An angle is no number, or shapes do not fit.
+        """
         return self.gain_dbi - self.attenuation(azimuth_deg, elevation_deg)
 
 

@@ -31,7 +31,7 @@ METHODS = ("masks", "regions", "hulls")
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class BeaconFix:
-    """Estimated positions of nodes: what `locate_by_beacon` returns.
+    """Estimated positions of nodes: the result of `locate_by_beacon`.
 
     Parameters
     ----------
@@ -68,12 +68,47 @@ class BeaconFix:
         return np.where(np.isnan(apart), np.inf, apart)
 
     def success_rate(self, accuracy: FloatLike) -> float:
-        """The share of the nodes whose error is at most `accuracy`, in the map's unit: a finite number."""
+        """The share of the nodes whose error is at most `accuracy`.
+
+        Parameters
+        ----------
+        accuracy : float
+            In the map's unit: 0 or more, finite.
+
+        Returns
+        -------
+        float
+            From 0 to 1; 1 without nodes.
+
+        Raises
+        ------
+        InvalidInput
+            `accuracy` is no such number.
+        """
         accuracy = number(accuracy, "accuracy", "success_rate", "the map's unit", 0)
         return float(np.count_nonzero(self.errors <= accuracy) / len(self.nodes)) if len(self.nodes) else 1.0
 
     def plot(self, ax: Any = None, *, raster: Any = None, title: str | None = None) -> Any:
-        """Draw the nodes and their estimates with Matplotlib, over a raster such as a RadioMap. Returns the axes."""
+        """Draw the nodes and their estimates with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        raster : RadioMap, or object with `values` and `transform`, optional
+            Drawn below the nodes.
+        title : str, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed.
+        """
         from clgeom.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_fixes
 

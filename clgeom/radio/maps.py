@@ -88,7 +88,21 @@ class RadioMap:
     def plot(self, ax: Any = None, *, title: str = "Received power") -> Any:
         """Draw the map and its transmitters with Matplotlib; `CoverageRegions.plot` with ``raster=`` adds regions.
 
-        Returns the axes.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        title : str
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed.
         """
         from clgeom.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_coverage
@@ -122,6 +136,16 @@ def distance_map(
     dtype : data-type
         A type of floats.
 
+    Returns
+    -------
+    ndarray of `dtype`, shape (rows, columns)
+
+    Raises
+    ------
+    InvalidInput
+        `shape` has no cells, `position` is no pair of finite numbers, `pixel` is not above 0, or `dtype` is no type of
+        floats.
+
     Examples
     --------
     >>> from clgeom import radio
@@ -147,6 +171,16 @@ def orientation_map(
         Direction of the streets in degrees, clockwise from north.
     dtype : data-type
         A type of floats.
+
+    Returns
+    -------
+    ndarray of `dtype`, shape (rows, columns)
+
+    Raises
+    ------
+    InvalidInput
+        `shape` has no cells, `position` is no pair of finite numbers, `street` is neither a number nor one for each
+        cell, or `dtype` is no type of floats.
 
     Examples
     --------
@@ -204,6 +238,12 @@ def shadowing(
     -------
     ndarray of `dtype`, shape (rows, columns)
         The same for the same seed, up to the rounding of NumPy's FFT.
+
+    Raises
+    ------
+    InvalidInput
+        `shape` has no cells, `sigma` is negative, `correlation` or `pixel` is not above 0, `seed` is not one of
+        NumPy's, or `dtype` is no type of floats.
 
     Notes
     -----
@@ -317,6 +357,12 @@ def coverage_map(
     Returns
     -------
     RadioMap
+
+    Raises
+    ------
+    InvalidInput
+        An unknown model or city, a transmitter that is no pair of numbers, a parameter out of the model's range, or a
+        `crs` that is not in metres.
 
     Warns
     -----

@@ -183,6 +183,13 @@ def free_space(
     ndarray or float
         Within 2e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device.
 
+    Raises
+    ------
+    InvalidInput
+        A value out of its range, or shapes that do not fit.
+    DeviceLimit
+        dtype="float64" on a device without float64, or too little memory.
+
     Examples
     --------
     >>> from clgeom import radio
@@ -231,6 +238,13 @@ def two_ray(
         The smooth form within 2e-4 dB (float32) or 1e-12 dB (float64) of the exact formula on every device. With
         `interference` the bound is on the received power, relative to that of the direct ray alone: 1e-4 (float32)
         or 5e-13 (float64) of it, and as much again for every wavelength that the paths differ by.
+
+    Raises
+    ------
+    InvalidInput
+        A value out of its range, shapes that do not fit, or a `reflection` without `interference`.
+    DeviceLimit
+        dtype="float64" on a device without float64, or too little memory.
 
     Notes
     -----

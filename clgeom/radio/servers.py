@@ -58,7 +58,7 @@ EDGE = 1e-6
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class ServerMap:
-    """The best server of every cell: what `best_server` returns.
+    """The best server of every cell: the result of `best_server`.
 
     Parameters
     ----------
@@ -108,7 +108,24 @@ class ServerMap:
         return f"ServerMap({rows} x {columns} cells, {len(self.transmitters)} transmitters)"
 
     def plot(self, ax: Any = None, *, title: str = "Received power of the best server") -> Any:
-        """Draw the power and the transmitters with Matplotlib. Returns the axes."""
+        """Draw the power and the transmitters with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        title : str
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed.
+        """
         from clgeom.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_coverage
 
@@ -153,7 +170,7 @@ def best_server(
     device: DeviceLike = None,
     profile: bool = False,
 ) -> ServerMap:
-    """The best server of every cell of a map, the power received of it, and carrier to interference, in one launch.
+    """The best server of every cell of a map, its received power, and carrier to interference, in one launch.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def terrain_loss(
         cells without data and heights of 100 km or more, up or down, are unknown. A dataset of rasterio or a DataArray
         of xarray brings its transform and reference system.
     transform, crs : optional
-        As for `best_server`. A map without a position of its own, such as an array, needs a transform.
+        As for `best_server`. A plain array needs the transform.
     mobile_height_m : float
         Height of the receiver above the ground.
     method : {"bullington", "complete", "single"}
@@ -200,6 +200,11 @@ def knife_edge_loss(nu: ArrayLike) -> Any:
     -------
     float or ndarray of float64
         0 where `nu` is at most -0.78.
+
+    Raises
+    ------
+    InvalidInput
+        `nu` is not of numbers.
 
     Examples
     --------

@@ -95,6 +95,11 @@ class Transmitter:
         Distance along the ground beyond which the transmitter neither serves nor interferes, 1 or more. None: no such
         limit.
 
+    Raises
+    ------
+    InvalidInput
+        A number is not finite or out of range, or `antenna` is no Antenna.
+
     Warns
     -----
     InputWarning
@@ -176,6 +181,11 @@ def receiver_sensitivity(
     -------
     float
         ``10 log10(k T B / 1 mW) + noise_figure_db + snr_db``
+
+    Raises
+    ------
+    InvalidInput
+        A parameter is no finite number, or the bandwidth or the temperature is out of range.
 
     Examples
     --------

@@ -176,7 +176,7 @@ def urban_macro(
     frequency : float or array_like
         In MHz, 500 to 100,000.
     base_height : float or array_like
-        In m: 25, as in the report; ``strict=False`` takes others.
+        In m: 25, the only height of the report. Others need ``strict=False``.
     mobile_height : float or array_like
         In m, 1.5 to 13. (For higher ones the report draws the height of the surroundings at random; here it is 1 m.)
     line_of_sight : bool or array_like of bool
@@ -237,7 +237,7 @@ def urban_micro(
     frequency : float or array_like
         In MHz, 500 to 100,000.
     base_height : float or array_like
-        In m: 10, as in the report; ``strict=False`` takes others.
+        In m: 10, the only height of the report. Others need ``strict=False``.
     mobile_height : float or array_like
         In m, 1.5 to 22.5.
     line_of_sight : bool or array_like of bool

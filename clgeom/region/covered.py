@@ -27,7 +27,7 @@ CALLER = "covered_area"
 @keeps_subnormals
 @dataclass(frozen=True)
 class CoveredArea:
-    """The covered cells of one level of one map: what `covered_area` returns for each.
+    """The covered cells of one level of one map: an entry of the result of `covered_area`.
 
     Parameters
     ----------

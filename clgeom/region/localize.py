@@ -36,6 +36,16 @@ class Location:
         The centre of gravity, which need not be inside the shape.
     point : tuple of 2 floats, or None
         A point inside the shape.
+
+    Examples
+    --------
+    >>> from clgeom import convex_hull, localize
+    >>> west, east = ([(x, 0), (x + 2, 0), (x + 2, 2), (x, 2)] for x in (0, 1))
+    >>> place = localize([convex_hull(west), convex_hull(east)])
+    >>> place
+    Location(area 2 in 1 part, centroid (1.5, 1))
+    >>> place.distance((1.5, 4))
+    3.0
     """
 
     shape: Any
@@ -65,7 +75,23 @@ class Location:
         return require_shapely().geometry.mapping(self.shape)
 
     def distance(self, position: Sequence[FloatLike]) -> float:
-        """The distance of the centroid from a position; NaN for an empty shape."""
+        """The distance of the centroid from a position.
+
+        Parameters
+        ----------
+        position : (float, float)
+            In the coordinates of the regions.
+
+        Returns
+        -------
+        float
+            NaN for an empty shape.
+
+        Raises
+        ------
+        IndexError, TypeError
+            The position is no pair of numbers.
+        """
         if not self:
             return float("nan")
         return float(np.hypot(position[0] - self.centroid[0], position[1] - self.centroid[1]))
@@ -138,6 +164,23 @@ def localize_masks(masks, *, transform=None) -> Location:
     masks : array_like of bool, shape (maps, rows, columns), two maps or more
     transform : optional
         As for `coverage_regions`.
+
+    Returns
+    -------
+    Location
+        In the coordinates of the transform; in columns and rows without one.
+
+    Raises
+    ------
+    InvalidInput
+        Masks of another type or shape, or fewer than two; a transform without an inverse; or Shapely is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clgeom.region.localize import localize_masks
+    >>> localize_masks(np.array([[[True, True, False]], [[False, True, True]]]))
+    Location(area 1 in 1 part, centroid (1.5, 0.5))
     """
     from clgeom.region.coverage.contours import mask_polygons
 

@@ -23,7 +23,7 @@ from clgeom.runtime.host_floats import keeps_subnormals
 @keeps_subnormals
 @dataclass(frozen=True)
 class Metrics:
-    """What `measure` found, in cells and shares.
+    """Metrics of a region and its mask, in cells and as shares: the result of `measure`.
 
     Parameters
     ----------
@@ -41,6 +41,15 @@ class Metrics:
     hausdorff : float
         Largest distance from a vertex of one boundary to the other boundary, in cells; NaN where one is empty.
     vertices : int
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> from clgeom.region.metrics import measure
+    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
+    >>> found = measure(clgeom.coverage_regions(raster, 5), raster >= 5)
+    >>> found.superfluous, found.missed, found.asdict()["vertices"]
+    (0.5, 0.0, 9)
     """
 
     area: float
@@ -55,7 +64,13 @@ class Metrics:
     vertices: int
 
     def asdict(self) -> dict:
-        """The figures as plain values."""
+        """The figures as plain values.
+
+        Returns
+        -------
+        dict
+            By the names of the attributes.
+        """
         return asdict(self)
 
 
@@ -78,6 +93,20 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
     Returns
     -------
     Metrics
+
+    Raises
+    ------
+    InvalidInput
+        The mask is not of bools or not of the raster's shape, `region` holds other than regions and geometries, or
+        Shapely is not installed.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> from clgeom.region.metrics import measure
+    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
+    >>> round(measure(clgeom.coverage_regions(raster, 5), raster >= 5).iou, 3)
+    0.909
     """
     shapely = require_shapely()
     mask = np.asarray(mask)
@@ -187,8 +216,28 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
         Masked cells, and those of `nodata`, are not covered.
     level : float
     segments : sequence of int
+        Numbers of segments, one for each row after the first.
+    direction : {">=", "<="}
+        As for `coverage_regions`.
     **options
         As for `coverage_regions`.
+
+    Returns
+    -------
+    list of dict
+        Each has the name of the `shape` and the attributes of `Metrics`; the first is of the convex hull.
+
+    Raises
+    ------
+    InvalidInput
+        As for `coverage_regions`, or Shapely is not installed.
+
+    Examples
+    --------
+    >>> from clgeom.region.metrics import compare
+    >>> rows = compare([[9, 0, 0, 9], [9, 9, 0, 9]], 5, segments=[4])
+    >>> [(row["shape"], row["area"], row["vertices"]) for row in rows]
+    [('convex hull', 8.0, 4), ('4 segments', 5.5, 9)]
     """
     from clgeom.region.coverage.regions import coverage_regions
 

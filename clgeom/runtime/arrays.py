@@ -448,6 +448,13 @@ def pinned_empty(
     ndarray
         Not initialised. Its memory is unlocked when the last array that uses it goes.
 
+    Raises
+    ------
+    InvalidInput
+        `shape` or `dtype` is not one of a NumPy array, or the type holds Python objects.
+    DeviceLimit
+        The host or the driver cannot lock that much memory.
+
     Examples
     --------
     >>> import clgeom

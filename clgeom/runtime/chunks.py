@@ -111,6 +111,11 @@ class Chunks(Generic[T]):
     nbytes : int, optional
         Number of bytes of all chunks, if it is known, for progress.
 
+    Raises
+    ------
+    InvalidInput
+        `source` is neither iterable nor callable, or another parameter has a wrong type.
+
     Examples
     --------
     >>> import clgeom, numpy as np
@@ -167,7 +172,20 @@ class Chunks(Generic[T]):
         return f"Chunks(max_bytes={self.max_bytes:,}{times})"
 
     def require_reiterable(self, why: str, *, caller: str) -> None:
-        """Refuse an iterator where chunks are read several times."""
+        """Refuse an iterator where chunks are read several times.
+
+        Parameters
+        ----------
+        why : str
+            What the chunks are read for, for the message.
+        caller : str
+            The function that reads them, for the message.
+
+        Raises
+        ------
+        InvalidInput
+            The chunks come from an iterator, which gives them once.
+        """
         if not self.is_reiterable:
             raise InvalidInput(
                 f"{caller} reads the chunks several times {why}, and an iterator gives them once. Pass "

@@ -49,10 +49,19 @@ class Session:
         Limits to impose below the device's own, at least 1, to simulate a smaller device. A limit above that has no
         effect.
 
+    Raises
+    ------
+    NoDevice
+        No device that is present has this name.
+    InvalidInput
+        A limit is no integer of at least 1, or an ability is asked for that the device lacks.
+    DeviceError
+        The driver cannot open a context.
+
     Notes
     -----
-    Several threads may call all public functions at once with one session. A session does not outlive a fork: drivers
-    cannot restart in a forked child, so use the "spawn" start method.
+    All public functions may be called from several threads at once with one session. A session does not outlive a fork:
+    drivers cannot restart in a forked child, so use the "spawn" start method.
 
     Examples
     --------
@@ -161,7 +170,23 @@ class Session:
             return kept[key]
 
     def known(self, key: tuple[Any, ...]) -> Any:
-        """What `cached` has for this key; None where it has nothing."""
+        """The cached value of a key, without making one.
+
+        Parameters
+        ----------
+        key : tuple
+            As of `cached`.
+
+        Returns
+        -------
+        object
+            The value of `cached` for this key; None where there is none.
+
+        Raises
+        ------
+        IndexError
+            The key is empty.
+        """
         return self._made.get(key[0], {}).get(key)
 
     def release(self) -> None:
@@ -287,6 +312,16 @@ def all_platforms() -> list:
 @keeps_subnormals
 def default_session() -> Session:
     """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
+
+    Returns
+    -------
+    Session
+        Always the same one, until `CLGEOM_DEVICE` changes.
+
+    Raises
+    ------
+    NoDevice
+        There is no OpenCL device, or none that ``CLGEOM_DEVICE`` names.
 
     Examples
     --------

@@ -150,8 +150,23 @@ class Plan(tuple):
 class Phase:
     """Shape and time of one launch, or of a series.
 
-    `seconds` is None unless the call was profiled; so is `longest`, the seconds of the longest single launch.
-    `itemsize` is as in `Step`.
+    Attributes
+    ----------
+    name : str
+        Of the kernel.
+    seconds : float or None
+        None unless the call was profiled.
+    bytes_moved : int
+        Bytes that the kernel reads and writes.
+    global_size, local_size : int
+        Work-items of the launch, and of a work-group; of a series those of its largest launch.
+    policy : Policy
+        The work-group size and variant that were chosen.
+    launches : int
+    longest : float or None
+        Seconds of the longest single launch; None unless the call was profiled.
+    itemsize : int or None
+        Bytes of an element of the type that the policy was chosen for; None where no type was named.
 
     Examples
     --------

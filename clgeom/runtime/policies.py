@@ -91,7 +91,7 @@ class TilePolicy(Policy):
         of ``dp.fill``, whose groups wait for each other. It is quicker where launches are many and short, but cannot be
         cancelled and shows no progress. It needs the "group" variant, and a device whose groups see what others write
         while both run, which a probe tests once; else ``dp.fill`` raises `DeviceLimit`. If groups wait too long for
-        each other, the table is filled by many launches, with a `DeviceWarning`. docs/reference/dp.rst has an example.
+        each other, the table is filled by many launches, with a `DeviceWarning`. :doc:`/reference/dp` has an example.
     """
 
     block_rows: int = 4

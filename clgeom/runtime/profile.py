@@ -55,9 +55,29 @@ KINDS = {1 << 1: "cpu", 1 << 2: "gpu", 1 << 3: "accelerator"}
 class DeviceProfile:
     """Facts about an OpenCL device: limits, capabilities, quirks.
 
-    Sizes are in bytes. `kind` is "gpu", "cpu" or "accelerator". `quirks` names rows of ``QUIRKS``. `architecture` is
-    NVIDIA's compute capability as "sm_90", AMD's "gfx1100", or Intel's IP version as "ip_12.55"; None where the driver
-    does not tell. `number` counts the devices of one name, platform and driver from 0.
+    Attributes
+    ----------
+    name, platform, vendor, version, driver : str
+        As the driver tells them.
+    kind : {"gpu", "cpu", "accelerator"}
+    compute_units : int
+    max_wg_size : int
+        Most work-items of a work-group.
+    local_mem_bytes, global_mem_bytes, max_alloc_bytes : int
+        Local memory, memory of the device, and its largest buffer.
+    fp64, denormals : bool
+        Whether it computes in float64, and with subnormal numbers.
+    unified_memory : bool
+        Whether it shares its memory with the host.
+    quirks : frozenset of str
+        Names of rows of ``QUIRKS``.
+    architecture : str or None
+        NVIDIA's compute capability as "sm_90", AMD's "gfx1100", or Intel's IP version as "ip_12.55"; None where the
+        driver does not tell.
+    number : int
+        Counts the devices of one name, platform and driver from 0.
+    is_cpu : bool
+        Whether `kind` is "cpu".
 
     Examples
     --------
@@ -102,11 +122,28 @@ class DeviceProfile:
         return next(iter(self.platform.lower().split()), "unknown")
 
     def asdict(self) -> dict[str, Any]:
-        """The profile as plain values, ready for JSON."""
+        """The profile as plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            By the names of the attributes; `quirks` as a list, and `runtime`.
+        """
         return {**asdict(self), "quirks": sorted(self.quirks), "runtime": self.runtime}
 
     def require_fp64(self, what: str) -> None:
-        """Raise `DeviceLimit` unless the device computes in float64."""
+        """Raise `DeviceLimit` unless the device computes in float64.
+
+        Parameters
+        ----------
+        what : str
+            What needs float64, for the message.
+
+        Raises
+        ------
+        DeviceLimit
+            The device does not compute in float64.
+        """
         if not self.fp64:
             raise DeviceLimit(
                 f"{what} needs float64, which {self.name} cannot compute. Pass float32, or another device."

@@ -25,6 +25,13 @@ from clgeom.sorting.take import take
 class TopK(NamedTuple):
     """Keys in order, and their indices in the input.
 
+    Attributes
+    ----------
+    values : ndarray or pyopencl.array.Array, shape (k,)
+        The keys, largest or smallest first.
+    indices : ndarray or pyopencl.array.Array of int, shape (k,)
+        Their places in the input.
+
     Examples
     --------
     >>> import clgeom
@@ -105,7 +112,7 @@ def _first(session, array, k):
 def partition(
     keys: AnyArray, kth: IntLike | Sequence[IntLike], *, axis: IntLike | None = -1, device: DeviceLike = None
 ) -> Any:
-    """Keys such that those at `kth` are where a sort has them, none larger before and none smaller behind them.
+    """Keys partitioned around the positions `kth`: no key before one is larger, and no key behind it is smaller.
 
     This is a result that ``numpy.partition(keys, kth, axis)`` may have, too: NumPy leaves the order of the parts open,
     and here they are sorted.
@@ -161,6 +168,11 @@ def argpartition(
     Returns
     -------
     ndarray or pyopencl.array.Array, of the keys' shape
+
+    Raises
+    ------
+    InvalidInput
+        As for `partition`, and for another `index_type`.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def take(
     Parameters
     ----------
     values : array_like or pyopencl.array.Array
-        Of any shape and type; on a device without Python objects.
+        Of any shape, and of any type; on the device of any without Python objects.
     indices : array_like or pyopencl.array.Array of int
         Of any shape, on the device if and only if the values are. Those below 0 count from the end.
     axis : {None, 0}

@@ -27,6 +27,16 @@ FAR = 1 << 40
 class Near:
     """Near dependences: every read is ``M(i + di, j + dj)`` with constant dependence offsets (di, dj).
 
+    Parameters
+    ----------
+    offsets : sequence of (int, int)
+        The dependence offsets; sorted and distinct in the attribute.
+
+    Raises
+    ------
+    InvalidInput
+        `offsets` are no pairs of integers.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -61,6 +71,11 @@ class Row:
     low, high : int, Expr or None
         A number; an expression of i and parameters; None: any column on that side.
 
+    Raises
+    ------
+    InvalidInput
+        `step` is not -1 or 1, or a bound is no integer, expression or None.
+
     Examples
     --------
     >>> import numpy as np
@@ -88,7 +103,27 @@ class Row:
                 )
 
     def bounds(self, rows: Any, values: dict[str, Any], shape: tuple[int, int] = (0, 0)) -> tuple[Any, Any]:
-        """(low, high) for these rows: int64 arrays, or None without a bound."""
+        """The bounds of the columns that cells read in the row before or behind.
+
+        Parameters
+        ----------
+        rows : array_like of int
+            The numbers of the rows.
+        values : dict
+            Parameters of the equation, by name.
+        shape : (int, int)
+            Of the table, for bounds that depend on it.
+
+        Returns
+        -------
+        low, high : ndarray of int64, or None
+            Relative to the cell's column; None without a bound.
+
+        Raises
+        ------
+        KeyError
+            A bound depends on a parameter that `values` lacks.
+        """
         rows = np.asarray(rows, np.int64)
         env, made = {"i": rows, "n": shape[0], "m": shape[1], **values}, {}
 
@@ -107,8 +142,18 @@ class Row:
 class Split:
     """The value is made of one reduction over k of ``M(i, k + left) + M(k + right, j) + term(i, j, k)``.
 
-    `node` is that reduction in the equation; `op` is "min" or "max"; `lo`, `hi` bound k; `term` is None for none;
-    `outer` are the constant offsets read outside the reduction.
+    Attributes
+    ----------
+    op : {"min", "max"}
+    node : Expr
+        The reduction in the equation.
+    left, right : int
+    term : Expr or None
+        None for no term.
+    lo, hi : Expr
+        The bounds of k.
+    outer : tuple of (int, int)
+        The constant offsets that are read outside the reduction.
 
     Examples
     --------
@@ -131,7 +176,7 @@ class Split:
 @keeps_subnormals
 @dataclass(frozen=True)
 class Far:
-    """Far dependences, that is any others. Tables are filled with one launch per stage.
+    """Far dependences: all others than near ones, rows and splits. Tables are filled with one launch per stage.
 
     Examples
     --------

@@ -123,7 +123,7 @@ def infer_pattern(
     ------
     InvalidInput
         If `method` is "prove" and the equation is in OpenCL C, unless that is a simple one (see
-        docs/reference/dp.rst), or reads at i and j plus constants only. Or if the indices may wrap around with these
+        :doc:`/reference/dp`), or reads at i and j plus constants only. Or if the indices may wrap around with these
         parameters.
     DependencyError
         If a probe reads a cell outside the table, or one that depends on itself.

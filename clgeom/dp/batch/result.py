@@ -86,6 +86,13 @@ class TableBatch:
         ndarray of int, shape (rows, columns)
             A view of `decisions`.
 
+        Raises
+        ------
+        InvalidInput
+            The choices were not kept, or `k` is no integer.
+        IndexError
+            There is no such table.
+
         Examples
         --------
         >>> from clgeom.dp.problems.knapsacks import knapsack_equation

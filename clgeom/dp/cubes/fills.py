@@ -51,6 +51,9 @@ class Cube:
     keep : {"table", "last", "corner"}
     phases : tuple of Phase
         The launches, with times where the call was profiled.
+    equation : CubeEquation
+    session : Session
+        Where the table lies.
 
     Examples
     --------

@@ -98,6 +98,14 @@ class Equation:
     loops : bool
         Whether the work of a cell grows with the table.
 
+    Raises
+    ------
+    InvalidInput
+        A parameter has a wrong type or value; or the traced function does what equations cannot: the message names the
+        line.
+    DependencyError
+        The equation reads a cell that its pattern does not allow.
+
     Notes
     -----
     Integers of traced equations wrap around beyond their type, without a message unless a fill is checked, on every
@@ -369,6 +377,11 @@ class Equation:
         Parameters
         ----------
         device : str, pyopencl.Device or Session, optional
+
+        Raises
+        ------
+        NoDevice
+            No device that is present has this name.
         """
         from clgeom.runtime.build import release
         from clgeom.runtime.device import as_session
@@ -405,6 +418,18 @@ def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         The traced function, where the decorator has no parentheses.
     **options
         The keyword parameters of `Equation`.
+
+    Returns
+    -------
+    Equation, or function
+        The equation of `function`; without it the decorator, which takes a function and returns its equation.
+
+    Raises
+    ------
+    InvalidInput
+        As for `Equation`.
+    DependencyError
+        As for `Equation`.
 
     Examples
     --------

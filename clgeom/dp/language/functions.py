@@ -43,6 +43,17 @@ def where(condition_: Operand, a: Any, b: Any) -> Any:
     condition_ : Expr or bool
     a, b : Expr or number, or tuples or dictionaries of them
 
+    Returns
+    -------
+    Expr, or tuple or dictionary of Expr
+        As `a` and `b` are.
+
+    Raises
+    ------
+    InvalidInput
+        The condition or an operand is no number and no expression of an equation, or tuples or dictionaries do not
+        match.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -72,11 +83,21 @@ def alike(values) -> list[Expr]:
 
 @keeps_subnormals
 def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The least value; of equals the first, and with NaN the first of the two compared.
+    """The least of several values: the first of equal values, and of two values with a NaN.
 
     Parameters
     ----------
     a, b, *more : Expr or number
+
+    Returns
+    -------
+    Expr
+        In the widest type of the operands.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
 
     Examples
     --------
@@ -92,11 +113,21 @@ def minimum(a: Operand, b: Operand, *more: Operand) -> Expr:
 
 @keeps_subnormals
 def maximum(a: Operand, b: Operand, *more: Operand) -> Expr:
-    """The largest value; of equals the first, and with NaN the first of the two compared.
+    """The largest of several values: the first of equal values, and of two values with a NaN.
 
     Parameters
     ----------
     a, b, *more : Expr or number
+
+    Returns
+    -------
+    Expr
+        In the widest type of the operands.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
 
     Examples
     --------
@@ -131,6 +162,16 @@ def which_min(a: Operand, b: Operand, *more: Operand) -> Expr:
     ----------
     a, b, *more : Expr or number
 
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -150,6 +191,16 @@ def which_max(a: Operand, b: Operand, *more: Operand) -> Expr:
     Parameters
     ----------
     a, b, *more : Expr or number
+
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
 
     Examples
     --------
@@ -171,6 +222,16 @@ def absolute(value: Operand) -> Expr:
     ----------
     value : Expr or number
 
+    Returns
+    -------
+    Expr
+        In the operand's type.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -190,6 +251,16 @@ def sqrt(value: Operand) -> Expr:
     Parameters
     ----------
     value : Expr or number
+
+    Returns
+    -------
+    Expr
+        float32 or float64.
+
+    Raises
+    ------
+    InvalidInput
+        An operand is no number and no expression of an equation.
 
     Examples
     --------
@@ -218,6 +289,18 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
     value : Expr or number
     dtype : {"int32", "int64", "uint64", "float32", "float64"}
 
+    Returns
+    -------
+    Expr
+        In the type `dtype`.
+
+    Raises
+    ------
+    InvalidInput
+        `dtype` is another type, or the value is no number and no expression of an equation.
+    TypeError
+        `dtype` is no type of NumPy.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -235,12 +318,22 @@ def cast(value: Operand, dtype: DTypeLike) -> Expr:
 
 @keeps_subnormals
 def index(name: str = "k") -> Expr:
-    """A new index, for `min_over` and its like; `name` is its name in the OpenCL C.
+    """A new index for `min_over` and the other reductions; `name` is its name in the OpenCL C.
 
     Parameters
     ----------
     name : str
         What the index is called in the OpenCL C.
+
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        `name` is no name in C.
 
     Examples
     --------
@@ -261,7 +354,7 @@ def index(name: str = "k") -> Expr:
 def min_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
-    """The least of an expression over lo <= k < hi.
+    """The least value of an expression over lo <= k < hi.
 
     Parameters
     ----------
@@ -273,6 +366,17 @@ def min_over(
     expr : Expr, or function of k
     empty : number or Expr, optional
         The value of an empty range; the largest of the type by default. NaN never wins.
+
+    Returns
+    -------
+    Expr
+        In the type of `expr`.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
 
     Examples
     --------
@@ -290,7 +394,7 @@ def min_over(
 def max_over(
     k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[Expr], Operand], empty: Operand | None = None
 ) -> Expr:
-    """The largest of an expression over lo <= k < hi; see `min_over`.
+    """The largest value of an expression over lo <= k < hi; see `min_over`.
 
     Parameters
     ----------
@@ -300,6 +404,17 @@ def max_over(
     expr : Expr, or function of k
     empty : number or Expr, optional
         The value of an empty range; the smallest of the type by default.
+
+    Returns
+    -------
+    Expr
+        In the type of `expr`.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
 
     Examples
     --------
@@ -324,6 +439,17 @@ def sum_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callable[[
     lo, hi : Expr or int
     expr : Expr, or function of k
 
+    Returns
+    -------
+    Expr
+        In the type of `expr`.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -347,6 +473,17 @@ def argmin_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
     lo, hi : Expr or int
     expr : Expr, or function of k
 
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -369,6 +506,17 @@ def argmax_over(k: Expr | str, lo: Operand, hi: Operand, expr: Operand | Callabl
         An index from `index`, or a name for one.
     lo, hi : Expr or int
     expr : Expr, or function of k
+
+    Returns
+    -------
+    Expr
+        An int32.
+
+    Raises
+    ------
+    InvalidInput
+        An end is no integer, an operand is no number and no expression of an equation, or `k` is a name and `expr` is
+        no function.
 
     Examples
     --------

@@ -49,6 +49,15 @@ C_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 class Parameter:
     """A parameter of an equation: a scalar (`ndim` 0) or an array of one or two dimensions.
 
+    Attributes
+    ----------
+    name : str
+        As the equation names it.
+    dtype : numpy.dtype
+        Of its values.
+    ndim : int
+        0 for a number, 1 for an array, 2 for a table.
+
     Examples
     --------
     >>> from clgeom import dp
@@ -63,6 +72,7 @@ class Parameter:
 
     @property
     def c_type(self) -> str:
+        """The type of its values in OpenCL C."""
         return c_name(self.dtype)
 
     @property

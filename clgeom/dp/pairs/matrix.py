@@ -61,7 +61,7 @@ class FoundPairs:
 @keeps_subnormals
 @dataclass(frozen=True)
 class Neighbours:
-    """The nearest sequences of each row, the nearest first, of equally near ones the first; a result of `cdist`.
+    """The nearest sequences of each row, nearest first, ties by index; a result of `cdist`.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ ALLOTMENT = Equation(
 
 @keeps_subnormals
 def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) -> Allocation:
-    """Give a number of units to users at the least cost.
+    """Divide a number of units among users at the least cost.
 
     Parameters
     ----------
@@ -81,6 +81,13 @@ def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) ->
     -------
     Allocation
         `choice`: units for each user. Ties go to fewer units for the first user, then for the next.
+
+    Raises
+    ------
+    InvalidInput
+        `costs` is no table of numbers or inf, or `total` is no whole number from 0 to 2**31 - 2.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -150,6 +157,14 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
         `value`: the chance that the whole works; 0 and no choice if one of each costs too much. `choice`: parts of
         each kind; ties go to fewer of the last kind.
 
+    Raises
+    ------
+    InvalidInput
+        `costs` are not whole numbers of at least 1, `rates` are not as many numbers from 0 to 1, or `budget` is no
+        whole number from 0 to 2**31 - 2.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import reliability
@@ -199,7 +214,7 @@ MOST_TASKS = 20
 
 @keeps_subnormals
 def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
-    """Give each row a column of its own at the least cost.
+    """Assign a different column to each row at the least cost.
 
     Parameters
     ----------
@@ -212,6 +227,13 @@ def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     -------
     Allocation
         `choice`: the column of each row; ties go to the lowest column of the first row, then of the next.
+
+    Raises
+    ------
+    InvalidInput
+        `costs` is not square, has more than 20 rows, or has NaN or -inf.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -248,7 +270,7 @@ CUTS = Equation(_cuts, dtype="float64", parameters={"c": "float64[,]"}, pattern=
 
 @keeps_subnormals
 def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> Allocation:
-    """Choose a number of sizes of covers, so that each thing has one at least as large, with the least total size.
+    """Choose a number of cover sizes with the least total size, such that each thing has a cover at least as large.
 
     Parameters
     ----------
@@ -263,6 +285,13 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
     Allocation
         `value`: the sum of the covers' sizes, one for each thing. `choice`: the places of the covers' sizes among the
         ascending sizes.
+
+    Raises
+    ------
+    InvalidInput
+        `sizes` are no finite numbers of at least 0, or `kinds` is no whole number from 1 to n.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -316,6 +345,13 @@ def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike
     Allocation
         `choice`: how many things take each kind, from the largest kind to the smallest.
 
+    Raises
+    ------
+    InvalidInput
+        `sizes` are no finite numbers of at least 0, or `kinds` is no whole number from 1 to n.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import covering_as_knapsack
@@ -332,7 +368,7 @@ def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike
 
 @keeps_subnormals
 def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: DeviceLike = None) -> Allocation:
-    """Fit so many straight pieces to points in order, each to the points of a range, with the least squared error.
+    """Fit a number of straight pieces to ordered points, each to a range of the points, with the least squared error.
 
     Parameters
     ----------
@@ -346,6 +382,14 @@ def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: Devi
     -------
     Allocation
         `choice`: the first point of each piece.
+
+    Raises
+    ------
+    InvalidInput
+        `x` or `y` has other than finite numbers, `x` falls, they differ in length, or `segments` is no whole number
+        from 1 to n.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -411,7 +455,7 @@ def integer_program_equation(dtype="int64") -> Equation:
 
 @keeps_subnormals
 def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, device: DeviceLike = None) -> Allocation:
-    """Whole amounts x, not negative, with the most ``profits @ x`` where ``rows @ x <= limits``.
+    """Find the whole amounts x >= 0 with the largest ``profits @ x`` where ``rows @ x <= limits``.
 
     Parameters
     ----------
@@ -427,6 +471,14 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
     -------
     Allocation
         `choice`: the amounts; ties go to less of the first, then of the next.
+
+    Raises
+    ------
+    InvalidInput
+        An argument has other than whole numbers, shapes do not fit, a row or limit is negative, an amount with a profit
+        has no limit, more than 2**26 combinations may be left of the limits, or sums may not fit int64.
+    DeviceLimit
+        The device has too little memory for the table.
 
     Examples
     --------

@@ -75,6 +75,14 @@ def reject_allowances(
     Allocation
         `value`: the expected cost. `choice`: the pieces of each run, if none was good before; ties go to fewer.
 
+    Raises
+    ------
+    InvalidInput
+        A cost is negative or not finite, `success` is not from 0 to 1, or `runs` or `largest` is no whole number up to
+        2**20.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import reject_allowances
@@ -129,6 +137,13 @@ def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike
     Allocation
         `choice`: units for each project. Ties go to fewer units for the first project, then for the next.
 
+    Raises
+    ------
+    InvalidInput
+        `returns` is no table of finite numbers, or `money` is no whole number from 0 to 2**31 - 2.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import project_investment
@@ -165,6 +180,13 @@ def equipment_replacement(
     -------
     Allocation
         `choice`: the years after which a machine is sold; the last is `years`. Ties go to the earlier year.
+
+    Raises
+    ------
+    InvalidInput
+        A cost is not finite, `trade_in` is not as long as `maintenance`, or `years` is no whole number of at least 1.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------

@@ -184,6 +184,13 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
     MatrixChain
         Ties go to the shortest left factor.
 
+    Raises
+    ------
+    InvalidInput
+        `dims` are not at least two whole numbers of at least 1, or the sums may not fit int64.
+    DeviceLimit
+        The device has too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import matrix_chain
@@ -225,6 +232,13 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
     AlphabeticTree
         Ties go to the smallest left child.
 
+    Raises
+    ------
+    InvalidInput
+        `weights` are no finite numbers of at least 0, or a sum of whole numbers may not fit int64.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import alphabetic_tree
@@ -261,6 +275,14 @@ def search_tree(
     -------
     SearchTree
         Ties go to the first key as the root.
+
+    Raises
+    ------
+    InvalidInput
+        `keys` or `gaps` has other than finite numbers of at least 0, `gaps` is not one longer than `keys`, or a sum of
+        whole numbers may not fit int64.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------

@@ -129,7 +129,7 @@ def knapsack(
 def knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any:
-    """Items of most value whose weights do not exceed the capacity, each taken once at most.
+    """Choose the items of largest total value whose weights do not exceed the capacity, each at most once.
 
     Parameters
     ----------
@@ -147,6 +147,15 @@ def knapsack(
     Knapsack, or list of Knapsack
         Of several best choices that which leaves out the last item if it can, then the one before, and so on. A list
         for several capacities, or lists of arrays, one for each knapsack; what is not a list is for all of them.
+
+    Raises
+    ------
+    InvalidInput
+        `values` or `weights` has negative numbers, weights are not whole or not as many as the values, a capacity is no
+        whole number from 0 to 2**31 - 2, or a sum of whole values may not fit int64. For several: lists of different
+        lengths.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -192,7 +201,7 @@ def integer_knapsack(
 def integer_knapsack(
     values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, *, items: bool = True, device: DeviceLike = None
 ) -> Any:
-    """Items of most value whose weights do not exceed the capacity, each taken any number of times.
+    """Choose the items of largest total value whose weights do not exceed the capacity, each any number of times.
 
     See `knapsack`; weights are at least 1. Of several best choices it finds that with the fewest of the last item, then
     of the one before, and so on.
@@ -200,6 +209,18 @@ def integer_knapsack(
     Parameters
     ----------
     values, weights, capacity, items, device
+        As for `knapsack`.
+
+    Returns
+    -------
+    Knapsack, or list of Knapsack
+        As for `knapsack`; an item that is taken k times is in `items` k times.
+
+    Raises
+    ------
+    InvalidInput
+        As for `knapsack`; or a weight is 0.
+    DeviceLimit
         As for `knapsack`.
 
     Examples

@@ -31,7 +31,14 @@ def binomial_equation(dtype="int64") -> Equation:
 @keeps_subnormals
 @dataclass(frozen=True)
 class Binomial:
-    """The result of `binomial`: `value` is C(n, k).
+    """The result of `binomial`.
+
+    Attributes
+    ----------
+    n, k : int
+        As given.
+    value : int
+        C(n, k).
 
     Examples
     --------
@@ -101,6 +108,14 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     -------
     ndarray of `dtype`, shape (rows, rows)
         Element (i, j) is C(i, j).
+
+    Raises
+    ------
+    InvalidInput
+        `dtype` is another type, `rows` is no whole number of at least 1, or the last row does not fit the type: int32
+        has 34 rows, int64 has 67.
+    DeviceLimit
+        The device has too little memory for the table.
 
     Examples
     --------

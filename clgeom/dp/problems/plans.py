@@ -74,6 +74,14 @@ def discounted_profits(
     Allocation
         `choice`: what to take each year; ties go to less in the first year, then in the next.
 
+    Raises
+    ------
+    InvalidInput
+        `profits` is not square, `growth` has other than a row's number for each row, `stock` has no row, `years` is no
+        whole number from 1 to 2**20, or a number is not finite.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import discounted_profits
@@ -134,6 +142,14 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
     Allocation
         `choice`: the amounts; ties go to less in the first year, then in the next.
 
+    Raises
+    ------
+    InvalidInput
+        `returns` is no table of whole numbers of at least 0, `money` is no whole number of at least 0, or the table of
+        all amounts would be too large.
+    DeviceLimit
+        The device has too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import investment
@@ -187,7 +203,7 @@ def production(
     stock: IntLike = 0,
     device: DeviceLike = None,
 ) -> Allocation:
-    """Choose the production of each month at the least cost, with prices of its own in every month; see `inventory`.
+    """Choose the production of each month at the least cost, with costs that differ by month; see `inventory`.
 
     Parameters
     ----------
@@ -204,6 +220,14 @@ def production(
     -------
     Allocation
         `choice`: what to make in each month; ties go to less in the first, then in the next.
+
+    Raises
+    ------
+    InvalidInput
+        `demands` are no whole numbers from 0 to 2**20, `costs` or `holding` has another number of months, or
+        `warehouse` or `stock` is no whole number in its range.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -277,6 +301,14 @@ def distribution(
     Allocation
         `choice`: what the first warehouse sends to each customer; the other sends the rest. Ties go to less for the
         first customer, then for the next.
+
+    Raises
+    ------
+    InvalidInput
+        `demands` are no whole numbers of at least 0 with a sum below 2**31, `costs` are not two tables that fit them,
+        or `stocks` are not two whole numbers of at least 0.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -353,6 +385,14 @@ def transportation(
     -------
     Allocation
         `choice`: the amounts, shape (factories, customers); ties go to less of the first, row after row.
+
+    Raises
+    ------
+    InvalidInput
+        `costs` is no table of finite numbers, `supplies` or `demands` are no whole numbers of at least 0 that fit its
+        shape, or the table of all combinations would be too large.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------

@@ -67,6 +67,13 @@ def inventory(
     Allocation
         `choice`: what to make in each month.
 
+    Raises
+    ------
+    InvalidInput
+        `demands`, `capacity` or `warehouse` has other than whole numbers from 0 to 2**20, or a cost is not finite.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import inventory
@@ -123,6 +130,13 @@ def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: Dev
     -------
     Allocation
         `choice`: the jobs in the order to do them.
+
+    Raises
+    ------
+    InvalidInput
+        `profits` are no finite numbers of at least 0, or `deadlines` are not as many whole numbers of at least 0.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -201,6 +215,13 @@ def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, de
     Returns
     -------
     Bets
+
+    Raises
+    ------
+    InvalidInput
+        `p` is not from 0 to 1, or `plays`, `chips` or `goal` is no whole number in its range.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------

@@ -68,6 +68,13 @@ def process_scheduling(
         `value`: the sum over the processes of weight times the time at which it ends, less `due`. `choice`: the order;
         ties go to the lowest first, then to the lowest next.
 
+    Raises
+    ------
+    InvalidInput
+        `times` are not 1 to 20 finite numbers of at least 0, or `weights` or `due` are not as many numbers.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import process_scheduling
@@ -135,6 +142,13 @@ def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocatio
     -------
     Allocation
         `choice`: the edges, shape (n - 1, 2), as a tree that grows from node 0: (node in it, new node).
+
+    Raises
+    ------
+    InvalidInput
+        `lengths` is not square and symmetric, has more than 16 rows, or has NaN or -inf.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------

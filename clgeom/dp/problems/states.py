@@ -142,6 +142,14 @@ def gapped_alignment(
         Of several best ones, the one whose traceback from the end takes a pair if it can, else a deletion, else an
         insertion.
 
+    Raises
+    ------
+    InvalidInput
+        `a` or `b` is no sequence, a score or cost is no whole number up to 2**20, `mismatch` is above `match`, or
+        scores may not fit int32.
+    DeviceLimit
+        The device has too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import gapped_alignment
@@ -270,6 +278,13 @@ def viterbi(
         Of several paths, the one that has the lowest states at the end, then before it, and so on. Logarithms of
         probabilities are added in float64.
 
+    Raises
+    ------
+    InvalidInput
+        `observed` has other than numbers of symbols, a probability is not from 0 to 1, or the shapes do not fit.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import viterbi
@@ -364,6 +379,13 @@ def coin_change(coins: ArrayLike, amount: IntLike, *, device: DeviceLike = None)
     Allocation
         `value`: how many coins; `choice`: how many of each kind. Of several choices the one whose last coin, then the
         one before, and so on is of the first kind.
+
+    Raises
+    ------
+    InvalidInput
+        `coins` are no whole numbers of at least 1, or `amount` is no whole number from 0 to 2**30 - 1.
+    DeviceLimit
+        The device has too little memory for the table.
 
     Examples
     --------

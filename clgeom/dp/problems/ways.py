@@ -65,6 +65,14 @@ def stagecoach(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
     Allocation
         `choice`: a town of each layer; ties go to the lowest first town, then to the lowest next one.
 
+    Raises
+    ------
+    InvalidInput
+        `legs` are not at least one table of numbers or inf, or a table has another number of rows than the table before
+        has columns.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp.problems import stagecoach
@@ -81,6 +89,18 @@ def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
     Parameters
     ----------
     legs, device
+        As for `stagecoach`.
+
+    Returns
+    -------
+    Allocation
+        `value`: the length of the longest leg; `choice` and ties as for `stagecoach`.
+
+    Raises
+    ------
+    InvalidInput
+        As for `stagecoach`.
+    DeviceLimit
         As for `stagecoach`.
 
     Examples
@@ -143,6 +163,13 @@ def assembly_line(
     -------
     Allocation
         `choice`: the line at each station.
+
+    Raises
+    ------
+    InvalidInput
+        A time is not finite, or `transfers`, `entry` or `leave` does not fit the shape of `stations`.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -210,6 +237,13 @@ def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     -------
     Allocation
         `choice`: the times at which a machine is sold; the last is n.
+
+    Raises
+    ------
+    InvalidInput
+        `costs` is not square with at least two rows, or has NaN or -inf.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
 
     Examples
     --------
@@ -291,6 +325,13 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     -------
     Paths
 
+    Raises
+    ------
+    InvalidInput
+        `lengths` is not square, has NaN or -inf, or has a circle of negative length; or `source` is no node.
+    DeviceLimit
+        The device has no float64, or too little memory for the table.
+
     Examples
     --------
     >>> from clgeom.dp import problems
@@ -332,13 +373,24 @@ NIM = Equation(_nim, parameters={"upto": "int32"}, pattern="CLR", name="nim")
 
 @keeps_subnormals
 def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
-    """The number n of Fibonacci: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last that fits 64 bits.
+    """The n-th Fibonacci number: 0, 1, 1, 2, 3, 5 ... up to n = 92, the last number that fits 64 bits.
 
     Parameters
     ----------
     n : int
         From 0 to 92.
     device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidInput
+        `n` is no whole number from 0 to 92.
+    DeviceLimit
+        The device has too little memory for the table.
 
     Examples
     --------
@@ -361,6 +413,18 @@ def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
     most : int
         How many may be taken at a time, at least 1.
     device : str, pyopencl.Device or Session, optional
+
+    Returns
+    -------
+    int
+        From 0 to `most`.
+
+    Raises
+    ------
+    InvalidInput
+        `n` is no whole number from 0 to 2**24, or `most` is no whole number of at least 1.
+    DeviceLimit
+        The device has too little memory for the table.
 
     Examples
     --------

@@ -281,7 +281,7 @@ def fill_when_ready(
 ) -> NDArray[Any]:
     """Fill a small table without a pattern: in every round all cells whose dependencies are filled (Algorithm 3).
 
-    Takes one round more than the depth of the graph. Errors are those of `dependency_graph`.
+    Takes one round more than the depth of the graph.
 
     Parameters
     ----------
@@ -291,6 +291,15 @@ def fill_when_ready(
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Raises
+    ------
+    InvalidInput
+        As for `dependency_graph`.
+    DependencyError
+        A cell reads outside the table, or depends on itself; the message names the cells.
+    DeviceLimit
+        For float64 cells on a device without float64.
 
     Examples
     --------
@@ -329,6 +338,16 @@ def fill_by_stages(
     Returns
     -------
     ndarray of the equation's type, of the table's shape
+
+    Raises
+    ------
+    InvalidInput
+        As for `dependency_graph`; or for a graph of another table.
+    DependencyError
+        A cell reads outside the table, or depends on itself, or makes a read that is not in `graph`; the message names
+        the cells.
+    DeviceLimit
+        For float64 cells on a device without float64.
 
     Examples
     --------

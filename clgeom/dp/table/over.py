@@ -72,7 +72,24 @@ class OverTable:
     def min(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The smallest cell of the table, or of each line along an axis. See `max`."""
+        """The smallest cell of the table, or of each line along an axis.
+
+        Parameters
+        ----------
+        axis, out, region, field, **options
+            As for `max`.
+
+        Returns
+        -------
+        scalar, or ndarray of the cells' type
+            NaN where a cell is NaN, as NumPy has it. Of zeros of both signs -0.0 is the smaller, which NumPy leaves
+            open.
+
+        Raises
+        ------
+        InvalidInput
+            As for `max`.
+        """
         return self._reduced("min", axis, region, field, out=out, **options)
 
     def argmax(
@@ -92,6 +109,11 @@ class OverTable:
             Without an axis, the number of the cell counted row after row from the region's first cell: see
             `numpy.unravel_index`.
 
+        Raises
+        ------
+        InvalidInput
+            As for `max`.
+
         Examples
         --------
         >>> import numpy as np
@@ -105,7 +127,23 @@ class OverTable:
     def argmin(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
     ) -> Any:
-        """The index of the smallest cell. See `argmax`."""
+        """The index of the smallest cell.
+
+        Parameters
+        ----------
+        axis, out, region, field, **options
+            As for `max`.
+
+        Returns
+        -------
+        int64, or ndarray of int64
+            As for `argmax`.
+
+        Raises
+        ------
+        InvalidInput
+            As for `max`.
+        """
         return self._reduced("argmin", axis, region, field, out=out, **options)
 
     def sum(
@@ -151,6 +189,12 @@ class OverTable:
         -------
         int64, or ndarray of int64
 
+        Raises
+        ------
+        InvalidInput
+            An unknown comparison, a value that is no number, and as for `max`; but a region without a cell has the
+            count 0.
+
         Examples
         --------
         >>> from clgeom import dp
@@ -178,6 +222,11 @@ class OverTable:
         tuple of ndarray of int64
             Rows and columns, counted from the region's first cell, row after row. Of a region of one row or column its
             positions only. Of NaN only "!=" holds, and -0.0 equals 0.0, as in NumPy.
+
+        Raises
+        ------
+        InvalidInput
+            As for `count`.
         """
         store = self._of(field, "Table.where")
         which = reduce.comparison_of(comparison, value, store.dtype, caller="Table.where")
@@ -202,6 +251,8 @@ class OverTable:
         ------
         IndexError
             An index is outside the table.
+        InvalidInput
+            The indices are no integers, there is no such axis, or the table was not kept.
 
         Notes
         -----

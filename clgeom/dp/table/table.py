@@ -274,6 +274,9 @@ class Table(OverTable):
     decisions : store of choices, or None
         Has ``cell(i, j)``, ``row(i)`` and ``numpy()``; -1 stands for no index.
     phases : tuple of Phase
+    equation : Equation
+    session : Session
+        Where the table lies.
 
     Examples
     --------
@@ -347,7 +350,25 @@ class Table(OverTable):
         return self.shape[0]
 
     def cell(self, i: int, j: int) -> Any:
-        """The value of a cell, a NumPy scalar."""
+        """The value of a cell.
+
+        Parameters
+        ----------
+        i, j : int
+            Negative ones count from the end.
+
+        Returns
+        -------
+        numpy.generic
+            A record for cells with fields.
+
+        Raises
+        ------
+        IndexError
+            There is no such cell.
+        InvalidInput
+            The table was filled with a `keep` that does not hold the cell.
+        """
         i, j = place(0, i, self.shape), place(1, j, self.shape)
         if self._store is not None:
             return self._store.cell(i, j)
@@ -358,7 +379,24 @@ class Table(OverTable):
         raise self._not_kept(f"cell ({i}, {j})")
 
     def row(self, i: int) -> NDArray[Any]:
-        """The values of a row."""
+        """The values of a row.
+
+        Parameters
+        ----------
+        i : int
+            A negative one counts from the end.
+
+        Returns
+        -------
+        ndarray, shape (m,)
+
+        Raises
+        ------
+        IndexError
+            There is no such row.
+        InvalidInput
+            The table was filled with a `keep` that does not hold the row.
+        """
         i = place(0, i, self.shape)
         if self._store is not None:
             return self._store.row(i)
@@ -367,7 +405,24 @@ class Table(OverTable):
         raise self._not_kept(f"row {i}")
 
     def column(self, j: int) -> NDArray[Any]:
-        """The values of a column."""
+        """The values of a column.
+
+        Parameters
+        ----------
+        j : int
+            A negative one counts from the end.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+
+        Raises
+        ------
+        IndexError
+            There is no such column.
+        InvalidInput
+            The table was filled with a `keep` that does not hold the column.
+        """
         j = place(1, j, self.shape)
         if self._store is not None:
             return self._store.column(j)
@@ -376,7 +431,17 @@ class Table(OverTable):
         raise self._not_kept(f"column {j}")
 
     def numpy(self) -> NDArray[Any]:
-        """The whole table, shape (n, m)."""
+        """The whole table.
+
+        Returns
+        -------
+        ndarray, shape (n, m)
+
+        Raises
+        ------
+        InvalidInput
+            The table was filled with a `keep` that does not hold all cells.
+        """
         if self._store is None:
             raise self._not_kept("the whole table")
         return self._store.numpy()
@@ -429,6 +494,14 @@ class Table(OverTable):
         -------
         ndarray
             The elements written.
+
+        Raises
+        ------
+        InvalidInput
+            A parameter has a wrong type, the table does not hold the cells or choices that the source reads, or the
+            function returns more elements than `size`.
+        KernelBuildError
+            The source does not compile; the message names the line.
 
         Notes
         -----

@@ -103,6 +103,15 @@ def traceback(
     Returns
     -------
     Traceback
+        The path from the corner, the choice in each of its cells, and the corner's value.
+
+    Raises
+    ------
+    InvalidInput
+        The equation has no choices or no pattern, reads other than near cells in one quadrant, or `moves` or `field`
+        does not fit it.
+    DependencyError, IntegerOverflow, DeviceLimit, KernelBuildError
+        As for `fill`.
 
     Examples
     --------

@@ -188,7 +188,7 @@ def convex_hulls_by_label(
     profile: bool = False,
     antimeridian: bool = False,
 ) -> HullBatch[Any]:
-    """Convex hulls of the points of each label: of clusters, say.
+    """Convex hull of the points of each label, such as the number of a cluster, exactly.
 
     Parameters
     ----------

@@ -58,6 +58,16 @@ class HullBatch(Exchange, Generic[ArrayT]):
         The most memory that was taken at a time, where the points came in chunks.
     across : dict of int to Hull
         The hulls across the antimeridian, by their number; see `Hull.across`.
+    session : Session or None
+        Where the hulls were computed.
+    keep_collinear : bool
+        Whether every distinct point on a boundary is a vertex: collinear="keep".
+    group_offsets : ndarray or pyopencl.array.Array of int, shape (m + 1,)
+        Group i had the points from ``group_offsets[i]`` to ``group_offsets[i + 1]``; `sizes` come from them.
+    label_column : object or None
+        The labels as a column of the library that they came from, for tables.
+    label_name : str or None
+        The name of that column.
 
     Notes
     -----
@@ -176,7 +186,23 @@ class HullBatch(Exchange, Generic[ArrayT]):
         return {"type": "FeatureCollection", "features": list(self.features())}
 
     def features(self, **columns: Any) -> Iterator[dict[str, Any]]:
-        """The features of the FeatureCollection one by one, with columns of values instead of the label."""
+        """The features of the FeatureCollection one by one, with columns of values instead of the label.
+
+        Parameters
+        ----------
+        **columns : sequence, shape (m,)
+            A value for each hull, by the name of its property. By default the labels, as `label`.
+
+        Yields
+        ------
+        dict
+            A GeoJSON-like Feature with the properties `points`, `area` and `perimeter`.
+
+        Raises
+        ------
+        IndexError
+            A column has fewer values than there are hulls.
+        """
         areas, perimeters, sizes = (
             _get(self.areas).tolist(),
             _get(self.perimeters).tolist(),
@@ -193,7 +219,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
             }
 
     def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
-        """Draw the hulls with Matplotlib. Returns the axes.
+        """Draw the hulls with Matplotlib.
 
         Up to ten labelled hulls have a colour each, and a legend of their labels.
 
@@ -205,6 +231,16 @@ class HullBatch(Exchange, Generic[ArrayT]):
             Points to be drawn, too, shape (n, 2).
         **options
             labels : a text for each hull; title : str; axes : the names of both axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed, or `points` is not of shape (n, 2).
         """
         from clgeom.plotting.batches import plot_hulls
 
@@ -225,7 +261,17 @@ class HullBatch(Exchange, Generic[ArrayT]):
         return made
 
     def to_shapely(self) -> NDArray[np.object_]:
-        """All hulls as Shapely geometries, as `Hull.to_shapely` returns them."""
+        """All hulls as Shapely geometries, as `Hull.to_shapely` returns them.
+
+        Returns
+        -------
+        ndarray of shapely.Geometry, shape (m,)
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         shapely = require_shapely()
         host, dimensions = self._host, self.dimensions
         made = np.full(len(self), shapely.GeometryCollection(), object)

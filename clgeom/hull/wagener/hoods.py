@@ -173,6 +173,16 @@ def lower_hood(
     points, collinear, method, trace, device, profile
         As for `upper_hood`.
 
+    Returns
+    -------
+    Hood
+        From the lexicographically smallest to the largest point.
+
+    Raises
+    ------
+    InvalidInput, DeviceLimit
+        As for `upper_hood`.
+
     Examples
     --------
     >>> import clgeom

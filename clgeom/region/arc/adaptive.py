@@ -1,7 +1,7 @@
 """Adaptive regions of points: an outline tighter than the convex hull that loses no point.
 
 Points in lexicographic order are cut into segments of whole columns; the region is the union of the convex hulls of
-neighbouring segments. See docs/explanation/region.rst for the definition and the proofs.
+neighbouring segments. See :doc:`/explanation/region` for the definition and the proofs.
 
 Source: the adaptive region construction (ARC) for radio propagation maps, with its join made exact.
 """

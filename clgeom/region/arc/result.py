@@ -99,7 +99,28 @@ class Region(Exchange):
 
     @classmethod
     def on_device(cls, fetch: Callable[[], Any], sizes: Any, dtype: DTypeLike, **facts: Any) -> Region:
-        """A region with chains of these sizes, which `fetch()` reads at the first access."""
+        """A region whose chains are read from the device at the first access.
+
+        Parameters
+        ----------
+        fetch : callable
+            ``fetch()`` returns the lower and the upper chain.
+        sizes : (int, int)
+            Numbers of vertices of the chains.
+        dtype : data-type
+            Of the coordinates.
+        **facts
+            The keyword parameters of `Region`.
+
+        Returns
+        -------
+        Region
+
+        Raises
+        ------
+        TypeError
+            A fact is no parameter of `Region`.
+        """
         region = cls(None, None, **facts)
         region._fetch, region._sizes, region._dtype = fetch, sizes, np.dtype(dtype)
         return region
@@ -215,6 +236,11 @@ class Region(Exchange):
         Returns
         -------
         ndarray of bool, shape (m,), or one bool for a single point
+
+        Raises
+        ------
+        InvalidInput
+            For points of another shape or type, or with a NaN or infinity.
         """
         queries, single = canonical_queries(points, caller="Region.contains")
         dtype = np.result_type(queries, self.dtype)
@@ -235,6 +261,11 @@ class Region(Exchange):
         Region
             A vertex is removed only where the boundary moves outward, decided exactly. So the new region contains the
             old one.
+
+        Raises
+        ------
+        InvalidInput
+            For a tolerance that is negative or no number.
         """
         tolerance = checked_tolerance(tolerance, caller="Region.simplify")
         lower, upper = self._along
@@ -262,7 +293,17 @@ class Region(Exchange):
         return {"type": "GeometryCollection", "geometries": shapes}
 
     def to_shapely(self) -> Any:
-        """The region as a valid Shapely geometry."""
+        """The region as a valid Shapely geometry.
+
+        Returns
+        -------
+        shapely.Geometry
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         return require_shapely().geometry.shape(self.__geo_interface__)
 
     def _columns(self):
@@ -273,7 +314,26 @@ class Region(Exchange):
         }
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the region with Matplotlib. Returns the axes."""
+        """Draw the region with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            points : the points of the region, to be drawn, too; title : str; colour : color of the outline; label : its
+            name in a legend; axes : the names of both axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed.
+        """
         from clgeom.plotting.regions import plot_region
 
         return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)
@@ -317,6 +377,7 @@ class CrossRegion(Exchange):
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Type of the coordinates."""
         return self.x.dtype
 
     def __len__(self) -> int:
@@ -335,7 +396,17 @@ class CrossRegion(Exchange):
         return self.x.to_shapely().intersection(self.y.to_shapely())
 
     def to_shapely(self) -> Any:
-        """The region as a valid Shapely geometry."""
+        """The region as a valid Shapely geometry.
+
+        Returns
+        -------
+        shapely.Geometry
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         return self._shape
 
     def _columns(self):
@@ -364,14 +435,45 @@ class CrossRegion(Exchange):
 
     @property
     def area(self) -> float:
+        """The area of the region."""
         return self._shape.area
 
     def contains(self, points: ArrayLike) -> Any:
-        """Whether points are in both regions, exactly. See `Region.contains`."""
+        """Whether points are in both regions, exactly.
+
+        Parameters
+        ----------
+        points : array_like, shape (m, 2) or (2,)
+
+        Returns
+        -------
+        ndarray of bool, shape (m,), or one bool for a single point
+
+        Raises
+        ------
+        InvalidInput
+            For points of another shape or type, or with a NaN or infinity.
+        """
         return self.x.contains(points) & self.y.contains(points)
 
     def simplify(self, tolerance: float) -> CrossRegion:
-        """The intersection of both, simplified. See `Region.simplify`."""
+        """The intersection of both regions, simplified.
+
+        Parameters
+        ----------
+        tolerance : float
+            As for `Region.simplify`.
+
+        Returns
+        -------
+        CrossRegion
+            It contains the old one.
+
+        Raises
+        ------
+        InvalidInput
+            For a tolerance that is negative or no number.
+        """
         return CrossRegion(self.x.simplify(tolerance), self.y.simplify(tolerance))
 
     @property
@@ -379,7 +481,26 @@ class CrossRegion(Exchange):
         return require_shapely().geometry.mapping(self._shape)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the region with Matplotlib. Returns the axes."""
+        """Draw the region with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            points : the points of the region, to be drawn, too; title : str; colour : color of the outline; label : its
+            name in a legend; axes : the names of both axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib or Shapely is not installed.
+        """
         from clgeom.plotting.regions import plot_region
 
         return plot_region(self.parts, ax=ax, count=self.n, **{"axes": axes_of_crs(self.crs)} | options)

@@ -44,6 +44,22 @@ def region_by_kernel(
         In global memory, as published; in local memory; or as `adaptive_region` chooses.
     points, segments, cuts, axis, nonfinite, assume_sorted, device, profile
         As for `adaptive_region`.
+
+    Returns
+    -------
+    Region or CrossRegion
+        The same for every kernel.
+
+    Raises
+    ------
+    InvalidInput, DeviceLimit
+        As for `adaptive_region`; InvalidInput for an unknown kernel, too.
+
+    Examples
+    --------
+    >>> from clgeom.region.arc.study import region_by_kernel
+    >>> region_by_kernel([(0, 0), (1, 2), (2, 0), (3, 2), (4, 0)], 3, kernel="naive").area
+    6.0
     """
     return region_of(
         points,
@@ -82,6 +98,17 @@ def published_walk(
     -------
     Walk
         The faces that it goes around are those of the region.
+
+    Raises
+    ------
+    InvalidInput, DeviceLimit
+        As for `adaptive_region`.
+
+    Examples
+    --------
+    >>> from clgeom.region.arc.study import published_walk
+    >>> published_walk([(0, 0), (1, 2), (2, 0), (3, 2), (4, 0)], 3).lower.tolist()
+    [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
     """
     one_of(axis, ("x", "y"), "axis", caller="published_walk")
     return region_of(

@@ -90,6 +90,19 @@ def nested(regions, *, bands=False) -> list[Nested]:
     -------
     list of Nested
         In the order of maps, the outermost level first. Levels without a region are left out.
+
+    Raises
+    ------
+    InvalidInput
+        The regions have different directions, or Shapely is not installed.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> from clgeom.region.coverage.bands import nested
+    >>> regions = clgeom.coverage_regions(np.array([[5, 7, 7, 5]]), [5, 7])
+    >>> [shape.area for shape in nested(regions)], [band.area for band in nested(regions, bands=True)]
+    ([4.0, 2.0], [2.0, 2.0])
     """
     shapely = require_shapely()
     regions = [region for region in regions if region]

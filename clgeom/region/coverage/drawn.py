@@ -25,7 +25,26 @@ class Drawable:
     """Methods that draw all regions of a result."""
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw all regions with Matplotlib. Returns the axes."""
+        """Draw all regions with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
+            title : str; sites : positions of transmitters in map coordinates.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed, or `raster` is not one of numbers.
+        """
         return plot_regions(self, ax=ax, **options)
 
     def to_html(

@@ -248,6 +248,17 @@ def covered_mask(raster, level, *, direction=">=", nodata=None, caller="covered_
     Returns
     -------
     ndarray of bool, of the raster's shape
+
+    Raises
+    ------
+    InvalidInput
+        As for `coverage_regions`.
+
+    Examples
+    --------
+    >>> from clgeom.region.coverage.rasters import covered_mask
+    >>> covered_mask([[-80, -90], [-100, -85]], -85).tolist()
+    [[True, False], [False, True]]
     """
     array, integers = canonical_cells(raster, caller=caller)
     levels = as_levels(level, direction, nodata, array.dtype, caller=caller, integers=integers)

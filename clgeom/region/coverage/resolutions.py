@@ -49,7 +49,7 @@ class CoverageResolutions(Sequence[CoverageRegions]):
         return f"CoverageResolutions({', '.join(map(str, self.segments))} segments: {self._found[0]!r})"
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each number of segments and level: measured on the cells of all maps, with Shapely.
+        """Metrics for each number of segments and level, measured on the cells of all maps with Shapely.
 
         Returns
         -------
@@ -84,7 +84,18 @@ class CoverageResolutions(Sequence[CoverageRegions]):
         return made
 
     def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame."""
+        """The table as a pandas DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each of `table`.
+
+        Raises
+        ------
+        InvalidInput
+            pandas or Shapely is not installed.
+        """
         require("pandas", "to_pandas")
         import pandas
 

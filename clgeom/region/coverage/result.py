@@ -132,10 +132,12 @@ class CoverageRegion(Filed):
 
     @property
     def transform(self) -> tuple[float, ...]:
+        """(a, b, c, d, e, f) from columns and rows to map coordinates."""
         return self.grid.transform
 
     @property
     def crs(self) -> Any:
+        """Coordinate reference system of the raster, or None."""
         return self.grid.crs
 
     @functools.cached_property
@@ -192,6 +194,15 @@ class CoverageRegion(Filed):
         Parameters
         ----------
         points : array_like, shape (m, 2) or (2,)
+
+        Returns
+        -------
+        ndarray of bool, shape (m,), or one bool for a single point
+
+        Raises
+        ------
+        InvalidInput
+            For points of another shape or type, or with a NaN or infinity.
         """
         queries, single = canonical_queries(points, caller="CoverageRegion.contains")
         at = self.grid.to_cells(queries)
@@ -208,6 +219,16 @@ class CoverageRegion(Filed):
         tolerance : float
             The largest distance of a removed vertex from the new outline, in the map's unit (in the direction in which
             cells are longest, if they are not square). Holes do not change.
+
+        Returns
+        -------
+        CoverageRegion
+            It contains the old one.
+
+        Raises
+        ------
+        InvalidInput
+            For a tolerance that is negative or no number.
         """
         tolerance = checked_tolerance(tolerance, caller="CoverageRegion.simplify")
         a, b, _, d, e, _ = self.grid.transform
@@ -221,6 +242,16 @@ class CoverageRegion(Filed):
         ----------
         cells : bool
             Return columns and rows instead of map coordinates.
+
+        Returns
+        -------
+        shapely.Geometry
+            An empty Polygon where nothing is covered.
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
         """
         shapely = require_shapely()
         if not self:
@@ -260,7 +291,26 @@ class CoverageRegion(Filed):
         return {"type": "Polygon", "coordinates": tuple(closed)}
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the region with Matplotlib. Returns the axes."""
+        """Draw the region with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
+            title : str; sites : positions of transmitters in map coordinates.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed, or `raster` is not one of numbers.
+        """
         from clgeom.region.coverage.drawn import plot_regions
 
         return plot_regions([self], ax=ax, **options)
@@ -437,16 +487,42 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
         return found[self._order] * self.grid.cell_area
 
     def at_level(self, level: FloatLike) -> list[CoverageRegion]:
-        """The regions of one level."""
+        """The regions of one level.
+
+        Parameters
+        ----------
+        level : float
+            One of `given`.
+
+        Returns
+        -------
+        list of CoverageRegion
+
+        Raises
+        ------
+        InvalidInput
+            For a level that is not one of `given`.
+        """
         number = level_index(level, self.given, caller="at_level")
         return [self[i] for i in np.flatnonzero(self.levels == number)]
 
     @property
     def crs(self) -> Any:
+        """Coordinate reference system of the raster, or None."""
         return self.grid.crs
 
     def to_shapely(self) -> NDArray[np.object_]:
-        """All regions as valid Shapely geometries."""
+        """All regions as valid Shapely geometries.
+
+        Returns
+        -------
+        ndarray of shapely.Geometry, shape (n,)
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
+        """
         shapes = np.empty(len(self), object)
         shapes[:] = [region.to_shapely() for region in self]
         return shapes

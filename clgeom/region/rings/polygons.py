@@ -86,10 +86,12 @@ class CoveragePolygon(Filed):
 
     @property
     def crs(self) -> Any:
+        """Coordinate reference system of the raster, or None."""
         return self.grid.crs
 
     @property
     def transform(self) -> tuple[float, ...]:
+        """(a, b, c, d, e, f) from columns and rows to map coordinates."""
         return self.grid.transform
 
     @property
@@ -104,6 +106,15 @@ class CoveragePolygon(Filed):
         ----------
         cells : bool
             Return columns and rows instead of map coordinates.
+
+        Returns
+        -------
+        shapely.Polygon
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
         """
         outer, *holes = self.corners if cells else self.rings
         return require_shapely().geometry.Polygon(outer, holes)
@@ -120,7 +131,26 @@ class CoveragePolygon(Filed):
         return columns_of([self])
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the polygon with Matplotlib. Returns the axes."""
+        """Draw the polygon with Matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot's by default.
+        **options
+            raster : array_like, or object with `values` and `transform`, to be drawn below; unit : str, of the values;
+            title : str; sites : positions of transmitters in map coordinates.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        InvalidInput
+            Matplotlib is not installed, or `raster` is not one of numbers.
+        """
         from clgeom.region.coverage.drawn import plot_regions
 
         return plot_regions([self], ax=ax, **options)
@@ -128,7 +158,7 @@ class CoveragePolygon(Filed):
 
 @keeps_subnormals
 class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
-    """The polygons of all parts, levels and maps as arrays; a `CoveragePolygon` is made when it is asked for.
+    """The polygons of all parts, levels and maps as arrays; an index makes a `CoveragePolygon`.
 
     For a raster on a device the arrays from `corners` to `cells` are ``pyopencl.array.Array`` there, of the same types
     and shapes. All else comes from a copy of them on the host, which the first use makes.
@@ -271,7 +301,23 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         return self.in_km2(self.crs)
 
     def in_km2(self, crs: Any) -> NDArray[np.float64]:
-        """The areas on the ellipsoid of a coordinate reference system, in which the vertices are."""
+        """The areas on the ellipsoid of a coordinate reference system, in which the vertices are.
+
+        Parameters
+        ----------
+        crs : object
+            As anything that pyproj takes.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            In km2, without holes.
+
+        Raises
+        ------
+        InvalidInput
+            There is no reference system, or pyproj does not know it or is not installed.
+        """
         from clgeom.geodesy import ragged_areas
 
         crs = self._system(crs, "areas_km2")
@@ -285,7 +331,22 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         return float(self.cells.sum() / self._cell_areas.sum()) if len(self) else 1.0
 
     def at_level(self, level: FloatLike) -> list[CoveragePolygon]:
-        """The polygons of one level."""
+        """The polygons of one level.
+
+        Parameters
+        ----------
+        level : float
+            One of `given`.
+
+        Returns
+        -------
+        list of CoveragePolygon
+
+        Raises
+        ------
+        InvalidInput
+            For a level that is not one of `given`.
+        """
         number = level_index(level, self.given, caller="at_level")
         return [self[i] for i in np.flatnonzero(self.levels == number)]
 
@@ -297,6 +358,10 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         chosen : array_like of int, shape (m,), or of bool, shape (n,)
             Negative indices count from the end. An array of n numbers of int8, all 0 or 1, is a mask, as comparisons of
             ``pyopencl.array.Array`` give it.
+
+        Returns
+        -------
+        CoveragePolygons
 
         Raises
         ------
@@ -351,6 +416,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
 
     @property
     def crs(self) -> Any:
+        """Coordinate reference system of the raster, or None."""
         return self.grid.crs
 
     def to_shapely(self, *, cells: bool = False) -> NDArray[np.object_]:
@@ -360,6 +426,15 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         ----------
         cells : bool
             Return columns and rows instead of map coordinates.
+
+        Returns
+        -------
+        ndarray of shapely.Polygon, shape (n,)
+
+        Raises
+        ------
+        InvalidInput
+            Shapely is not installed.
         """
         from clgeom.io.ragged import Ragged
 
@@ -372,6 +447,10 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
 
         Those that stay apart have common vertices on common boundaries; so have those of several levels in a turned
         grid, whose coordinates are rounded.
+
+        Returns
+        -------
+        clgeom.io.ragged.Ragged
         """
         return self._as_map(self._in_cells(noded=True)) if self.apart or self._is_turned else self._ragged
 
@@ -391,6 +470,15 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
             The action, for messages.
         densify : float, optional
             Largest distance of an edge from its curve, in metres.
+
+        Returns
+        -------
+        clgeom.io.degrees.Sheets
+
+        Raises
+        ------
+        InvalidInput
+            The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
         """
         from clgeom.io.degrees import Sheets, in_degrees, is_wgs84
 

@@ -117,7 +117,7 @@ def sort_file(
     device: DeviceLike = None,
     progress: Callable[[int, int | None], object] | None = None,
 ) -> SortedFile:
-    """Sort keys that need not fit in memory into a .npy file, as `sort` has them.
+    """Sort keys that need not fit in memory, and write them to a .npy file in the order of `sort`.
 
     Parameters
     ----------

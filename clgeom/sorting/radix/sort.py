@@ -208,6 +208,11 @@ def argsort(
     -------
     ndarray of int64, or pyopencl.array.Array of uint32 for keys on the device, of the keys' shape
 
+    Raises
+    ------
+    InvalidInput, DeviceLimit
+        As in `sort`; InvalidInput for another `index_type`, too.
+
     Examples
     --------
     >>> import clgeom
@@ -259,6 +264,11 @@ def sort_by_key(
     -------
     keys, values
         Sorted, on the host or on the device as given, of the given types; keys in native byte order.
+
+    Raises
+    ------
+    InvalidInput, DeviceLimit
+        As in `sort`; InvalidInput for values that are not as many as the keys or elsewhere, too.
 
     Examples
     --------

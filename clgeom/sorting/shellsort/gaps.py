@@ -117,10 +117,20 @@ def gaps_for(gaps, n: int) -> tuple[int, ...]:
     n : int
         Gaps of n or more compare nothing and are left out.
 
+    Returns
+    -------
+    tuple of int
+
     Raises
     ------
     InvalidInput
         Naming the gap that is not smaller than the one before it, or the last when it is not 1.
+
+    Examples
+    --------
+    >>> from clgeom.sorting.shellsort.gaps import gaps_for
+    >>> gaps_for("ciura", 100)
+    (57, 23, 10, 4, 1)
     """
     if isinstance(gaps, str):
         if gaps not in SEQUENCES:
@@ -161,7 +171,7 @@ def _checked(gaps) -> list[int]:
 def displacement(gap: int, larger, most: int | None = None) -> int | None:
     """Most rows that an element moves in the pass with `gap`, after passes with all the `larger` gaps.
 
-    That is the largest m for which m * gap is no sum of larger gaps; None when there is no largest.
+    That is the largest m for which m * gap is no sum of larger gaps.
 
     Parameters
     ----------
@@ -171,6 +181,22 @@ def displacement(gap: int, larger, most: int | None = None) -> int | None:
         gaps is smaller, so the bound holds all the same.
     most : int, optional
         The largest bound of use. In place of a larger one the result may be None, which is often found with less work.
+
+    Returns
+    -------
+    int or None
+        None when there is no largest.
+
+    Raises
+    ------
+    TypeError, ZeroDivisionError
+        A gap is no integer, or is 0.
+
+    Examples
+    --------
+    >>> from clgeom.sorting.shellsort.gaps import displacement
+    >>> displacement(1, [4, 9])
+    23
     """
     # Multiples of the gap may prove more than the next larger gaps: 2 * gap and 3 * gap leave one row (Pratt).
     multiples = _displacement(1, tuple(sorted(g // gap for g in larger if g % gap == 0)[:GENERATORS]))
@@ -217,9 +243,30 @@ def _displacement(gap, larger):
 
 @keeps_subnormals
 def reach(larger) -> int | None:
-    """Furthest that two elements out of order can be apart after passes with the `larger` gaps; None without a limit.
+    """Furthest that two elements out of order can be apart after passes with the `larger` gaps.
 
-    That is the largest number that is no sum of them, their Frobenius number.
+    That is the largest number that is no sum of the gaps, their Frobenius number.
+
+    Parameters
+    ----------
+    larger : sequence of int
+        The gaps of the passes, in any order. Only the ``GENERATORS`` smallest are used.
+
+    Returns
+    -------
+    int or None
+        None without a limit.
+
+    Raises
+    ------
+    TypeError, ZeroDivisionError
+        A gap is no integer, or is 0.
+
+    Examples
+    --------
+    >>> from clgeom.sorting.shellsort.gaps import reach
+    >>> reach([4, 9])
+    23
     """
     larger = tuple(sorted(larger)[:GENERATORS])
     if not larger or math.gcd(*larger) != 1:
