@@ -43,6 +43,19 @@ def is_map(path) -> bool:
     return Path(path).suffix.lower() in MAPS
 
 
+def is_features(path) -> bool:
+    """Whether `write_features` writes a file of this name."""
+    return Path(path).suffix.lower() in FORMATS
+
+
+def check_layer(path, layer) -> None:
+    """Raise `InvalidInput` for a layer that is not the name of one, or of a file without layers."""
+    if layer is not None and (not isinstance(layer, str) or "\0" in layer):
+        raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
+    if layer is not None and Path(path).suffix.lower() != ".gpkg":
+        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{printable(os.fspath(path))}' instead.")
+
+
 def check_features_output(path) -> Path:
     """Raise `InvalidInput` unless `write_features` can write a file of this name. Return it, links followed.
 
@@ -143,10 +156,7 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
     """
     target, suffix = check_features_output(path), Path(path).suffix.lower()
     given = printable(os.fspath(path))
-    if layer is not None and (not isinstance(layer, str) or "\0" in layer):
-        raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
-    if layer is not None and suffix != ".gpkg":
-        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
+    check_layer(path, layer)
     if suffix in GEOJSON:
         content = _geojson(table, None if crs is None else as_crs(crs, caller=f"Writing '{given}'"), given)
         with replacing(target) as file:
