@@ -52,6 +52,9 @@ class Exchange:
     name), `crs`, and `_labels` if rows have labels.
     """
 
+    #: Endings of files beside those of all geometries.
+    _more_formats: tuple[str, ...] = ()
+
     if TYPE_CHECKING:  # an attribute or a property of subclasses
 
         @property

@@ -61,7 +61,9 @@ EXAMPLES = (
     metavar="N",
     help="Cost of opening a gap: k letters cost N + k * M.  [default: 5, or that of the matrix]",
 )
-@click.option("--gap-extend", type=int, metavar="M", help="Cost of each letter of a gap.  [default: 2, or that of the matrix]")
+@click.option(
+    "--gap-extend", type=int, metavar="M", help="Cost of each letter of a gap.  [default: 2, or that of the matrix]"
+)
 @click.option(
     "--free",
     "free_ends",

@@ -17,9 +17,9 @@ def completion(ctx, shell):
     """Print the script with which a SHELL completes commands, options and files of clgeom.
 
     \b
-    bash:  eval "$(clgeom completion bash)"              in ~/.bashrc
-    zsh:   eval "$(clgeom completion zsh)"               in ~/.zshrc, after compinit
-    fish:  clgeom completion fish | source               in ~/.config/fish/config.fish
+    bash:  eval "$(clgeom completion bash)"     in ~/.bashrc
+    zsh:   eval "$(clgeom completion zsh)"      in ~/.zshrc, after compinit
+    fish:  clgeom completion fish | source      in ~/.config/fish/config.fish
     """
     command = ctx.find_root().command
     click.echo(get_completion_class(shell)(command, {}, "clgeom", "_CLGEOM_COMPLETE").source())

@@ -46,12 +46,12 @@ def fill_command(spec, keep, check, output, device, as_json):
 
     \b
     equation = "i == 0 || j == 0 ? 1 : M(i-1, j) + w[j] * M(i, j-1)"
-    pattern = "NOSE"                  # optional: else inferred, by proof or by test runs
+    pattern = "NOSE"         # else inferred, by proof or by test runs
     dtype = "int64"
     shape = [4, 5]
     [parameters.w]
     type = "int32[]"
-    value = [1, 2, 3, 4, 5]           # or text = "abc", or file = "w.npy"
+    value = [1, 2, 3, 4, 5]  # or text = "abc", or file = "w.npy"
     """
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.filling import fill

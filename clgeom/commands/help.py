@@ -63,7 +63,7 @@ class Group(click.Group):
         near = difflib.get_close_matches(name.lower(), own, n=2)
         if not near:  # a command of another group, such as "dp lcs" or "trace hull" for "clgeom lcs"
             paths = paths_of(root.command, root)
-            last = {path[-1]: " ".join(path) for path in reversed(paths)}
+            last = {path[-1]: " ".join((root.command_path, *path)) for path in reversed(paths)}
             near = [last[one] for one in difflib.get_close_matches(name.lower(), last, n=2)]
         asked = f" Did you mean {' or '.join(f'{one!r}' for one in near)}?" if near else ""
         raise click.UsageError(f"No such command '{name}'.{asked} '{ctx.command_path} --help' lists the commands.", ctx)

@@ -10,7 +10,7 @@ from clgeom.commands import terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
-from clgeom.io.outputs import ARRAYS, GEOMETRIES, either
+from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, either
 from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
@@ -124,13 +124,13 @@ def hull(
     """
     from clgeom.commands.hull_files import are_large
     from clgeom.io.chunks import files_of
-    from clgeom.io.vector import check_features_output, is_map
+    from clgeom.io.vector import require_packages
 
     files = files_of(files, caller="hull")
     formats = (*GEOMETRIES, *(ARRAYS if by is None and not by_file else ()))
     _check_outputs(files, (output, formats), picture, trace)
-    if output is not None and is_map(output):
-        check_features_output(output)
+    if output is not None and output.lower().endswith(BY_PACKAGES):
+        require_packages(output)
     if crs is not None:
         from clgeom.geodesy import as_crs
 

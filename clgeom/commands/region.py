@@ -12,7 +12,7 @@ from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
-from clgeom.io.outputs import GEOMETRIES, IN_LONLAT, either
+from clgeom.io.outputs import BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
 
 MODELS = (
     *("wim", "wim-los", "free-space", "two-ray", "okumura-hata", "cost231-hata"),
@@ -315,6 +315,7 @@ def check_densify(densify, crs):
 def _check(file, levels, outputs, options):
     """Refuse wrong options and outputs that cannot be written, before the work starts."""
     from clgeom.io.atomic import check_outputs
+    from clgeom.io.vector import require_packages
     from clgeom.optional import require_matplotlib, require_shapely
     from clgeom.plotting.figures import FORMATS as PICTURES
     from clgeom.plotting.html import PAGE_FORMATS
@@ -351,6 +352,8 @@ def _check(file, levels, outputs, options):
     if cut or comparison or options["metrics"]:
         require_shapely()
     check_outputs(file, (output, GEOMETRIES), (picture, PICTURES), (page, PAGE_FORMATS), (comparison, PICTURES))
+    if output and output.lower().endswith(BY_PACKAGES):
+        require_packages(output)
     if options["crs"] is not None:
         from clgeom.geodesy import as_crs
 

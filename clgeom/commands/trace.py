@@ -79,7 +79,18 @@ HULL_WORDS = (
 )
 
 
-@trace.command()
+SECTIONS = {"Input": "points shape seed columns array", "Hood": "side collinear", "Output": "output"}
+EXAMPLES = (
+    ("A page with the merges of 64 random points", "clgeom trace hull"),
+    ("An animation of the points of a table", "clgeom trace hull survey.csv -o merges.gif"),
+    (
+        "A picture of the lower hood of 16 points",
+        "clgeom trace hull --points 16 --side lower -o c.svg",
+    ),
+)
+
+
+@trace.command(sections=SECTIONS, examples=EXAMPLES)
 @click.argument("file", required=False, type=click.Path())
 @with_default("--points", 64, "Number of points, without FILE.", click.IntRange(1))
 @with_default("--shape", "hills", "Distribution of the points, without FILE.", click.Choice(tuple(CLOUDS)))
@@ -178,7 +189,15 @@ SORT_WORDS = (
 )
 
 
-@trace.command("sort")
+SORT_SECTIONS = {"Input": "keys shape seed column array", "Shellsort": "variant gaps items", "Output": "output"}
+SORT_EXAMPLES = (
+    ("A page with the passes over 40 random keys", "clgeom trace sort"),
+    ("An animation of reversed keys with the gaps 7, 3, 1", "clgeom trace sort --shape reversed --gaps 7,3,1 -o r.gif"),
+    ("The passes over a column of a table, as data", "clgeom trace sort prices.csv --column price -o passes.json"),
+)
+
+
+@trace.command("sort", sections=SORT_SECTIONS, examples=SORT_EXAMPLES)
 @click.argument("file", required=False, type=click.Path())
 @with_default("--keys", 40, "Number of keys, without FILE.", click.IntRange(1))
 @with_default("--shape", "random", "Order of the keys, without FILE.", click.Choice(tuple(KEYS)))

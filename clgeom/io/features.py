@@ -25,7 +25,7 @@ from clgeom.io.attributes import attributes_of
 from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
-from clgeom.optional import require, require_shapely
+from clgeom.optional import require_shapely
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import chosen_unit
 from clgeom.runtime.messages import printable
@@ -395,12 +395,10 @@ def _by_gdal(columns, shapes, crs, path) -> bytes | dict[str, bytes]:
     """The content of a file that other libraries write: the drivers of GDAL need a file of their own."""
     from clgeom.io import vector
 
-    suffix, what = Path(path).suffix.lower(), f"Writing '{path}'"
-    for package in ("shapely", "PyArrow", *(() if suffix == vector.PARQUET else ("pyogrio",))):
-        require(package, what)
-    table = vector.geo_table(columns, shapes.to_shapely(), crs)
+    vector.require_packages(path)
+    suffix, table = Path(path).suffix.lower(), vector.geo_table(columns, shapes.to_shapely(), crs)
     with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
-        made = Path(folder, "coverage" + suffix)
+        made = Path(folder, Path(path).stem + suffix)
         vector.write_table(made, path, table, crs)
         if suffix == ".shp":
             return {file.suffix: file.read_bytes() for file in Path(folder).iterdir()}

@@ -69,8 +69,8 @@ def as_lonlat(feature, crs, path):
         if not (abs(x) <= 180 and abs(y) <= 90):
             raise InvalidInput(
                 f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
-                "instead: name the coordinates' reference system (--crs EPSG:32632, or EPSG:4326 where longitudes pass "
-                "180), or write .csv or .wkt."
+                "instead: name the coordinates' reference system (--crs, or 'crs' in Python: EPSG:32632, or EPSG:4326 "
+                "where longitudes pass 180), or write .csv or .wkt."
             )
     return feature
 

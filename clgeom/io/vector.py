@@ -61,11 +61,16 @@ def check_features_output(path) -> Path:
 
     Call it before the work starts.
     """
-    target, suffix = check_output(path, FORMATS), Path(path).suffix.lower()
-    what = f"Writing '{printable(os.fspath(path))}'"
-    for package in ("PyArrow", "Shapely", *(["pyogrio"] if suffix in DRIVERS else [])):
-        require(package, what)
+    target = check_output(path, FORMATS)
+    require_packages(path)
     return target
+
+
+def require_packages(path) -> None:
+    """Raise `InvalidInput` unless the packages that write a file of geometries are installed."""
+    gdal = ("pyogrio",) if Path(path).suffix.lower() in (*DRIVERS, ".kml") else ()
+    for package in ("PyArrow", "Shapely", *gdal):
+        require(package, f"Writing '{printable(os.fspath(path))}'")
 
 
 def geo_table(columns, shapes, crs=None):
