@@ -15,7 +15,7 @@ from clgeom.commands.help import Command
 
 
 @click.command(cls=Command)
-@click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1)
+@click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1, metavar="[FAMILY ...]")
 @click.option("--quick", is_flag=True, help="Small sizes: about a minute on two idle cores.")
 @click.option(
     "--tuned", is_flag=True, help="Use the policies that clgeom tune stored; by default those that clgeom ships."
@@ -28,10 +28,10 @@ from clgeom.commands.help import Command
 def bench(families, quick, tuned, device, report, as_json):
     """Compare the speed of a device with other packages, and verify every result first.
 
-    FAMILIES are parts of clgeom; default: all. The other packages are SciPy, Shapely, OpenCV, rasterio, rapidfuzz,
-    edlib, parasail, Biopython, Numba, CuPy and PyTorch; the output names those that are not installed. Each part runs
-    in a separate process with a time limit; the exit code is 1 if a part fails or exceeds its limit. Ctrl-C stops the
-    command, and the finished parts are written.
+    FAMILY is one of hull, batch, sort, shellsort, region, dp, align; default: all. The other packages are SciPy,
+    Shapely, OpenCV, rasterio, rapidfuzz, edlib, parasail, Biopython, Numba, CuPy and PyTorch; the output names those
+    that are not installed. Each part runs in a separate process with a time limit; the exit code is 1 if a part fails
+    or exceeds its limit. Ctrl-C stops the command, and the finished parts are written.
     """
     from clgeom.commands.bench_runs import FAILED, LATE, signals_as_interrupts
     from clgeom.errors import ClgeomError

@@ -20,7 +20,7 @@ EXAMPLES = (
 )
 
 
-@click.command("fill", cls=Command, examples=EXAMPLES)
+@click.command("fill", cls=Command, examples=EXAMPLES, short_help="Fill a table by a recurrence.")
 @click.argument("spec")
 @click.option(
     "--keep",
@@ -70,7 +70,7 @@ def fill_command(spec, keep, check, output, device, as_json):
         inference = infer_pattern(equation, shape, values=parameters, device=session)
         if inference.best is None:
             where = ", ".join(inference.regions)
-            raise InvalidInput(f"The equation in '{spec}' keeps to none of the patterns: it reads {where}.")
+            raise InvalidInput(f"The equation in '{spec}' fits no pattern: it reads {where}.")
     pattern = equation.pattern or inference.best
     with (
         terminal.progress(f"filling {shape[0]} x {shape[1]}", hidden=as_json) as progress,

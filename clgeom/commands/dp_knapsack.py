@@ -18,7 +18,7 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, short_help="Choose the items of the largest value within a capacity.")
 @click.argument("file", type=click.Path())
 @click.option("--capacity", type=int, required=True, help="Largest sum of weights.")
 @terminal.columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")

@@ -64,6 +64,7 @@ SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only ou
 
 @click.command(
     cls=Command,
+    short_help="Longest common subsequence of sequences.",
     sections={**SECTIONS, "Output": "only edit output"},
     examples=(
         ("The longest common subsequence of the first sequences", "clgeom dp lcs a.fa b.fa -o common.fasta"),
@@ -85,6 +86,7 @@ def lcs(edit, **options):
 
 @click.command(
     cls=Command,
+    short_help="Edit distance of sequences.",
     sections=SECTIONS,
     examples=(
         ("The edit distance of the first sequences, and their alignment", "clgeom dp edit a.fa b.fa -o aligned.fasta"),

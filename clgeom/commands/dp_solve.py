@@ -24,7 +24,7 @@ RULES = (
 MOST_TEXT, MOST_DEPTH = 200, 100
 
 
-@click.command("list", cls=Command)
+@click.command("list", cls=Command, short_help="List the problems that 'solve' solves.")
 @terminal.json_option
 def list_command(as_json):
     """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
@@ -51,7 +51,7 @@ EXAMPLES = (
 )
 
 
-@click.command("solve", cls=Command, examples=EXAMPLES)
+@click.command("solve", cls=Command, examples=EXAMPLES, short_help="Solve a problem of the list.")
 @click.argument("name")
 @click.argument("spec", type=click.Path(), required=False)
 @click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")

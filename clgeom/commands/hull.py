@@ -14,6 +14,13 @@ from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, either
 from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
+#: Dimensions of hulls in words.
+DIMENSIONS = {
+    -1: "dimension -1 (no points)",
+    0: "dimension 0 (a point)",
+    1: "dimension 1 (a segment)",
+    2: "dimension 2",
+}
 RULES = (
     Rule("trace", "draws a single hull, and --by makes many.", lambda given: given.by is None),
     Rule("noise", "names a group of --by.", lambda given: given.by is not None),
@@ -259,6 +266,10 @@ def _write_hull(found, output, crs, content=None):
 
 def _print_hull(found, cloud, crs, session, work, reading, written, as_json, profile):
     """Print a hull; `reading` has the times of reading for people and for JSON."""
+    from clgeom.commands.hull_across import turn_of_columns
+    from clgeom.longitudes import DEGREES
+
+    in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
     if as_json:
         seconds = {**reading[1], "load": work.loading, "hull": work.seconds}
         terminal.print_json({**_hull_as_json(found, session, seconds, profile), **_file_facts(cloud, crs)})
@@ -268,10 +279,10 @@ def _print_hull(found, cloud, crs, session, work, reading, written, as_json, pro
         *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
+        ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, {DIMENSIONS[found.dimension]}"),
         *((("longitudes", "continuous across the antimeridian"),) if found.across is not None else ()),
-        ("area", f"{found.area!r}"),
-        ("perimeter", f"{found.perimeter!r}"),
+        ("area", f"{found.area!r}{' square degrees' if in_degrees else ''}"),
+        ("perimeter", f"{found.perimeter!r}{' degrees' if in_degrees else ''}"),
         ("time", work.words(**reading[0])),
         *(("wrote", name) for name in written if name),
     )

@@ -102,6 +102,8 @@ def _code_of(error) -> int:
     except click.exceptions.NoArgsIsHelpError as error:  # a group without a command, such as "clgeom trace"
         click.echo(error.format_message())
         return 0
+    except click.UsageError as error:
+        return _complain(f"{error.format_message()}{_where_to_look(error)}")
     except click.ClickException as error:
         return _complain(error.format_message())
     except KernelBuildError as error:  # for a kernel of clgeom the message holds its source and the compiler's log
@@ -130,6 +132,14 @@ def _code_of(error) -> int:
             traceback.print_exc()
         what = f"{type(error).__name__}: {shown(str(error), 300)}"
         return _complain(f"unexpected {what} (this is a bug; CLGEOM_DEBUG=1 shows the traceback)", BUG)
+
+
+def _where_to_look(error) -> str:
+    """Return a sentence that names the help, for an argument or an option that is missing or unknown."""
+    asked = isinstance(error, click.NoSuchOption) and error.possibilities
+    if asked or error.ctx is None or not isinstance(error, (click.MissingParameter, click.NoSuchOption)):
+        return ""
+    return f" See '{error.ctx.command_path} --help'."
 
 
 def _stopped() -> int:

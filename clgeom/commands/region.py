@@ -62,14 +62,14 @@ def _by_segments(given) -> bool:
 
 RULES = (
     Rule("size pixel frequency sigma seed", "is for a map of --model.", lambda given: given.model is not None, _source),
-    Rule("seed", "is for shadowing; leave it out with --sigma 0.", lambda given: given.sigma != 0),
+    Rule("seed", "is for shadowing; remove it, or --sigma 0.", lambda given: given.sigma != 0),
     Rule("band array nodata window parts holes outline page comparison sites", "is for rasters.", _is_raster, _source),
     Rule(f"least nested bands metrics weights {' '.join(BUDGETS)}", "is for rasters.", _is_raster, _source),
     Rule("layer value columns", "is for points.", lambda given: given.file is None or not _is_raster(given), _source),
     Rule("band array nodata window layer value columns", "is for a FILE.", lambda given: not given.model, _source),
     Rule(
         "direction unit",
-        "is for levels: --value names the column of points that --level is compared with.",
+        "is for levels. Of points, --value names the column that --level is compared with.",
         lambda given: _is_raster(given) or given.value is not None,
     ),
     Rule(
@@ -92,7 +92,7 @@ RULES = (
     ),
     Rule(
         "output picture page comparison nested bands metrics simplify outline least weights unit crs profile",
-        "Several --segments compare regions. They do not go together with {option}.",
+        "Several --segments print a comparison only; they do not go together with {option}.",
         lambda given: "," not in given.segments,
     ),
     Rule("bands", "The options --nested and {option} do not go together.", lambda given: not given.nested),
@@ -308,7 +308,7 @@ def check_densify(densify, crs):
 
     if densify is not None and LonLat(crs, caller="region").mapping is None:
         raise InvalidInput(
-            "The option --densify is for edges that become curves. The input is in longitude and latitude already."
+            "The option --densify is for edges that become curves, and the input is in longitude and latitude already."
         )
 
 
@@ -322,9 +322,9 @@ def _check(file, levels, outputs, options):
 
     output, picture, page, comparison = outputs.values()
     if (file is None) == (options["model"] is None):
-        raise InvalidInput("Name a FILE, or a --model to make a map with; not both.")
+        raise InvalidInput("Name a FILE, or a --model that computes a map, but not both.")
     if file is not None and not levels and not _has_points(file):
-        raise InvalidInput("Name one --level or more.")
+        raise InvalidInput("A raster needs one --level or more, such as --level -85.")
     if not all(map(math.isfinite, levels)):
         raise InvalidInput("The option --level must be a finite number.")
     if len(set(levels)) < len(levels):

@@ -53,7 +53,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
             ]
         )
     if not made:
-        raise InvalidInput(f"No point of '{file}' {'reaches a level' if levels else 'is there'}.")
+        raise InvalidInput(f"No point of '{file}' reaches a level." if levels else f"The file '{file}' has no points.")
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
     km2 = areas_or_none([one.__geo_interface__ for _, one in made], crs)
@@ -87,6 +87,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         ("time", work.words(**{"reading the file": reading})),
         *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
     )
+    click.echo()
     rows = []
     for (level, one), count, area in zip(made, vertices, km2):
         segments = " x ".join(f"{k:,}" for k in np.atleast_1d(one.segments))

@@ -99,7 +99,9 @@ def _raster(file, session, options, compared):
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:
-            raise InvalidInput(f"The file '{file}' has no transform: where its cells are in {shown(crs)} is not known.")
+            raise InvalidInput(
+                f"The file '{file}' has no transform: the position of its cells in {shown(crs)} is unknown."
+            )
         return replace(raster, crs=crs, sites=options["sites"])
     from clgeom.radio import coverage_map
 
@@ -133,7 +135,7 @@ def _known_crs(crs, file):
             as_crs(crs, caller="region")
         except InvalidInput as error:
             raise InvalidInput(
-                f"The file '{file}' names a coordinate reference system that is none: {shown(crs)}. "
+                f"The file '{file}' names an unknown coordinate reference system: {shown(crs)}. "
                 "Name another (--crs EPSG:32632)."
             ) from error
     return crs
@@ -191,11 +193,13 @@ def _nothing(file, raster, levels, options):
         ends += [values.min(), values.max()] if values.size else []
     if not ends:
         return f"There is nothing in {name}: every cell is NaN or nodata."
-    level = levels[0] if len(levels) == 1 else "any level"
+    shown_level = f"{levels[0]:g}" if len(levels) == 1 else "any level"
     small = (
         f" in a part that is large enough (--least {options['least']:g}; 0 keeps all parts)" if options["least"] else ""
     )
-    return f"No cell of {name} is {options['direction']} {level}{small}: values are {min(ends):g} to {max(ends):g}."
+    return (
+        f"No cell of {name} is {options['direction']} {shown_level}{small}: values are {min(ends):g} to {max(ends):g}."
+    )
 
 
 def _shapes(kept, options):

@@ -189,9 +189,13 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
         ("device", terminal.device_words(session)),
         (
             "method",
-            f"{method}{', descending' if descending else ''}, by pieces in {found.peak.host_bytes:,} bytes of memory",
+            f"{method}{', descending' if descending else ''}, in {found.peak.host_bytes:,} bytes of memory",
         ),
-        ("runs", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),
+        *(
+            (("pieces", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),)
+            if found.runs
+            else ()
+        ),
         *((("range", f"{found.keys[0]} .. {found.keys[-1]}"),) if found.n else ()),
         ("time", work.words()),
         ("wrote", output),

@@ -177,7 +177,7 @@ def _tell(finding):
         terminal.echo_beside_bar(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
     else:
         tried = sum(one.state != "not tried" for one in finding.candidates)
-        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'shape', 'shapes')} tried")
+        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'size', 'sizes')} tried")
     for one in finding.candidates:
         if one.state in ("wrong", "crashed"):
             mark = click.style(f"{one.state:<{WORD}}", fg="red")
@@ -199,7 +199,7 @@ def _summary(tuner, took, stopped, quick, path):
     for name, reason in tuner.failed.items():
         click.echo(f"{'left out':<{WORD}} {name}: {printable(reason)}")
     for kernel, (name, share) in tuner.unknown.items():
-        click.echo(f"{'fixed':<{WORD}} {kernel} takes {share:.0%} of '{name}' and has no other shapes")
+        click.echo(f"{'fixed':<{WORD}} {kernel} takes {share:.0%} of '{name}' and has no other sizes")
     click.echo(f"{len(faster)} of {len(tuner.findings)} kernels faster, in {terminal.duration(took)}")
     more = "'clgeom tune' without --quick takes more time" if quick else "--minutes gives more time"
     if missed:
@@ -208,4 +208,4 @@ def _summary(tuner, took, stopped, quick, path):
         click.echo(f"no kernel was reached: {more}")
     if faster and path:
         where = printable(str(path))
-        click.echo(f"kept in {where}; 'clgeom tune --explain' shows what is used, 'clgeom tune --forget' removes it")
+        click.echo(f"stored in {where}; 'clgeom tune --explain' shows them, 'clgeom tune --forget' removes them")

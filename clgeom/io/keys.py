@@ -57,7 +57,7 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None, to
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
     if layer is not None and kind != "layer":
-        raise InvalidInput(f"The option --layer is for maps. Got the file '{path}' instead.")
+        raise InvalidInput(f"The option --layer is for vector files. Got the file '{path}' instead.")
     if kind == "table":
         return _of_table(path, column, progress, told)
     if kind == "arrow":

@@ -84,7 +84,7 @@ def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=Non
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
         raise InvalidInput(f"The 'array' parameter of read_points is for .npz files. Got the file '{path}' instead.")
     if layer is not None and kind != "layer":
-        raise InvalidInput(f"The 'layer' parameter of read_points is for maps. Got the file '{path}' instead.")
+        raise InvalidInput(f"The 'layer' parameter of read_points is for vector files. Got the file '{path}' instead.")
     what = {"columns": columns, "by": by, "value": value}
     if kind == "table":
         return read_table(path, **what, progress=progress)

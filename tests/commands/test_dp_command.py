@@ -121,7 +121,7 @@ def test_each_with_each(reads):
 
 def test_pairs_are_refused(reads):
     write("two.fa", ">a\nA\n>b\nC\n")
-    said = "needs as many sequences in both files: 'a.fastq' has 3, 'two.fa' has 2. --matrix compares each with each."
+    said = "needs the same number of sequences in both files: 'a.fastq' has 3, 'two.fa' has 2. --matrix compares each"
     assert said in refused("dp", "edit", "a.fastq", "two.fa", "--pairs")
     for options, said in (
         (["--cutoff", "1"], "The option --cutoff goes with --pairs or --matrix"),

@@ -323,8 +323,8 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
     ("arguments", "words"),
     (
         ((), "Name a FILE, or a --model"),
-        (("hill.npy", "--model", "wim"), "Name a FILE, or a --model to make a map with; not both"),
-        (("hill.npy",), "Name one --level or more"),
+        (("hill.npy", "--model", "wim"), "Name a FILE, or a --model that computes a map, but not both"),
+        (("hill.npy",), "needs one --level or more"),
         (("missing.npy", "--level", 1), "'missing.npy' cannot be read: No such file or directory"),
         (("hill.npy", "--level", "nan"), "--level must be a finite number"),
         (("hill.npy", "--level", "high"), "'high' is not a valid float"),
@@ -382,11 +382,11 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         ),
         (("turned.npz", "--level", 1), "The transform must be 6 finite numbers"),
         (("tiny.npz", "--level", 1), "must put cells at coordinates that float64 holds and tells apart"),
-        (("crs.npz", "--level", 1), "names a coordinate reference system that is none: 'nowhere'"),
-        (("up.npz", "--level", 1), "names a coordinate reference system that is none: 'EPSG:5703'"),
+        (("crs.npz", "--level", 1), "names an unknown coordinate reference system: 'nowhere'"),
+        (("up.npz", "--level", 1), "names an unknown coordinate reference system: 'EPSG:5703'"),
         (
             ("unplaced.npz", "--level", 1),
-            "has no transform: where its cells are in 'EPSG:32632' is not known",
+            "has no transform: the position of its cells in 'EPSG:32632' is unknown",
         ),
         (("points.csv", "--level", 1, "--level", 1, "--value", "y"), "--level must name each level once"),
         (("points.csv", "--segments", 0), "The option --segments must be an integer"),
@@ -416,7 +416,7 @@ def test_bad_input_is_one_line(arguments, words):
     Path("empty.csv").write_text("x,y\n")
     Path("nan.csv").write_text("# of\nx,y\n1,2\n3,nan\n")
     Path("word.csv").write_text("x,y,v,w\n1,2,3,\n3,4,high,1\n")
-    if "EPSG:1" in arguments or "coordinate reference system that is none" in words or "metres" in words:
+    if "EPSG:1" in arguments or "unknown coordinate reference system" in words or "metres" in words:
         pytest.importorskip("pyproj", reason="pyproj knows what systems there are")
     assert words in refused(*arguments)
     assert not list(Path().glob("*.part")) and not list(Path().glob("out.*"))

@@ -116,7 +116,7 @@ def test_lines_are_above_the_bar(monkeypatch):
     _tell(Finding("radio/path_loss", None, {}, Policy(), [crashed], state="as it was"))
     _warn("the driver is old", UserWarning)
     first, second, warning = out.getvalue().splitlines()
-    assert first.startswith("as it was   radio/path_loss ") and first.endswith("1 shape tried")
+    assert first.startswith("as it was   radio/path_loss ") and first.endswith("1 size tried")
     assert second.startswith("crashed     radio/path_loss as Policy(") and second.endswith(r"signal\x1b 6")
     assert warning == "clgeom: warning: the driver is old"
 
@@ -151,7 +151,7 @@ def test_what_was_found_is_shown_where_something_fails(store, monkeypatch, failu
         assert (found["file"] is None) == (failure == "in the store")
     else:
         assert "1 of 1 kernels faster" in result.stdout and "items_per_thread 1 -> 8" in result.stdout
-        assert ("kept in" in result.stdout) == (failure == "in the search")
+        assert ("stored in" in result.stdout) == (failure == "in the search")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
