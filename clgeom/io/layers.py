@@ -25,7 +25,7 @@ LIMITS = (-(2**63), 2**63 - 1)
 
 @keeps_subnormals
 def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
-    """Return all vertices of the geometries in a layer of a map.
+    """Return all vertices of the geometries in a layer of a vector file.
 
     Parameters
     ----------
