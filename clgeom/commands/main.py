@@ -200,7 +200,10 @@ def _warning(message, category, *_, **__) -> str:
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
 def cli(ctx, version):
-    """Exact convex hulls, and more, on any OpenCL device."""
+    """Exact hulls, outlines, sorts and dynamic programming on any OpenCL device.
+
+    'clgeom COMMAND --help' shows the options of a command, and examples.
+    """
     if version:
         click.echo(f"clgeom {__version__}")
         ctx.exit()

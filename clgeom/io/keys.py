@@ -30,8 +30,8 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None, to
     path : path-like
         Of any kind that `clgeom.io.points.read_points` takes. Text has a number a line, or is a table.
     column : str, optional
-        Which column of a table, of an array with two dimensions or fields, or of the attributes of a vector file: by name, or
-        by number from 1.
+        Which column of a table, of an array with two dimensions or fields, or of the attributes of a vector file: by
+        name, or by number from 1.
     array : str, optional
         Which array of a .npz file; by default the only one.
     layer : str, optional

@@ -26,7 +26,7 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
     ----------
     path : path-like
         A table as text (.csv, .tsv, .txt and the like, also with .gz), a NumPy file (.npy, .npz), Parquet or Arrow
-        (.parquet, .feather, .arrow), LAS or LAZ, a vector file (.gpkg, .geojson, .shp, .fgb), or "-" for standard input.
+        (.parquet, .feather, .arrow), LAS or LAZ, a vector file (.gpkg, .geojson, .shp, .fgb), or "-" (standard input).
     columns : pair of str, optional
         Which columns hold x and y, by name or by number, the first being 1. By default those with a name like
         lon and lat, x and y, easting and northing; else the only two; else, without a header, the first two.
