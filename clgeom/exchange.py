@@ -48,14 +48,20 @@ def crs_of(points) -> Any:
 class Exchange:
     """Methods that convert results, which have one geometry or a geometry for each row.
 
-    A subclass has `to_shapely` (a geometry or an array of them), `_columns` (arrays of values by name), `crs`,
-    and `_labels` if rows have labels.
+    A subclass has `to_shapely` (a geometry or an array of them), `__geo_interface__`, `_columns` (arrays of values by
+    name), `crs`, and `_labels` if rows have labels.
     """
+
+    #: Endings of files beside those of all geometries.
+    _more_formats: tuple[str, ...] = ()
 
     if TYPE_CHECKING:  # an attribute or a property of subclasses
 
         @property
         def crs(self) -> Any: ...
+
+        @property
+        def __geo_interface__(self) -> dict[str, Any]: ...
 
     def to_shapely(self) -> Any:
         raise NotImplementedError
@@ -159,8 +165,11 @@ class Exchange:
         ----------
         path : path-like
             Its ending chooses the format: .gpkg (GeoPackage), .fgb (FlatGeobuf), .shp (Shapefile), .parquet
-            (GeoParquet), .geojson or .json. GeoJSON is in longitude and latitude: geometries are reprojected from
-            `crs`; without one their coordinates must be longitude and latitude.
+            (GeoParquet), .csv, .wkt, .geojson, .json or .kml. The last three are in longitude and latitude: geometries
+            are reprojected from `crs`; without one their coordinates must be longitude and latitude. A .wkt file has a
+            line for each geometry, a .csv file of hulls a line for each vertex (index, x, y), and a .csv file of a
+            region its WKT. A `Hull` is also written to .npy (coordinates of the vertices) and .npz (arrays "vertices"
+            and "points").
         crs : optional
             As in `to_geopandas`.
         layer : str, optional
@@ -171,11 +180,24 @@ class Exchange:
         InvalidInput
             The file cannot be written, the format cannot hold the geometries, or a package is missing.
         """
-        from clgeom.io.vector import check_features_output, write_features
+        from clgeom.io.atomic import check_output
+        from clgeom.io.outputs import GEOMETRIES
+        from clgeom.io.vector import check_features_output, check_layer, is_features, write_features
 
         crs = self._system(crs, "to_file")
-        check_features_output(path)
-        write_features(path, self.to_arrow(crs=crs), crs, layer=layer)
+        check_output(path, (*GEOMETRIES, *self._more_formats))
+        check_layer(path, layer)
+        if is_features(path):
+            check_features_output(path)
+            write_features(path, self.to_arrow(crs=crs), crs, layer=layer)
+        else:
+            self._write_text(path, crs)
+
+    def _write_text(self, path, crs):
+        """Write a .csv, .wkt or .kml file, or one of `_more_formats`."""
+        from clgeom.io.hulls import write_row
+
+        write_row(self._columns(), self.__geo_interface__, path, crs=crs)
 
     def _shapes(self):
         """Geometries of the rows, as an array."""

@@ -32,6 +32,8 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 LAZY_REACH = {
     ("alignment.result", "plotting"),
     ("exchange", "io"),
+    ("hull.batch.result", "io"),
+    ("hull.result", "io"),
     ("hull.batch.result", "plotting"),
     ("hull.result", "plotting"),
     ("radio.beacon", "plotting"),

@@ -192,7 +192,7 @@ def align(
     count = len(second) if first.single else len(first)
     if not first.single and not second.single and len(first) != len(second):
         raise InvalidInput(
-            f"The 'a' and 'b' parameters of align must have as many sequences as each other, or one of them a single "
+            f"The 'a' and 'b' parameters of align must have the same number of sequences, or one of them a single "
             f"sequence. Got {len(first):,} and {len(second):,} instead."
         )
     lengths = [np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (first, second)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.errors import InputWarning, InvalidInput, warn
 
@@ -12,7 +13,7 @@ COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", 
 FORMATS = (".tsv", ".txt", ".sam")
 RULES = (
     Rule("match mismatch", "is replaced by --matrix: give one or the other.", lambda given: given.matrix is None),
-    Rule("free_ends", "must be left out but in --mode semiglobal.", lambda given: given.mode == "semiglobal"),
+    Rule("free_ends", "is for --mode semiglobal.", lambda given: given.mode == "semiglobal"),
 )
 #: Most pairs that the terminal shows.
 SHOWN = 10
@@ -21,42 +22,65 @@ NUCLEOTIDES = b"ACGTUNRYSWKMBDHV"
 #: How ranges count, in output and help.
 RANGES = "0-based, half-open"
 OUTPUT_HELP = (
-    "Write the result: .tsv with a line for each pair, .txt with all alignments in full, or .sam, where the first "
-    "sequences are the references and the second ones the reads."
+    "Write the alignments: .tsv has a line for each pair, .txt all alignments in full, .sam the first sequences as "
+    "references and the second ones as reads."
 )
 
 
-@click.command()
+SECTIONS = {
+    "Alignment": "mode free_ends strand band only",
+    "Scores": "match mismatch matrix gap_open gap_extend",
+    "Output": "output",
+}
+EXAMPLES = (
+    ("Align each read with a reference, as SAM", "clgeom align reference.fa reads.fq --mode semiglobal -o reads.sam"),
+    ("Align proteins locally", "clgeom align a.fa b.fa --mode local --matrix BLOSUM62"),
+    ("Compute scores only", "clgeom align a.fa b.fa --score -o scores.tsv"),
+)
+
+
+@click.command(cls=Command, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("first")
 @click.argument("second")
-@terminal.with_default("--mode", "global", "What is aligned.", type=click.Choice(("global", "local", "semiglobal")))
+@terminal.with_default(
+    "--mode",
+    "global",
+    "Align whole sequences (global), their best parts (local), or with free ends (semiglobal).",
+    type=click.Choice(("global", "local", "semiglobal")),
+)
 @click.option("--match", type=int, help="Score of equal letters.  [default: 2]")
 @click.option("--mismatch", type=int, help="Score of different letters.  [default: -3]")
-@click.option("--matrix", metavar="NAME", help="Instead of both: BLOSUM62, PAM250, NUC.4.4 ...")
+@click.option(
+    "--matrix",
+    metavar="NAME",
+    help="Substitution matrix, such as BLOSUM62, PAM250 or NUC.4.4, instead of --match and --mismatch.",
+)
 @click.option(
     "--gap-open",
     type=int,
     metavar="N",
-    help="A gap of k letters costs N + k * M.  [default: 5, with a matrix that of BLAST, such as 11 for BLOSUM62]",
+    help="Cost of opening a gap: k letters cost N + k * M.  [default: 5, or that of the matrix]",
 )
-@click.option("--gap-extend", type=int, metavar="M", help="See --gap-open.  [default: 2, such as 1 for BLOSUM62]")
+@click.option(
+    "--gap-extend", type=int, metavar="M", help="Cost of each letter of a gap.  [default: 2, or that of the matrix]"
+)
 @click.option(
     "--free",
     "free_ends",
     multiple=True,
     type=click.Choice(("a_begin", "a_end", "b_begin", "b_end")),
-    help="An end that is free in mode semiglobal; may be repeated.  [default: all]",
+    help="Free end in mode semiglobal; may be repeated.  [default: all four]",
 )
 @terminal.with_default(
-    "--strand", "forward", "Of the second sequence.", type=click.Choice(("forward", "reverse", "both"))
+    "--strand", "forward", "Strand of the second sequence to align.", type=click.Choice(("forward", "reverse", "both"))
 )
 @click.option(
     "--band",
     metavar="N|auto",
     callback=lambda context, option, value: int(value) if value and value.removeprefix("-").isdecimal() else value,
-    help="Most letters that one sequence may be ahead of the other; auto finds how many are enough.",
+    help="Most letters that one sequence may be ahead of the other; auto finds a sufficient number.",
 )
-@click.option("--score", "only", is_flag=True, help="Compute only scores and ends, which is quicker.")
+@click.option("--score", "only", is_flag=True, help="Compute scores and ends only, which is faster.")
 @click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP)
 @terminal.device_option
 @terminal.json_option
@@ -65,15 +89,14 @@ OUTPUT_HELP = (
 def align(first, second, only, output, free_ends, device, as_json, **options):
     """Align the sequences of two FASTA or FASTQ files in pairs.
 
-    The first of one with the first of the other, and so on; the sequence of a file that has only one with all of the
-    other. Case does not matter, and U is T. Files may be compressed by gzip; - reads standard input.
+    The first sequence of one file is aligned with the first of the other, and so on. If a file has a single sequence,
+    it is aligned with each of the other file. Upper and lower case are equal, and so are U and T. Files may be
+    compressed by gzip; - reads standard input.
 
-    Ranges are 0-based and half-open in what is printed, in .tsv and with --json: a_start 3 and a_end 9 are the fourth
-    to the ninth letter. On the reverse strand they count in the sequence as it is in the file. Positions in .sam are
-    1-based, as that format has it.
+    Printed ranges, .tsv and --json are 0-based and half-open: a_start 3 and a_end 9 are the fourth to the ninth letter.
+    On the reverse strand they count in the sequence of the file. Positions in .sam are 1-based.
 
-    Without --matrix, --match or --mismatch the scores are those of nucleotides. Other letters are warned of: proteins
-    need a matrix, such as BLOSUM62.
+    The default scores are for nucleotides, and other letters cause a warning. Proteins need a matrix, such as BLOSUM62.
     """
     from clgeom.alignment.align import align as solve
     from clgeom.io.atomic import check_outputs
@@ -83,14 +106,14 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     check_outputs((first, second), (output, FORMATS))
     if only and output and not output.lower().endswith(".tsv"):
         raise InvalidInput(
-            f"The option --score leaves no alignments for a {output[-4:].lower()} file; write a .tsv file."
+            f"The option --score computes no alignments for a {output[-4:].lower()} file; write a .tsv file."
         )
     records = [read_sequences(path) for path in (first, second)]
     counts = [len(found) for found in records]
     if 1 not in counts and counts[0] != counts[1]:
         raise InvalidInput(
-            f"The files must have as many sequences as each other, or one of them a single one. "
-            f"'{first}' has {counts[0]:,} and '{second}' {counts[1]:,}."
+            f"The files must have the same number of sequences, or one file a single sequence. "
+            f"'{first}' has {counts[0]:,}, and '{second}' has {counts[1]:,}."
         )
     if all(options[name] is None for name in ("matrix", "match", "mismatch")):
         _warn_of_others(records, (first, second))
@@ -118,7 +141,7 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
         for text in _texts(batch[:SHOWN], *names):
             click.echo("\n" + text, nl=False)
         if len(batch) > SHOWN:
-            click.echo(f"\n{len(batch) - SHOWN:,} more; -o writes all.")
+            click.echo(f"\n{len(batch) - SHOWN:,} more alignments; -o writes all.")
 
 
 def _warn_of_others(records, files):
@@ -129,8 +152,8 @@ def _warn_of_others(records, files):
             if others:
                 warn(
                     f"The letter {chr(others[0])!a} of '{record.name}' in '{path}' is no nucleotide, and the scores "
-                    "are those of nucleotides: 2 for equal letters, -3 for others. Proteins need --matrix BLOSUM62 or "
-                    "another one.",
+                    "are for nucleotides: 2 for equal letters, -3 for others. Proteins need a matrix, such as --matrix "
+                    "BLOSUM62.",
                     InputWarning,
                 )
                 return

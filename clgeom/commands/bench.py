@@ -11,22 +11,27 @@ import click
 from clgeom.commands import bench_facts as facts
 from clgeom.commands import terminal
 from clgeom.commands.bench_parts import FAMILIES, parts_of
+from clgeom.commands.help import Command
 
 
-@click.command()
-@click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1)
-@click.option("--quick", is_flag=True, help="Small sizes: all in about a minute on two idle cores.")
-@click.option("--tuned", is_flag=True, help="With the policies that clgeom tune found here; else with those that ship.")
+@click.command(cls=Command)
+@click.argument("families", type=click.Choice((*FAMILIES, "all")), nargs=-1, metavar="[FAMILY ...]")
+@click.option("--quick", is_flag=True, help="Small sizes: about a minute on two idle cores.")
+@click.option(
+    "--tuned", is_flag=True, help="Use the policies that clgeom tune stored; by default those that clgeom ships."
+)
 @terminal.device_option
-@click.option("--report", metavar="HTML", type=click.Path(), help="Write tables, diagrams and records to this page.")
-@click.option("--json", "as_json", metavar="JSON", type=click.Path(), help="Write the records to this file.")
+@click.option(
+    "--report", metavar="HTML", type=click.Path(), help="Write a page with tables, diagrams and records: .html or .htm."
+)
+@click.option("--json", "as_json", metavar="JSON", type=click.Path(), help="Write the records: .json.")
 def bench(families, quick, tuned, device, report, as_json):
-    """Measure a device beside the packages that are installed, and verify every result first.
+    """Compare the speed of a device with other packages, and verify every result first.
 
-    Without families it measures all. Rivals are SciPy, Shapely, OpenCV, rasterio, rapidfuzz, edlib, parasail,
-    Biopython, Numba, CuPy and PyTorch; those that are not installed are named and left out. Each part runs in a
-    process of its own with a time limit; the exit code is 1 if one fails or is over its limit. Ctrl-C, or a signal that
-    ends the process, stops and keeps what was measured.
+    FAMILY is one of hull, batch, sort, shellsort, region, dp, align; default: all. The other packages are SciPy,
+    Shapely, OpenCV, rasterio, rapidfuzz, edlib, parasail, Biopython, Numba, CuPy and PyTorch; the output names those
+    that are not installed. Each part runs in a separate process with a time limit; the exit code is 1 if a part fails
+    or exceeds its limit. Ctrl-C stops the command, and the finished parts are written.
     """
     from clgeom.commands.bench_runs import FAILED, LATE, signals_as_interrupts
     from clgeom.errors import ClgeomError

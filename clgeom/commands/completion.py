@@ -5,19 +5,21 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from clgeom.commands.help import Command
+
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx, shell):
-    """Print the script that completes clgeom's commands, options and files in a SHELL.
+    """Print the script with which a SHELL completes commands, options and files of clgeom.
 
     \b
-    bash:  eval "$(clgeom completion bash)"              in ~/.bashrc
-    zsh:   eval "$(clgeom completion zsh)"               in ~/.zshrc, after compinit
-    fish:  clgeom completion fish | source               in ~/.config/fish/config.fish
+    bash:  eval "$(clgeom completion bash)"     in ~/.bashrc
+    zsh:   eval "$(clgeom completion zsh)"      in ~/.zshrc, after compinit
+    fish:  clgeom completion fish | source      in ~/.config/fish/config.fish
     """
     command = ctx.find_root().command
     click.echo(get_completion_class(shell)(command, {}, "clgeom", "_CLGEOM_COMPLETE").source())

@@ -5,10 +5,17 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 
 
-@click.command()
-@click.option("-o", "--output", metavar="PNG", type=click.Path(), help="File of the picture; default: clgeom-demo.png.")
+@click.command(cls=Command)
+@click.option(
+    "-o",
+    "--output",
+    metavar="PNG",
+    type=click.Path(),
+    help="Write the picture: .png, .svg or .pdf.  [default: clgeom-demo.png]",
+)
 @terminal.device_option
 def demo(output, device):
     """Compute and draw the convex hull of the cities of the world."""

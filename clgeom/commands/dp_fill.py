@@ -9,22 +9,29 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 from clgeom.errors import DeviceLimit, EquationWarning, InvalidInput
 from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 
+EXAMPLES = (
+    ("Fill the table of a specification, and write it", "clgeom dp fill spec.toml -o table.npy"),
+    ("Print the last cell only, in little memory", "clgeom dp fill spec.toml --keep corner"),
+    ("Stop at the first read of an unfilled cell or overflow", "clgeom dp fill spec.toml --check"),
+)
 
-@click.command("fill")
+
+@click.command("fill", cls=Command, examples=EXAMPLES, short_help="Fill a table by a recurrence.")
 @click.argument("spec")
 @click.option(
     "--keep",
     type=click.Choice(KEPT),
-    help="Part of the table to keep: all of it, its last row, or its last cell. Default: as in SPEC, else table.",
+    help="Keep the whole table, its last row, or its last cell (corner).  [default: that of SPEC, else table]",
 )
 @click.option(
     "--check/--no-check",
     default=None,
     help="Stop at a read of an unfilled cell, an index out of range, a division by zero, or an integer overflow; or "
-    "check nothing. Default: as in SPEC, else check a small table before the fill.",
+    "check nothing.  [default: that of SPEC, else check a small table first]",
 )
 @click.option(
     "-o", "--output", metavar="OUT", type=click.Path(), help="Write the kept part of the table: .npy or .csv."
@@ -34,17 +41,17 @@ from clgeom.io.specs import KEPT, OUTPUTS, read_spec, write_table
 def fill_command(spec, keep, check, output, device, as_json):
     """Fill the table that SPEC (.toml) describes.
 
-    An equation is code that is compiled and run with the rights of this process. Fill only specifications that you
-    trust. The output says whether an inferred pattern is proven.
+    An equation is code, which is compiled and run with the rights of this process: use only specifications that you
+    trust. The output says whether an inferred pattern is proven. A specification looks like this:
 
     \b
     equation = "i == 0 || j == 0 ? 1 : M(i-1, j) + w[j] * M(i, j-1)"
-    pattern = "NOSE"                  # left out: inferred, by proof where possible, else by watching the equation
+    pattern = "NOSE"         # else inferred, by proof or by test runs
     dtype = "int64"
     shape = [4, 5]
     [parameters.w]
     type = "int32[]"
-    value = [1, 2, 3, 4, 5]           # or text = "abc", or file = "w.npy"
+    value = [1, 2, 3, 4, 5]  # or text = "abc", or file = "w.npy"
     """
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.filling import fill
@@ -63,7 +70,7 @@ def fill_command(spec, keep, check, output, device, as_json):
         inference = infer_pattern(equation, shape, values=parameters, device=session)
         if inference.best is None:
             where = ", ".join(inference.regions)
-            raise InvalidInput(f"The equation in '{spec}' keeps to none of the patterns: it reads {where}.")
+            raise InvalidInput(f"The equation in '{spec}' fits no pattern: it reads {where}.")
     pattern = equation.pattern or inference.best
     with (
         terminal.progress(f"filling {shape[0]} x {shape[1]}", hidden=as_json) as progress,

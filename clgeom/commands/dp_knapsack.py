@@ -5,26 +5,36 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 from clgeom.errors import InvalidInput
 
+EXAMPLES = (
+    ("The best items of total weight 50", "clgeom dp knapsack items.csv --capacity 50"),
+    ("The same, with the items written to a table", "clgeom dp knapsack items.csv --capacity 50 -o chosen.csv"),
+    (
+        "Each item any number of times, columns by name",
+        "clgeom dp knapsack a.csv --columns value,kg --capacity 9 --repeat",
+    ),
+)
 
-@click.command()
+
+@click.command(cls=Command, examples=EXAMPLES, short_help="Choose the items of the largest value within a capacity.")
 @click.argument("file", type=click.Path())
 @click.option("--capacity", type=int, required=True, help="Largest sum of weights.")
 @terminal.columns_option("Columns of value and weight, by name or by number from 1.", metavar="VALUE,WEIGHT")
-@click.option("--repeat", is_flag=True, help="Allow each item any number of times.")
-@click.option("--value", "only", is_flag=True, help="Compute only the value, which needs less memory.")
-@click.option("-o", "--output", metavar="OUT", type=click.Path(), help="Write the chosen rows: .csv.")
+@click.option("--repeat", is_flag=True, help="Take each item any number of times.")
+@click.option("--value", "only", is_flag=True, help="Compute the total value only, which needs less memory.")
+@click.option("-o", "--output", metavar="OUT", type=click.Path(), help="Write the rows of the chosen items: .csv.")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(values="column of values", weights="column of weights")
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
-    """Choose the items in FILE of the largest value within the capacity.
+    """Choose items of the largest total value whose total weight is at most the capacity.
 
-    FILE is a table (.csv, .tsv, .csv.gz), .parquet or .feather; - reads standard input.
+    FILE has a row for each item. It is a table (.csv, .tsv, .csv.gz), .parquet or .feather; - reads standard input.
 
-    Columns named value (or profit, price) and weight (or cost, size) are found; a column called name or item names the
-    items.
+    Columns named value (or profit, price) and weight (or cost, size) are found; --columns names others. A column called
+    name or item has the names of the items.
     """
     from clgeom.dp.problems import integer_knapsack
     from clgeom.dp.problems import knapsack as solve
@@ -33,7 +43,7 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     from clgeom.runtime.device import as_session
 
     if output and only:
-        raise InvalidInput("The option --value leaves nothing to write; leave out -o.")
+        raise InvalidInput("The option --value computes nothing to write: remove it, or -o.")
     check_outputs(file, (output, (".csv",)))
     items = read_items(file, columns, lightest=int(repeat))
     names, session = items.names, as_session(device)

@@ -7,14 +7,15 @@ from pathlib import Path
 import click
 
 from clgeom.commands import dp_pairs, terminal
+from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.errors import InvalidInput
 
 OUTPUT_HELP = (
-    "Write the result: .fasta with the subsequence, or for the edit distance with both sequences aligned; .txt with a "
-    "line for each step; .tsv for --pairs and --matrix."
+    "Write the result: .fasta or .fa with the subsequence or the aligned sequences, .txt with a line for each step; "
+    ".tsv with --pairs or --matrix."
 )
-RECORD_HELP = "Sequences of the files, by name or by number from 1."
+RECORD_HELP = "Sequences to compare, by name or by number from 1.  [default: the first of each file]"
 RULES = (
     Rule("matrix", "The options --pairs and {option} exclude each other.", lambda given: not given.pairs),
     Rule(
@@ -24,7 +25,7 @@ RULES = (
     Rule("nearest", "goes with --matrix.", lambda given: given.matrix),
     Rule("cutoff", "goes with --pairs or --matrix.", lambda given: _are_many(given)),
 )
-CUTOFF_HELP = "Of many: those with a distance of at most N, or a length of at least N."
+CUTOFF_HELP = "With --pairs or --matrix: only distances of at most N, or lengths of at least N."
 
 
 def _are_many(given) -> bool:
@@ -38,15 +39,19 @@ def _options(function):
         terminal.device_option,
         click.option("-o", "--output", metavar="OUT", type=click.Path(), help=OUTPUT_HELP),
         click.option(
-            "--nearest", metavar="K", type=int, help="With --matrix: the K nearest of each, the nearest first."
+            "--nearest", metavar="K", type=int, help="With --matrix: the K nearest sequences of each, nearest first."
         ),
         click.option("--cutoff", metavar="N", type=int, help=CUTOFF_HELP),
-        click.option("--matrix", is_flag=True, help="Compare each sequence of A with each of B; print TSV."),
-        click.option("--pairs", is_flag=True, help="Compare the first of A with the first of B and so on; print TSV."),
-        click.option("--record", "names", metavar="A B", nargs=2, help=RECORD_HELP),
         click.option(
-            "--value", "only", is_flag=True, help="Compute only the length or the distance, which is quicker."
+            "--matrix", is_flag=True, help="Compare each sequence of one file with each of the other; print TSV."
         ),
+        click.option(
+            "--pairs",
+            is_flag=True,
+            help="Compare the first sequences of both files, the second ones, and so on; print TSV.",
+        ),
+        click.option("--record", "names", metavar="A B", nargs=2, help=RECORD_HELP),
+        click.option("--value", "only", is_flag=True, help="Compute the length or the distance only, which is faster."),
         click.argument("second"),
         click.argument("first"),
     ):
@@ -54,27 +59,48 @@ def _options(function):
     return function
 
 
-@click.command()
+SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only output"}
+
+
+@click.command(
+    cls=Command,
+    short_help="Longest common subsequence of sequences.",
+    sections={**SECTIONS, "Output": "only edit output"},
+    examples=(
+        ("The longest common subsequence of the first sequences", "clgeom dp lcs a.fa b.fa -o common.fasta"),
+        ("The length for each pair of sequences of two files", "clgeom dp lcs a.fa b.fa --matrix -o lengths.tsv"),
+        ("The three most similar sequences of each", "clgeom dp lcs a.fa b.fa --matrix --nearest 3"),
+    ),
+)
 @_options
 @refusing(*RULES)
-@click.option("--edit", is_flag=True, help="Compute the edit distance instead, as clgeom dp edit.")
+@click.option("--edit", is_flag=True, help="Compute the edit distance instead, as 'clgeom dp edit' does.")
 def lcs(edit, **options):
     """Longest common subsequence of the sequences in two FASTA or FASTQ files.
 
-    Case does not matter. The first sequence of each file is taken unless --record names others; --pairs and --matrix
-    take all. Files may be compressed by gzip; - reads standard input.
+    Upper and lower case are equal. The command compares the first sequences of both files, those of --record, or all
+    with --pairs and --matrix. Files may be compressed by gzip; - reads standard input.
     """
     _compare(edit, **options)
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    short_help="Edit distance of sequences.",
+    sections=SECTIONS,
+    examples=(
+        ("The edit distance of the first sequences, and their alignment", "clgeom dp edit a.fa b.fa -o aligned.fasta"),
+        ("The distances of all pairs up to 3", "clgeom dp edit a.fa b.fa --matrix --cutoff 3"),
+        ("The nearest sequence of each", "clgeom dp edit reads.fa genes.fa --matrix --nearest 1 -o nearest.tsv"),
+    ),
+)
 @_options
 @refusing(*RULES)
 def edit(**options):
     """Edit distance of the sequences in two FASTA or FASTQ files.
 
-    Case does not matter. The first sequence of each file is taken unless --record names others; --pairs and --matrix
-    take all. Files may be compressed by gzip; - reads standard input.
+    Upper and lower case are equal. The command compares the first sequences of both files, those of --record, or all
+    with --pairs and --matrix. Files may be compressed by gzip; - reads standard input.
     """
     _compare(True, **options)
 
@@ -138,7 +164,7 @@ def _check_output(output, inputs, only):
     if output is None:
         return
     if only:
-        raise InvalidInput("The option --value leaves nothing to write; leave out -o.")
+        raise InvalidInput("The option --value computes nothing to write: remove it, or -o.")
     if check_output(output, (".fasta", ".fa", ".txt")) in [Path(name).resolve() for name in inputs]:
         raise InvalidInput(f"The output '{output}' is an input file.")
 

@@ -26,8 +26,8 @@ def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, 
     a, b = (read_sequences(path) for path in (first, second))
     if not matrix and len(a) != len(b):
         raise InvalidInput(
-            f"The option --pairs needs as many sequences in both files: '{first}' has {len(a):,}, '{second}' has "
-            f"{len(b):,}. --matrix compares each with each."
+            f"The option --pairs needs the same number of sequences in both files: '{first}' has {len(a):,}, "
+            f"'{second}' has {len(b):,}. --matrix compares each with each."
         )
     session = as_session(device)
     found, work = terminal.worked(_found, a, b, problem, matrix, cutoff, nearest, session)

@@ -11,17 +11,20 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.errors import InvalidInput
 
 RULES = (
-    Rule("spec device as_json", "is for solving; --example prints a specification.", lambda given: not given.example),
+    Rule(
+        "spec device as_json", "is for solving; --example only prints a specification.", lambda given: not given.example
+    ),
 )
 #: Longest text of a part of a solution on the terminal, and how deep its lists may be inside each other.
 MOST_TEXT, MOST_DEPTH = 200, 100
 
 
-@click.command("list")
+@click.command("list", cls=Command, short_help="List the problems that 'solve' solves.")
 @terminal.json_option
 def list_command(as_json):
     """List the problems that 'clgeom dp solve' solves, with the keys of their specifications."""
@@ -41,7 +44,14 @@ def _spelled(problem):
     return [key if needed else f"[{key}]" for key, needed in problem.keys.items()]
 
 
-@click.command("solve")
+EXAMPLES = (
+    ("Print a specification of a problem to start from", "clgeom dp solve knapsack --example > spec.toml"),
+    ("Solve it", "clgeom dp solve knapsack spec.toml"),
+    ("Print all parts of the solution as JSON", "clgeom dp solve knapsack spec.toml --json"),
+)
+
+
+@click.command("solve", cls=Command, examples=EXAMPLES, short_help="Solve a problem of the list.")
 @click.argument("name")
 @click.argument("spec", type=click.Path(), required=False)
 @click.option("--example", is_flag=True, help="Print a specification of the problem, and solve nothing.")
@@ -49,14 +59,11 @@ def _spelled(problem):
 @terminal.json_option
 @refusing(*RULES)
 def solve_command(name, spec, example, device, as_json):
-    """Solve the problem NAME, one of 'clgeom dp list', for the instance in SPEC (.toml).
+    """Solve a problem of dynamic programming; NAME is one of 'clgeom dp list'.
 
-    A key of SPEC is a parameter of the function of that name in clgeom.dp.problems: a number, text, a list, a list of
-    lists, or the numbers of a file: weights = {file = "weights.csv"}, or .npy.
-
-    \b
-    clgeom dp solve knapsack --example > spec.toml
-    clgeom dp solve knapsack spec.toml
+    SPEC (.toml) has the keys that 'clgeom dp list' shows: numbers, text, lists, lists of lists, or the numbers of a
+    .csv or .npy file, as in weights = {file = "weights.csv"}. They are the parameters of the function NAME of
+    clgeom.dp.problems.
     """
     from clgeom.dp.problems.catalogue import problem_of
     from clgeom.runtime.device import as_session
@@ -67,7 +74,7 @@ def solve_command(name, spec, example, device, as_json):
             click.echo(f"{key} = {toml(value)}")
         return
     if spec is None:
-        raise InvalidInput(f"Give a specification of {problem.function}; --example prints one.")
+        raise InvalidInput(f"Name a specification (SPEC) of {problem.function}; --example prints one.")
     layouts: list = []
     given = _instance(problem, spec, layouts.append)
     session = as_session(device)

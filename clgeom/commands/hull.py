@@ -7,11 +7,20 @@ from dataclasses import replace
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
+from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, either
 from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
+#: Dimensions of hulls in words.
+DIMENSIONS = {
+    -1: "dimension -1 (no points)",
+    0: "dimension 0 (a point)",
+    1: "dimension 1 (a segment)",
+    2: "dimension 2",
+}
 RULES = (
     Rule("trace", "draws a single hull, and --by makes many.", lambda given: given.by is None),
     Rule("noise", "names a group of --by.", lambda given: given.by is not None),
@@ -24,37 +33,57 @@ RULES = (
 )
 
 
-@click.command()
+SECTIONS = {
+    "Input": "columns array layer crs",
+    "Groups": "by noise by_file skip_bad max_bytes",
+    "Hull": "collinear nonfinite antimeridian",
+    "Output": "output picture trace profile",
+}
+EXAMPLES = (
+    ("The hull of the points of a table with columns lon and lat", "clgeom hull stations.csv -o hull.geojson"),
+    ("A hull for each country, drawn and written", "clgeom hull cities.csv --by country --plot c.png -o c.gpkg"),
+    (
+        "Columns by name, in metres; GeoJSON is in degrees",
+        "clgeom hull a.csv --columns x,y --crs EPSG:32632 -o a.geojson",
+    ),
+)
+
+
+@click.command(cls=Command, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @terminal.columns_option("Columns of x and y, by name or by number from 1.")
-@click.option("--by", metavar="COLUMN", help="Column whose values name the groups; one hull per value.")
-@click.option("--by-file", is_flag=True, help="One hull per file, as footprints of tiles. It can be interrupted.")
+@click.option("--by", metavar="COLUMN", help="Compute a hull for each value of this column.")
+@click.option("--by-file", is_flag=True, help="Compute a hull for each file. The command can be interrupted.")
 @click.option("--skip-bad", is_flag=True, help="With --by-file: name files that cannot be read, and leave them out.")
-@click.option("--max-bytes", type=click.IntRange(1), help="With --by-file: most bytes of points in memory.")
-@click.option("--noise", metavar="VALUE", help="Value of that column whose points are in no group, such as -1.")
+@click.option(
+    "--max-bytes", type=click.IntRange(1), metavar="BYTES", help="With --by-file: most bytes of points in memory."
+)
+@click.option("--noise", metavar="VALUE", help="With --by: leave out the points of this value, such as -1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
-@click.option("--layer", metavar="NAME", help="Layer of a map.")
+@click.option("--layer", metavar="NAME", help="Layer of a vector file.")
 @click.option("--crs", help="Coordinate reference system, such as EPSG:32632; replaces that of the file.")
 @click.option(
-    "--antimeridian", is_flag=True, help="Where points lie closer together across 180 degrees, find the hull there."
+    "--antimeridian",
+    is_flag=True,
+    help="Compute the hull across 180 degrees of longitude where the points are closest together there.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="OUT",
     type=click.Path(),
-    help="Write the hull: .geojson, .gpkg, .fgb, .shp, .parquet, .csv, .wkt, .npy or .npz.",
+    help=f"Write the hulls: {either(GEOMETRIES)}; a single hull also as {either(ARRAYS)}.",
 )
 @click.option("--plot", "picture", metavar="PNG", type=click.Path(), help="Draw points and hulls: .png, .svg or .pdf.")
 @click.option(
     "--trace",
     metavar="GIF",
     type=click.Path(),
-    help="Draw how sorted blocks of points merge into the hull: .gif or .png.",
+    help="Draw how blocks of sorted points merge into the hull: .gif or .png.",
 )
 @with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(COLLINEAR))
 @with_default("--nonfinite", "raise", "Refuse points with NaN or infinity, or drop them.", click.Choice(NONFINITE))
-@click.option("--profile", is_flag=True, help="Print time, bytes and shape of each phase.")
+@click.option("--profile", is_flag=True, help="Print time, bytes and work-groups of each phase.")
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(points="points")
@@ -78,41 +107,37 @@ def hull(
     as_json,
     **options,
 ):
-    """Convex hull of the points in FILE, or in several files together.
+    """Convex hull of the points of one file, or of several files together.
 
     FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
-    .npz; - reads standard input.
+    .npz; - reads standard input. A pattern in quotes, such as 'survey/*.laz', names several files.
 
-    The first line of a table is a header if none of its fields is a number or stands for a missing one. Columns named
-    lon,lat or x,y or easting,northing are found. Lines that start with # are comments. Of a map all vertices of all
-    geometries are taken. Hulls of LAS and LAZ are computed on the integers of the file.
+    Columns named lon,lat or x,y or easting,northing are found; --columns names others. The first line of a table is a
+    header if none of its fields is a number or stands for a missing one. Lines that start with # are comments. In
+    vector files every vertex is a point. Hulls of LAS and LAZ are computed on the integers of the file.
 
-    GeoJSON is in longitude and latitude. It needs columns named lon,lat or longitude,latitude, a file with a reference
-    system, or --crs; the hull is reprojected. The other formats keep the coordinates.
+    GeoJSON and KML are in longitude and latitude. They need columns named lon,lat or longitude,latitude, a file with a
+    reference system, or --crs; the hull is reprojected. The other formats keep the coordinates.
 
-    With --by there is one hull for each value of a column, of a dimension such as classification, or of an array of a
-    .npz file. -o then writes a polygon, line or point for each hull, or the vertices to .csv. Names are compared as
-    they are written: 1 and 01 are two groups. --noise leaves out the points of one value.
+    --by takes a column, a dimension of LAS such as classification, or an array of a .npz file. Its values are compared
+    as text: 1 and 01 are two groups. -o writes a polygon, line or point for each hull, and to .csv their vertices.
 
-    Longitudes and latitudes that lie closer together across 180 degrees are warned of. With --antimeridian each hull is
-    found there, where its points are closest together. Its vertices are points of the file, and its geometry is cut at
-    180 degrees. No hull in longitude and latitude contains a pole.
+    A hull of longitudes and latitudes that lie closer together across 180 degrees gets a warning. --antimeridian
+    computes it there; its vertices are points of the file, and its geometry is cut at 180 degrees. No hull in longitude
+    and latitude contains a pole.
 
-    FILE may be a pattern in quotes, such as 'survey/*.laz'. With --by-file each file has a hull of its own; files are
-    read in parts, and may be larger than memory. What is done is kept beside OUT: after an interrupt, or an error, the
-    same command goes on from there.
+    --by-file reads files in parts; they may be larger than memory. Finished hulls are kept beside OUT: after an
+    interrupt or an error the same command continues.
     """
     from clgeom.commands.hull_files import are_large
     from clgeom.io.chunks import files_of
-    from clgeom.io.groups import HULLS_FORMATS
-    from clgeom.io.hulls import HULL_FORMATS
-    from clgeom.io.vector import MAPS, check_features_output, is_map
+    from clgeom.io.vector import require_packages
 
     files = files_of(files, caller="hull")
-    formats = [*(HULL_FORMATS if by is None and not by_file else HULLS_FORMATS), *MAPS]
+    formats = (*GEOMETRIES, *(ARRAYS if by is None and not by_file else ()))
     _check_outputs(files, (output, formats), picture, trace)
-    if output is not None and is_map(output):
-        check_features_output(output)
+    if output is not None and output.lower().endswith(BY_PACKAGES):
+        require_packages(output)
     if crs is not None:
         from clgeom.geodesy import as_crs
 
@@ -241,6 +266,10 @@ def _write_hull(found, output, crs, content=None):
 
 def _print_hull(found, cloud, crs, session, work, reading, written, as_json, profile):
     """Print a hull; `reading` has the times of reading for people and for JSON."""
+    from clgeom.commands.hull_across import turn_of_columns
+    from clgeom.longitudes import DEGREES
+
+    in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
     if as_json:
         seconds = {**reading[1], "load": work.loading, "hull": work.seconds}
         terminal.print_json({**_hull_as_json(found, session, seconds, profile), **_file_facts(cloud, crs)})
@@ -250,10 +279,10 @@ def _print_hull(found, cloud, crs, session, work, reading, written, as_json, pro
         *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, dimension {found.dimension}"),
+        ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, {DIMENSIONS[found.dimension]}"),
         *((("longitudes", "continuous across the antimeridian"),) if found.across is not None else ()),
-        ("area", f"{found.area!r}"),
-        ("perimeter", f"{found.perimeter!r}"),
+        ("area", f"{found.area!r}{' square degrees' if in_degrees else ''}"),
+        ("perimeter", f"{found.perimeter!r}{' degrees' if in_degrees else ''}"),
         ("time", work.words(**reading[0])),
         *(("wrote", name) for name in written if name),
     )

@@ -13,29 +13,30 @@ from pathlib import Path
 import click
 
 from clgeom import __version__
+from clgeom.commands.help import Group
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import first_error, printable, shown
 
 #: For each command its module, attribute and line of help. A module is imported when its command is used.
 COMMANDS = {
     "align": ("clgeom.commands.align", "align", "Align the sequences of two FASTA files in pairs."),
-    "bench": ("clgeom.commands.bench", "bench", "Measure a device beside other packages; write a report."),
-    "completion": ("clgeom.commands.completion", "completion", "Print the script that completes commands in a shell."),
+    "bench": ("clgeom.commands.bench", "bench", "Compare the speed of a device with other packages."),
+    "completion": ("clgeom.commands.completion", "completion", "Print the script for completion in a shell."),
     "demo": ("clgeom.commands.demo", "demo", "Compute and draw the convex hull of the cities of the world."),
     "devices": ("clgeom.commands.devices", "devices", "List the OpenCL devices of this machine."),
-    "dp": ("clgeom.commands.dp", "dp", "Dynamic programming: sequences, knapsacks, tables by a recurrence."),
+    "dp": ("clgeom.commands.dp", "dp", "Dynamic programming: sequences, knapsacks, any recurrence."),
     "hull": ("clgeom.commands.hull", "hull", "Convex hull of points."),
     "region": ("clgeom.commands.region", "region", "Coverage polygons of a raster or of points."),
     "selftest": ("clgeom.commands.selftest", "selftest", "Check a device: every kernel against its reference."),
     "sort": ("clgeom.commands.sort", "sort", "Sort the numbers of a file."),
-    "trace": ("clgeom.commands.trace", "trace", "Show an algorithm step by step, as a page, animation or picture."),
-    "tune": ("clgeom.commands.tune", "tune", "Measure which shapes of kernels are fastest on a device."),
+    "trace": ("clgeom.commands.trace", "trace", "Show an algorithm step by step: page, animation or picture."),
+    "tune": ("clgeom.commands.tune", "tune", "Find the fastest work-group sizes on a device."),
 }
 #: Exit codes: wrong input or call; failure of the system (output, memory, compiler of a driver); bug; interrupt.
 WRONG_INPUT, FAILED, BUG, STOPPED = 2, 1, 70, 130
 
 
-class Commands(click.Group):
+class Commands(Group):
     """A group that lists COMMANDS without importing them and reports every error in one line."""
 
     def list_commands(self, ctx):
@@ -101,6 +102,8 @@ def _code_of(error) -> int:
     except click.exceptions.NoArgsIsHelpError as error:  # a group without a command, such as "clgeom trace"
         click.echo(error.format_message())
         return 0
+    except click.UsageError as error:
+        return _complain(f"{error.format_message()}{_where_to_look(error)}")
     except click.ClickException as error:
         return _complain(error.format_message())
     except KernelBuildError as error:  # for a kernel of clgeom the message holds its source and the compiler's log
@@ -129,6 +132,14 @@ def _code_of(error) -> int:
             traceback.print_exc()
         what = f"{type(error).__name__}: {shown(str(error), 300)}"
         return _complain(f"unexpected {what} (this is a bug; CLGEOM_DEBUG=1 shows the traceback)", BUG)
+
+
+def _where_to_look(error) -> str:
+    """Return a sentence that names the help, for an argument or an option that is missing or unknown."""
+    asked = isinstance(error, click.NoSuchOption) and error.possibilities
+    if asked or error.ctx is None or not isinstance(error, (click.MissingParameter, click.NoSuchOption)):
+        return ""
+    return f" See '{error.ctx.command_path} --help'."
 
 
 def _stopped() -> int:
@@ -189,7 +200,10 @@ def _warning(message, category, *_, **__) -> str:
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
 def cli(ctx, version):
-    """Exact convex hulls, and more, on any OpenCL device."""
+    """Exact hulls, outlines, sorts and dynamic programming on any OpenCL device.
+
+    'clgeom COMMAND --help' shows the options of a command, and examples.
+    """
     if version:
         click.echo(f"clgeom {__version__}")
         ctx.exit()

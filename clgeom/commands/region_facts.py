@@ -118,16 +118,21 @@ def covered_cells(raster, grid, drawn, options):
     return found
 
 
-def level_facts(raster, grid, shapes, level, covered):
+def level_facts(raster, grid, shapes, level, covered, left_out):
     """Return counts of shapes, vertices, holes and cells of a level, and the areas of cells and of outlines.
 
-    `level` and `covered` are a key and a value of `covered_cells`.
+    `level` and `covered` are a key and a value of `covered_cells`; `left_out` has the small parts of each level.
     """
+    parts, cells = left_out.get(level[0], (0, 0))
+    small = {"parts_left_out": parts, "cells_left_out": cells}
+    find = _polygon_facts if hasattr(shapes, "polygon_offsets") else _shape_facts
+    return find(raster, grid, shapes, level, covered) | small
+
+
+def _shape_facts(raster, grid, shapes, level, covered):
     from clgeom.io.features import count_vertices
 
     (level, upto), (cells, km2) = level, covered
-    if hasattr(shapes, "polygon_offsets"):
-        return _polygon_facts(raster, grid, shapes, level, covered)
     own = [one for one in shapes if one.level == level]
     geometry = _union(own)
     return {
@@ -146,10 +151,11 @@ def level_facts(raster, grid, shapes, level, covered):
 
 def _polygon_facts(raster, grid, polygons, level, covered):
     """Return the same for polygons along the cells, which do not overlap, from their arrays."""
-    own, (cells, km2) = polygons.select(polygons.levels == polygons.given.index(level)), covered
+    (level, upto), (cells, km2) = level, covered
+    own = polygons.select(polygons.levels == polygons.given.index(level))
     return {
         "level": level,
-        "upto": None,
+        "upto": upto,
         "regions": len(own),
         "vertices": len(own.corners),
         "holes": len(own.ring_offsets) - 1 - len(own),
@@ -205,6 +211,7 @@ def _km2(square_metres, crs):
 
 def print_levels(rows, options):
     """Print a line for each level."""
+    small = ("parts_left_out", "cells_left_out") if any(row["parts_left_out"] for row in rows) else ()
 
     def area(row, kind):
         km2 = row["cells_km2" if kind == "cells_area" else "area_km2"]
@@ -216,10 +223,11 @@ def print_levels(rows, options):
         upto = "" if row["upto"] is None else f" to {row['upto']:g}"
         counts = (f"{row[name]:,}" for name in ("regions", "vertices", "holes", "cells"))
         label = f"{options['direction']} {row['level']:g}{upto} {options['unit']}".rstrip()
-        sums = (f"{row['weights']:,.10g}",) if "weights" in row else ()
+        sums = (*(f"{row[name]:,}" for name in small), *((f"{row['weights']:,.10g}",) if "weights" in row else ()))
         lines.append((label, *counts, area(row, "cells_area"), area(row, "area"), *sums))
     click.echo()
     headings = ("level", ">regions", ">vertices", ">holes", ">cells", ">area of cells", ">area of outlines")
+    headings += (">parts left out", ">their cells") if small else ()
     headings += (">weights",) if rows and "weights" in rows[0] else ()
     terminal.print_table(headings, lines)
 

@@ -18,7 +18,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
     from clgeom.geodesy import areas_or_none
-    from clgeom.io.atomic import replacing
+    from clgeom.io.atomic import write_whole
     from clgeom.io.features import count_vertices, encode_features
     from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.points import place_of, read_cloud
@@ -53,7 +53,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
             ]
         )
     if not made:
-        raise InvalidInput(f"No point of '{file}' {'reaches a level' if levels else 'is there'}.")
+        raise InvalidInput(f"No point of '{file}' reaches a level." if levels else f"The file '{file}' has no points.")
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
     km2 = areas_or_none([one.__geo_interface__ for _, one in made], crs)
@@ -72,8 +72,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         about |= {"vertices": vertices, "axes": axis_names(names, crs)}
         save_regions_plot([one.parts for _, one in made], picture, points=points, **about)
     if output:
-        with replacing(output) as out:
-            out.write(content)
+        write_whole(output, content)
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
         about = {"device": session.profile.name, **work.facts(), "notes": list(cloud.notes)}
@@ -88,6 +87,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         ("time", work.words(**{"reading the file": reading})),
         *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
     )
+    click.echo()
     rows = []
     for (level, one), count, area in zip(made, vertices, km2):
         segments = " x ".join(f"{k:,}" for k in np.atleast_1d(one.segments))

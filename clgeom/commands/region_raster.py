@@ -27,6 +27,8 @@ from clgeom.optional import is_installed
 
 #: Default levels of a computed radio map.
 DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
+#: Number of regions at a level from which a note names --least.
+MANY_REGIONS = 200
 #: Position of a computed map: the centre of Munich.
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
@@ -42,7 +44,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     options["unit"] = options["unit"] or raster.unit or ""
     levels = levels or DEFAULT_LEVELS
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
-        (found, kept_raster), work = terminal.worked(_regions, raster, levels, session, profile, options)
+        (found, kept_raster, left_out), work = terminal.worked(_regions, raster, levels, session, profile, options)
     if isinstance(options["segments"], list):
         print_resolutions(found, work, session, as_json)
         return
@@ -52,7 +54,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     shapes = _shapes(kept, options)
     drawn = drawn_levels(shapes, levels)
     cells = covered_cells(kept_raster, found.grid, drawn, options)
-    rows = [level_facts(raster, found.grid, shapes, level, cells[level]) for level in drawn]
+    rows = [level_facts(raster, found.grid, shapes, level, cells[level], left_out) for level in drawn]
     if options["weights"]:
         _add_sums(rows, kept_raster, options)
     written = _write(shapes, raster, found.grid, outputs, levels, options, session)
@@ -60,7 +62,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     if as_json:
         phases = found.phases if profile else ()
         facts = facts_as_json(raster, rows, session, work, rows_of_metrics, phases, written)
-        terminal.print_json({**facts, "unit": options["unit"]})
+        terminal.print_json({**facts, "unit": options["unit"], "least": options["least"]})
         return
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
     crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
@@ -68,6 +70,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
         ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{crs}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{f"{'making' if file is None else 'reading'} the map": reading})),
+        *_small_parts_words(rows, file, options),
         *(
             ("wrote", written_words(name, written if key == "output" else None))
             for key, name in outputs.items()
@@ -96,7 +99,9 @@ def _raster(file, session, options, compared):
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:
-            raise InvalidInput(f"The file '{file}' has no transform: where its cells are in {shown(crs)} is not known.")
+            raise InvalidInput(
+                f"The file '{file}' has no transform: the position of its cells in {shown(crs)} is unknown."
+            )
         return replace(raster, crs=crs, sites=options["sites"])
     from clgeom.radio import coverage_map
 
@@ -130,23 +135,34 @@ def _known_crs(crs, file):
             as_crs(crs, caller="region")
         except InvalidInput as error:
             raise InvalidInput(
-                f"The file '{file}' names a coordinate reference system that is none: {shown(crs)}. "
+                f"The file '{file}' names an unknown coordinate reference system: {shown(crs)}. "
                 "Name another (--crs EPSG:32632)."
             ) from error
     return crs
 
 
+def _small_parts_words(rows, file, options):
+    """Return a line for `terminal.print_facts` about small parts: the limit, or how to set one where parts are many."""
+    if any(row["parts_left_out"] for row in rows):
+        area = f"{options['least']:,g} {'m2' if file is None else 'square map units'}"
+        return (("least", f"parts smaller than {area} are left out; --least 0 keeps them"),)
+    most = max(row["regions"] for row in rows)
+    if most < MANY_REGIONS:
+        return ()
+    return (("note", f"{most:,} regions at one level; --least AREA leaves out those whose cells have less area"),)
+
+
 def _regions(raster, levels, session, profile, options):
-    """Return the regions, and the raster whose covered cells those that are kept are of: without small parts."""
+    """Return the regions, the raster without small parts, which they cover, and the small parts of each level."""
     from clgeom.region.coverage.regions import coverage_regions
 
-    kept = raster
+    kept, left_out = raster, {}
     if options["least"]:
         from clgeom.region.rings.small_parts import without_small_parts
 
         along_cells = options["outline"] == "cells"
         joined = "sides" if along_cells else "corners" if options["parts"] else "levels"
-        where = {"direction": options["direction"], "device": session, "joined": joined}
+        where = {"direction": options["direction"], "device": session, "joined": joined, "told": left_out.update}
         kept = without_small_parts(raster, levels, options["least"], **where)
         if joined != "corners":  # `_kept` leaves out the regions of others
             raster = kept
@@ -154,7 +170,7 @@ def _regions(raster, levels, session, profile, options):
     names = ("direction", "segments", "cuts", "axis", "parts", "holes", "outline", *BUDGETS)
     given = {name: options[name] for name in names}
     where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
-    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), kept
+    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), kept, left_out
 
 
 def _kept(found, raster, options):
@@ -177,9 +193,13 @@ def _nothing(file, raster, levels, options):
         ends += [values.min(), values.max()] if values.size else []
     if not ends:
         return f"There is nothing in {name}: every cell is NaN or nodata."
-    level = levels[0] if len(levels) == 1 else "any level"
-    small = " in a part that is large enough" if options["least"] else ""
-    return f"No cell of {name} is {options['direction']} {level}{small}: values are {min(ends):g} to {max(ends):g}."
+    shown_level = f"{levels[0]:g}" if len(levels) == 1 else "any level"
+    small = (
+        f" in a part that is large enough (--least {options['least']:g}; 0 keeps all parts)" if options["least"] else ""
+    )
+    return (
+        f"No cell of {name} is {options['direction']} {shown_level}{small}: values are {min(ends):g} to {max(ends):g}."
+    )
 
 
 def _shapes(kept, options):
@@ -191,7 +211,7 @@ def _shapes(kept, options):
 
 def _write(shapes, raster, grid, outputs, levels, options, session):
     """Write and draw, after all checks. Return the number of vertices written; None without output."""
-    from clgeom.io.atomic import replacing
+    from clgeom.io.atomic import write_whole
     from clgeom.io.features import encode_regions, not_empty
     from clgeom.plotting import coverage as plot
     from clgeom.plotting.figures import plain
@@ -214,6 +234,5 @@ def _write(shapes, raster, grid, outputs, levels, options, session):
         title = f"The map, and where it is {options['direction']} {levels[0]:g} {unit}".rstrip()
         plot.save_comparison_plot(values, mask, panels, comparison, unit=unit, title=title)
     if output:
-        with replacing(output) as file:
-            file.write(content)
+        write_whole(output, content)
     return written

@@ -9,24 +9,25 @@ import click
 
 from clgeom import __version__
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--all", "every", is_flag=True, help="Check every device of this machine.")
 @terminal.device_option
 @terminal.json_option
 def selftest(every, device, as_json):
-    """Check a device: every kernel against its reference, and answers that are the same on all devices.
+    """Check a device: every kernel against its reference, and results that must be equal on all devices.
 
-    The exit code is 1 if a check fails, if the device is refused because it computes wrongly, and with --all if every
-    device is refused.
+    The exit code is 1 if a check fails or if the device is refused because it computes wrongly. With --all, one refused
+    device beside others that pass is no failure.
     """
     from clgeom.errors import InvalidInput
     from clgeom.runtime.device import as_session
     from clgeom.selftest import check_all, check_device
 
     if every and device is not None:
-        raise InvalidInput("Either --all or --device: --all checks every device.")
+        raise InvalidInput("The options --all and --device exclude each other: --all checks every device.")
     if every:
         found = list(_checked_all(check_all, quiet=as_json))
     else:

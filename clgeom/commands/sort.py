@@ -7,6 +7,7 @@ import re
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
@@ -14,7 +15,9 @@ from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
 from clgeom.runtime.messages import counted, listed
 from clgeom.sorting.shellsort.gaps import SEQUENCES
 
-METHOD_HELP = "Radix sort, clgeom's Shellsort (shell-auto), or a variant of the Shellsort study (b and c sort partly)."
+METHOD_HELP = (
+    "Radix sort, a tuned Shellsort (shell-auto), or a variant of the Shellsort study; b and c sort chunks only."
+)
 GAPS_HELP = f"Gaps of a Shellsort: {', '.join(SEQUENCES)}, or numbers such as 7,3,1."
 METHODS = ("radix", "shell-auto", *(f"shell-{name}" for name in "0abcdef"))
 #: Methods with several work-items for an h-subsequence.
@@ -31,24 +34,45 @@ RULES = (
 )
 
 
-@click.command()
+SECTIONS = {
+    "Input": "column array layer",
+    "Order and method": "descending method max_bytes",
+    "Shellsort": "gaps items elements picture",
+    "Output": "output stats",
+}
+EXAMPLES = (
+    ("Sort a column of a table, largest first", "clgeom sort prices.csv --column price --descending -o sorted.csv"),
+    ("Compare reads, writes and passes of the gaps of a Shellsort", "clgeom sort keys.npy --method shell-a --stats"),
+    ("Sort a file in 1 GB of memory", "clgeom sort keys.npy --max-bytes 1GB -o sorted.npy"),
+)
+
+
+@click.command(cls=Command, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("file", type=click.Path())
 @with_default("--method", "radix", METHOD_HELP, click.Choice(METHODS, case_sensitive=False))
 @click.option("--descending", is_flag=True, help="Largest first; NaN stays last.")
 @click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
-@click.option("--items", type=int, help="Shellsort b to f: most work-items for an h-subsequence.  [default: 512]")
-@click.option("--elements", type=int, help="Shellsort b to f: fewest elements for each work-item.  [default: 1]")
+@click.option("--items", type=int, help="Variants b to f: most work-items for an h-subsequence.  [default: 512]")
+@click.option("--elements", type=int, help="Variants b to f: fewest elements for each work-item.  [default: 1]")
 @click.option("--column", metavar="NAME|N", help="Column of a table, by name or by number from 1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
-@click.option("--layer", metavar="NAME", help="Layer of a map.")
+@click.option("--layer", metavar="NAME", help="Layer of a vector file.")
 @click.option("-o", "--output", metavar="OUT", type=click.Path(), help="Write the sorted numbers: .npy, .csv or .txt.")
 @click.option(
-    "--plot", "picture", metavar="PNG", type=click.Path(), help="Draw passes and time of each gap: .png, .svg or .pdf."
+    "--plot",
+    "picture",
+    metavar="PNG",
+    type=click.Path(),
+    help="Draw the passes and the time of each gap: .png, .svg or .pdf.",
 )
 @click.option(
-    "--max-bytes", metavar="SIZE", help="Sort a .npy file by pieces in so much memory, such as 1GB; needs -o."
+    "--max-bytes",
+    metavar="SIZE",
+    help="Most memory for a .npy file, such as 1GB: it is sorted in pieces on disk. Needs -o.",
 )
-@click.option("--stats", is_flag=True, help="Print reads, writes, passes and time of each phase.")
+@click.option(
+    "--stats", is_flag=True, help="Print the time of each phase; of a Shellsort also reads, writes and passes."
+)
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(
@@ -77,13 +101,13 @@ def sort(
     FILE is a table (.csv, .tsv, .txt, .csv.gz), .parquet, .feather, .las, .laz, .gpkg, .geojson, .shp, .fgb, .npy or
     .npz; - reads standard input.
 
-    Text of whole numbers is sorted as int64, or as uint64 where that is needed; other text is sorted as float64. The
-    other files keep their type, also bool, dates and durations; X, Y and Z of LAS and LAZ are in units of the reference
-    system. The first line of a table is a header if none of its fields is a number or stands for a missing one, and the
-    facts name it. Without -o only the facts are printed.
+    Whole numbers in text are sorted as int64, or as uint64 if they need it; other numbers in text are sorted as
+    float64. Other files keep their type, including bool, dates and durations; X, Y and Z of LAS and LAZ are in units of
+    the reference system. The first line of a table is a header if none of its fields is a number or stands for a
+    missing one. Without -o the command prints a summary only.
 
-    With --max-bytes the numbers of a .npy file need not fit in memory. When it is stopped, or the disk is full, sorted
-    pieces are kept in a hidden folder beside OUT, and the same command goes on from there.
+    With --max-bytes a .npy file may be larger than memory. After an interrupt, or when the disk is full, sorted pieces
+    stay in a hidden folder beside OUT, and the same command continues.
     """
     from clgeom.runtime.call import watched
     from clgeom.runtime.device import as_session
@@ -165,9 +189,13 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
         ("device", terminal.device_words(session)),
         (
             "method",
-            f"{method}{', descending' if descending else ''}, by pieces in {found.peak.host_bytes:,} bytes of memory",
+            f"{method}{', descending' if descending else ''}, in {found.peak.host_bytes:,} bytes of memory",
         ),
-        ("runs", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),
+        *(
+            (("pieces", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),)
+            if found.runs
+            else ()
+        ),
         *((("range", f"{found.keys[0]} .. {found.keys[-1]}"),) if found.n else ()),
         ("time", work.words()),
         ("wrote", output),

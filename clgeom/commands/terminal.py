@@ -19,7 +19,7 @@ from clgeom.errors import InvalidInput
 device_option = click.option(
     "--device",
     metavar="NAME",
-    help="Part of the name, platform or kind of a device; default: $CLGEOM_DEVICE, else the fastest.",
+    help="Part of the name, platform or kind of a device.  [default: $CLGEOM_DEVICE, else the fastest]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON; NaN and infinity become null.")
 

@@ -9,20 +9,22 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Group
 from clgeom.commands.options import Rule, refusing
+from clgeom.commands.sort import GAPS_HELP, gap_list
 from clgeom.commands.terminal import with_default
 from clgeom.runtime.messages import counted
 
 #: Endings for ``-o``: a page, an animation, a picture, data.
 FORMATS = (".gif", ".html", ".json", ".pdf", ".png", ".svg")
-OUTPUT_HELP = "Page to step through (.html), animation (.gif), picture (.png, .svg, .pdf) or data (.json)."
+OUTPUT_HELP = "Write a page to step through (.html), an animation (.gif), a picture (.png, .svg, .pdf) or data (.json)."
 
 
-@click.group()
+@click.group(cls=Group)
 def trace():
     """Show an algorithm step by step, as it ran on the device.
 
-    A page is one .html file that needs no network: with play, pause, step, a slider, and keys.
+    A page is one .html file that needs no network. It has buttons to play, pause and step, a slider, and keys.
     """
 
 
@@ -45,7 +47,7 @@ def _numbers_rules(of_random, of_file):
         Rule(
             of_random, "is for random numbers.", lambda given: not given.file, lambda given: f"the file '{given.file}'"
         ),
-        Rule(of_file, "is for a FILE, and none is given.", lambda given: bool(given.file)),
+        Rule(of_file, "is for a FILE. Got none instead.", lambda given: bool(given.file)),
     )
 
 
@@ -77,15 +79,26 @@ HULL_WORDS = (
 )
 
 
-@trace.command()
+SECTIONS = {"Input": "points shape seed columns array", "Hood": "side collinear", "Output": "output"}
+EXAMPLES = (
+    ("A page with the merges of 64 random points", "clgeom trace hull"),
+    ("An animation of the points of a table", "clgeom trace hull survey.csv -o merges.gif"),
+    (
+        "A picture of the lower hood of 16 points",
+        "clgeom trace hull --points 16 --side lower -o c.svg",
+    ),
+)
+
+
+@trace.command(sections=SECTIONS, examples=EXAMPLES)
 @click.argument("file", required=False, type=click.Path())
 @with_default("--points", 64, "Number of points, without FILE.", click.IntRange(1))
-@with_default("--shape", "hills", "Where the points are, without FILE.", click.Choice(tuple(CLOUDS)))
+@with_default("--shape", "hills", "Distribution of the points, without FILE.", click.Choice(tuple(CLOUDS)))
 @seed_option()
 @terminal.columns_option("Columns of x and y in FILE, by name or by number from 1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
-@with_default("--side", "upper", "Which hood.", click.Choice(("upper", "lower")))
-@with_default("--collinear", "drop", "Keep points on edges as corners, or drop them.", click.Choice(("drop", "keep")))
+@with_default("--side", "upper", "Upper or lower hood.", click.Choice(("upper", "lower")))
+@with_default("--collinear", "drop", "Keep points on edges as vertices, or drop them.", click.Choice(("drop", "keep")))
 @output_option("wagener.html")
 @terminal.device_option
 @terminal.named_options(points="points")
@@ -162,10 +175,10 @@ KEYS = {
 }
 VARIANTS = (*"0abcdef", "auto")
 SORT_RULES = (
-    Rule("seed", "is for keys at random; choose another --shape.", lambda given: given.shape != "reversed"),
+    Rule("seed", "is for random keys; choose another --shape.", lambda given: given.shape != "reversed"),
     Rule(
         "items",
-        "is for the variants b and c; all others sort whole h-subsequences.",
+        "is for the variants b and c; the others sort whole h-subsequences.",
         lambda given: given.variant in "bc",
         lambda given: given.variant,
     ),
@@ -176,7 +189,15 @@ SORT_WORDS = (
 )
 
 
-@trace.command("sort")
+SORT_SECTIONS = {"Input": "keys shape seed column array", "Shellsort": "variant gaps items", "Output": "output"}
+SORT_EXAMPLES = (
+    ("A page with the passes over 40 random keys", "clgeom trace sort"),
+    ("An animation of reversed keys with the gaps 7, 3, 1", "clgeom trace sort --shape reversed --gaps 7,3,1 -o r.gif"),
+    ("The passes over a column of a table, as data", "clgeom trace sort prices.csv --column price -o passes.json"),
+)
+
+
+@trace.command("sort", sections=SORT_SECTIONS, examples=SORT_EXAMPLES)
 @click.argument("file", required=False, type=click.Path())
 @with_default("--keys", 40, "Number of keys, without FILE.", click.IntRange(1))
 @with_default("--shape", "random", "Order of the keys, without FILE.", click.Choice(tuple(KEYS)))
@@ -184,7 +205,7 @@ SORT_WORDS = (
 @click.option("--column", metavar="NAME|N", help="Column of FILE, by name or by number from 1.")
 @click.option("--array", metavar="NAME", help="Array of a .npz file.")
 @with_default("--variant", "a", "Variant of Shellsort; auto has the last gaps in one launch.", click.Choice(VARIANTS))
-@click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help="As for clgeom sort.")
+@click.option("--gaps", metavar="NAME|LIST", default="sedgewick86", show_default=True, help=GAPS_HELP)
 @click.option("--items", type=int, help="Variants b and c: most work-items for an h-subsequence.  [default: 512]")
 @output_option("shellsort.html")
 @terminal.device_option
@@ -196,7 +217,6 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
     The keys are the numbers in FILE (any that clgeom sort reads), or random ones.
     """
     from clgeom import shellsort
-    from clgeom.commands.sort import gap_list
     from clgeom.io.keys import read_numbers
     from clgeom.plotting.passes import check_drawable, pass_scenes
     from clgeom.runtime.device import as_session

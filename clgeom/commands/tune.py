@@ -8,6 +8,7 @@ import time
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 
 #: Minutes by default, and seconds of --quick.
 MINUTES, QUICK_SECONDS = 10.0, 10.0
@@ -17,22 +18,31 @@ MOST_MINUTES = 7 * 24 * 60
 WORD = 11
 
 
-@click.command()
+EXAMPLES = (
+    ("Tune the five kernels that matter most", "clgeom tune --quick"),
+    ("Tune the sorts of a GPU for half an hour", "clgeom tune sort --device gpu --minutes 30"),
+    ("Show the policies in use and their measurements", "clgeom tune --explain"),
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
 @click.argument("families", nargs=-1, metavar="[FAMILY ...]")
 @terminal.device_option
-@click.option("--minutes", type=float, help=f"Time for all; default: {MINUTES:g}.")
-@click.option("--quick", is_flag=True, help=f"Only the five kernels that matter most, in {QUICK_SECONDS:g} seconds.")
+@click.option("--minutes", type=float, help=f"Time limit.  [default: {MINUTES:g}]")
+@click.option(
+    "--quick", is_flag=True, help=f"Tune only the five kernels that matter most, in {QUICK_SECONDS:g} seconds."
+)
 @click.option("--list", "listing", is_flag=True, help="List the kernels that can be tuned, and measure nothing.")
-@click.option("--explain", is_flag=True, help="Show which policy each phase gets here, and from where.")
-@click.option("--dry-run", is_flag=True, help="Measure, but keep nothing.")
-@click.option("--forget", is_flag=True, help="Remove what was kept for the device, and measure nothing.")
+@click.option("--explain", is_flag=True, help="Show the policy of each phase on this device, and its source.")
+@click.option("--dry-run", is_flag=True, help="Measure, and store nothing.")
+@click.option("--forget", is_flag=True, help="Remove the stored policies of the device, and measure nothing.")
 @terminal.json_option
 def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as_json):
-    """Measure which shapes of kernels are fastest on a device, and keep them for all later calls.
+    """Find the fastest work-group sizes on a device, and store them for all later calls.
 
     FAMILY is one of hull, batch, sort, shellsort, region, rings, dp, align, primitives, radio; default: all.
-    Policies never change results: only shapes whose results are the same bit for bit are kept. Ctrl-C ends it; what was
-    found until then is kept.
+    Policies never change results: a size is stored only if its results are equal bit for bit. Ctrl-C stops the command;
+    policies found until then are stored.
     """
     from clgeom.errors import InvalidInput
     from clgeom.runtime.device import as_session
@@ -42,11 +52,11 @@ def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as
         ("--quick", quick), ("--minutes", minutes is not None),
     ) if given]  # fmt: skip
     if len(chosen) > 1:
-        raise InvalidInput(f"Only one of {' and '.join(chosen)} can be given.")
+        raise InvalidInput(f"The options {' and '.join(chosen)} exclude each other.")
     if dry_run and (listing or explain or forget):
-        raise InvalidInput(f"--dry-run measures, {chosen[0]} does not: only one of them can be given.")
+        raise InvalidInput(f"The options --dry-run and {chosen[0]} exclude each other: {chosen[0]} measures nothing.")
     if quick and families:
-        raise InvalidInput("--quick chooses the kernels itself: without a FAMILY.")
+        raise InvalidInput("The option --quick chooses the kernels itself: leave out FAMILY.")
     if minutes is not None and not 0 < minutes <= MOST_MINUTES:
         raise InvalidInput(
             f"The option --minutes must be a positive number of at most {MOST_MINUTES:,}. Got {minutes:g} instead."
@@ -167,7 +177,7 @@ def _tell(finding):
         terminal.echo_beside_bar(f"{mark} {which:<40} {times:<28} {_changed(finding.present, finding.best)}; {name}")
     else:
         tried = sum(one.state != "not tried" for one in finding.candidates)
-        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'shape', 'shapes')} tried")
+        terminal.echo_beside_bar(f"{finding.state:<{WORD}} {which:<40} {counted(tried, 'size', 'sizes')} tried")
     for one in finding.candidates:
         if one.state in ("wrong", "crashed"):
             mark = click.style(f"{one.state:<{WORD}}", fg="red")
@@ -189,7 +199,7 @@ def _summary(tuner, took, stopped, quick, path):
     for name, reason in tuner.failed.items():
         click.echo(f"{'left out':<{WORD}} {name}: {printable(reason)}")
     for kernel, (name, share) in tuner.unknown.items():
-        click.echo(f"{'fixed':<{WORD}} {kernel} takes {share:.0%} of '{name}' and has no other shapes")
+        click.echo(f"{'fixed':<{WORD}} {kernel} takes {share:.0%} of '{name}' and has no other sizes")
     click.echo(f"{len(faster)} of {len(tuner.findings)} kernels faster, in {terminal.duration(took)}")
     more = "'clgeom tune' without --quick takes more time" if quick else "--minutes gives more time"
     if missed:
@@ -198,4 +208,4 @@ def _summary(tuner, took, stopped, quick, path):
         click.echo(f"no kernel was reached: {more}")
     if faster and path:
         where = printable(str(path))
-        click.echo(f"kept in {where}; 'clgeom tune --explain' shows what is used, 'clgeom tune --forget' removes it")
+        click.echo(f"stored in {where}; 'clgeom tune --explain' shows them, 'clgeom tune --forget' removes them")

@@ -33,7 +33,7 @@ def explained(session, families, as_json: bool) -> None:
     for family, by_kernel in found.items():
         click.echo(f"\n{family}")
         terminal.print_table(HEADINGS, [row(**one) for one in by_kernel.values()])
-    click.echo("\nshare: the most that a phase takes of one of these calls")
+    click.echo("\nshare: the largest share of a phase in the time of one of these calls")
 
 
 def choices_of(session, case) -> list:

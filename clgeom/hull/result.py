@@ -260,6 +260,17 @@ class Hull(Exchange):
     def _columns(self):
         return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}
 
+    @property
+    def _more_formats(self):
+        from clgeom.io.outputs import ARRAYS
+
+        return ARRAYS
+
+    def _write_text(self, path, crs):
+        from clgeom.io.hulls import write_hull
+
+        write_hull(self, path, crs=crs)
+
 
 @keeps_subnormals
 @dataclass(frozen=True)

@@ -208,6 +208,24 @@ def replacing_files(path):
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def write_whole(path, content) -> None:
+    """Write a file, or the files of a Shapefile, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+    content : bytes, or dict of str to bytes
+        That of the file, or for each ending that of a file beside it; ".shp" is `path` itself.
+    """
+    if isinstance(content, bytes):
+        with replacing(path) as file:
+            file.write(content)
+        return
+    with replacing_files(path) as made:
+        for ending, data in content.items():
+            (made if ending == ".shp" else made.with_suffix(ending)).write_bytes(data)
+
+
 def _keep_access(new, old) -> None:
     """Give the file `new` the owner, group and permissions of `old`, as far as the system allows."""
     try:

@@ -52,7 +52,7 @@ def files_of(files, *, caller) -> list[str]:
 def cloud_parts(path, *, rows, columns=None, by=None, array=None, layer=None, progress=None) -> Iterator[Cloud]:
     """Yield the points of a file in parts of at most `rows` points, as `read_cloud` returns them whole.
 
-    LAS, LAZ, .npy, Parquet, Arrow and tables of text are read in parts. An archive (.npz) and a map are read whole.
+    LAS, LAZ, .npy, Parquet, Arrow and tables of text are read in parts, archives (.npz) and vector files whole.
     Groups of tables are texts: whether all of them are integers is known at the end only. A file without points gives
     an empty part.
 

@@ -24,7 +24,8 @@ from clgeom.io.atomic import check_output, replacing
 from clgeom.io.attributes import attributes_of
 from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
-from clgeom.optional import require, require_shapely
+from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
+from clgeom.optional import require_shapely
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import chosen_unit
 from clgeom.runtime.messages import printable
@@ -107,11 +108,9 @@ def write_regions(regions, path, *, crs=None, layer=None, unit=None, densify=Non
     """Write coverage regions to a file, whole or not at all; the method `to_file` of coverage regions says how."""
     from clgeom.io import vector
 
-    endings = sorted({*vector.FORMATS, *FORMATS})
-    target, given, suffix = check_output(path, endings), printable(os.fspath(path)), Path(path).suffix.lower()
+    target, given, suffix = check_output(path, FORMATS), printable(os.fspath(path)), Path(path).suffix.lower()
     unit = chosen_unit(unit, regions, caller="to_file")
-    if layer is not None and suffix != ".gpkg":
-        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
+    vector.check_layer(path, layer)
     if densify_or_none(densify) is not None and not FORMATS.get(suffix, (None, False))[1]:
         raise InvalidInput(f"The 'densify' parameter is for .geojson, .json and .kml. Got '{given}' instead.")
     if suffix in (*vector.DRIVERS, vector.PARQUET):
@@ -276,7 +275,7 @@ def wkt(geometry) -> str:
 
 
 def encode_features(features, path, *, crs=None, lonlat=False, densify=None):
-    """Return the bytes of a file of features, and the numbers of vertices.
+    """Return the content of a file of features for `clgeom.io.atomic.write_whole`, and the numbers of vertices.
 
     Parameters
     ----------
@@ -293,7 +292,7 @@ def encode_features(features, path, *, crs=None, lonlat=False, densify=None):
 
     Returns
     -------
-    bytes, Written
+    bytes or dict of str to bytes, Written
     """
     _, in_lonlat = FORMATS[Path(path).suffix.lower()]
     shapes, added = Listed([feature.geometry for feature in features]), 0
@@ -302,9 +301,24 @@ def encode_features(features, path, *, crs=None, lonlat=False, densify=None):
             raise InvalidInput(NO_SYSTEM.format(path, OPTION))
         way = LonLat(crs, caller=f"Writing '{path}'", densify=densify)
         shapes, added = Listed(way.all(shapes.geometries)), way.added
+    return _encoded(_columns(features), shapes, crs, path), Written(shapes.vertices, added)
+
+
+def encode_kml(features, path) -> bytes:
+    """Return a .kml file of features in longitude and latitude, with their property "label" as names."""
+    shapes = Listed([feature.geometry for feature in features])
+    return _as_kml(_columns(features), shapes, WGS84, path)
+
+
+def encode_row(columns, geometry, path) -> bytes:
+    """Return a .csv or .wkt file of one geometry, and of its values as columns by name."""
+    return _encoded(columns, Listed([geometry]), None, path)
+
+
+def _columns(features) -> dict:
+    """The properties of features as columns by name."""
     names = dict.fromkeys(name for feature in features for name in feature.properties)
-    columns = {name: _column([feature.properties.get(name) for feature in features]) for name in names}
-    return _encoded(columns, shapes, crs, path), Written(shapes.vertices, added)
+    return {name: _column([feature.properties.get(name) for feature in features]) for name in names}
 
 
 def _column(values):
@@ -366,7 +380,8 @@ def _as_csv(columns, shapes, crs, path) -> bytes:
 
 def _as_kml(columns, shapes, crs, path) -> bytes:
     # GDAL gives each placemark an id of its own, and reads it as "id"; it writes integers of 64 bits as text
-    named = {"Name": columns["label"]} | {"feature_id" if name == "id" else name: columns[name] for name in columns}
+    others = {name: values for name, values in columns.items() if name.lower() != "name"}
+    named = {"Name": columns["label"]} | {"feature_id" if name == "id" else name: others[name] for name in others}
     return _by_gdal({name: _narrow(values) for name, values in named.items()}, shapes, crs, path)
 
 
@@ -376,28 +391,20 @@ def _narrow(values):
     return values.astype(np.int32) if fits else values
 
 
-def _by_gdal(columns, shapes, crs, path) -> bytes:
-    """The bytes of a file that other libraries write: the drivers of GDAL need a file of their own."""
+def _by_gdal(columns, shapes, crs, path) -> bytes | dict[str, bytes]:
+    """The content of a file that other libraries write: the drivers of GDAL need a file of their own."""
     from clgeom.io import vector
 
-    suffix, what = Path(path).suffix.lower(), f"Writing '{path}'"
-    for package in ("shapely", "PyArrow", *(() if suffix == vector.PARQUET else ("pyogrio",))):
-        require(package, what)
-    table = vector.geo_table(columns, shapes.to_shapely(), crs)
+    vector.require_packages(path)
+    suffix, table = Path(path).suffix.lower(), vector.geo_table(columns, shapes.to_shapely(), crs)
     with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
-        made = Path(folder, "coverage" + suffix)
+        made = Path(folder, Path(path).stem + suffix)
         vector.write_table(made, path, table, crs)
+        if suffix == ".shp":
+            return {file.suffix: file.read_bytes() for file in Path(folder).iterdir()}
         return made.read_bytes()
 
 
 #: For each ending the function that encodes a file, and whether the file is in longitude and latitude.
-FORMATS = {
-    ".csv": (_as_csv, False),
-    ".geojson": (_as_json, True),
-    ".json": (_as_json, True),
-    ".fgb": (_by_gdal, False),
-    ".gpkg": (_by_gdal, False),
-    ".kml": (_as_kml, True),
-    ".parquet": (_by_gdal, False),
-    ".wkt": (_as_wkt, False),
-}
+ENCODERS = {".csv": _as_csv, ".geojson": _as_json, ".json": _as_json, ".kml": _as_kml, ".wkt": _as_wkt}
+FORMATS = {ending: (ENCODERS.get(ending, _by_gdal), ending in IN_LONLAT) for ending in GEOMETRIES}

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from clgeom.io.atomic import check_output, replacing
-from clgeom.io.hulls import as_lonlat
+from clgeom.io.features import Feature, encode_kml
+from clgeom.io.hulls import as_lonlat, as_wkt
 from clgeom.io.points import read_cloud
 from clgeom.runtime.host_floats import keeps_subnormals
 
@@ -37,7 +38,8 @@ def write_hulls(batch, names, title, path, *, crs=None) -> None:
     title : str
         Name of the groups: a property of each feature, or the first column; "group" if the name is taken.
     path : path-like
-        .geojson or .json (a FeatureCollection), or .csv (group, index, x, y of each vertex).
+        .geojson or .json (a FeatureCollection), .kml, .csv (group, index, x, y of each vertex), or .wkt (a line for
+        each hull).
     crs : optional
         As in `encode_hull`.
     """
@@ -48,13 +50,32 @@ def write_hulls(batch, names, title, path, *, crs=None) -> None:
             file.write(part)
 
 
+def _in_lonlat(batch, names, title, path, crs):
+    """Yield the features of a batch in longitude and latitude."""
+    for name, feature in zip(names, batch.features()):
+        measures = {key: value for key, value in feature["properties"].items() if key != "label"}
+        yield as_lonlat({**feature, "properties": {title: name, **measures}}, crs, path)
+
+
 def _as_geojson(batch, names, title, path, crs):
     yield b'{"type": "FeatureCollection", "features": [\n'
-    for i, (name, feature) in enumerate(zip(names, batch.features())):
-        measures = {key: value for key, value in feature["properties"].items() if key != "label"}
-        feature = as_lonlat({**feature, "properties": {title: name, **measures}}, crs, path)
+    for i, feature in enumerate(_in_lonlat(batch, names, title, path, crs)):
         yield (",\n" if i else "").encode() + json.dumps(feature, allow_nan=False).encode()
     yield b"\n]}\n"
+
+
+def _as_kml(batch, names, title, path, crs):
+    features = [
+        Feature(feature["geometry"], {"label": str(name), **feature["properties"]})
+        for name, feature in zip(names, _in_lonlat(batch, names, title, path, crs))
+    ]
+    yield encode_kml(features, path)
+
+
+def _as_wkt(batch, names, title, path, crs):
+    del names, title
+    for hull in batch:
+        yield as_wkt(hull, crs, path)
 
 
 def _as_csv(batch, names, title, path, crs):
@@ -72,4 +93,10 @@ def _quoted(field: str) -> str:
     return field if plain else '"' + field.replace('"', '""') + '"'
 
 
-HULLS_FORMATS = {".geojson": _as_geojson, ".json": _as_geojson, ".csv": _as_csv}
+HULLS_FORMATS = {
+    ".geojson": _as_geojson,
+    ".json": _as_geojson,
+    ".kml": _as_kml,
+    ".csv": _as_csv,
+    ".wkt": _as_wkt,
+}

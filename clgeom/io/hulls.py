@@ -1,4 +1,7 @@
-"""Write hulls as GeoJSON, CSV, WKT or NumPy files. Coordinates keep every bit, except in reprojected GeoJSON."""
+"""Write hulls as GeoJSON, KML, CSV, WKT or NumPy files.
+
+Coordinates keep every bit, except in KML and where they are reprojected.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.io.atomic import check_output, replacing
-from clgeom.io.features import wkt
+from clgeom.io.atomic import check_output, write_whole
+from clgeom.io.features import Feature, encode_kml, encode_row, wkt
 from clgeom.io.geojson import arrays_of
 from clgeom.io.lonlat import named_lonlat, to_lonlat
+from clgeom.io.outputs import IN_LONLAT
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.columns import LATITUDES, LONGITUDES
 from clgeom.runtime.messages import printable, shown
 
-GEOJSON = (".geojson", ".json")
-
 
 def check_lonlat(path, names, crs) -> None:
-    """Raise `InvalidInput` if coordinates for a GeoJSON file are not known to be longitude and latitude.
+    """Raise `InvalidInput` if coordinates for a GeoJSON or KML file are not known to be longitude and latitude.
 
     Parameters
     ----------
@@ -34,7 +36,7 @@ def check_lonlat(path, names, crs) -> None:
     crs : str or None
         The coordinate reference system, if it was named.
     """
-    if path is None or Path(path).suffix.lower() not in GEOJSON:
+    if path is None or Path(path).suffix.lower() not in IN_LONLAT:
         return
     given = printable(os.fspath(path))
     if names is not None and names[0].lower() in LATITUDES and names[1].lower() in LONGITUDES:
@@ -67,8 +69,8 @@ def as_lonlat(feature, crs, path):
         if not (abs(x) <= 180 and abs(y) <= 90):
             raise InvalidInput(
                 f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
-                "instead: name the coordinates' reference system (--crs EPSG:32632, or EPSG:4326 where longitudes pass "
-                "180), or write .csv or .wkt."
+                "instead: name the coordinates' reference system (--crs, or 'crs' in Python: EPSG:32632, or EPSG:4326 "
+                "where longitudes pass 180), or write .csv or .wkt."
             )
     return feature
 
@@ -82,9 +84,7 @@ def _positions(geometry):
 def write_hull(hull, path, *, crs=None) -> None:
     """Write a hull to a file, whole or not at all; see `encode_hull` for parameters and errors."""
     check_output(path, HULL_FORMATS)
-    content = encode_hull(hull, path, crs=crs)
-    with replacing(path) as file:
-        file.write(content)
+    write_whole(path, encode_hull(hull, path, crs=crs))
 
 
 @keeps_subnormals
@@ -95,11 +95,12 @@ def encode_hull(hull, path, *, crs=None) -> bytes:
     ----------
     hull : Hull
     path : path-like
-        Its ending chooses the format: .geojson or .json (a Feature), .csv (index, x, y of each vertex), .wkt,
+        Its ending chooses the format: .geojson or .json (a Feature), .kml, .csv (index, x, y of each vertex), .wkt,
         .npy (the vertices' coordinates), .npz (arrays "vertices" and "points").
     crs : optional
-        Coordinate reference system of the hull, as anything that pyproj takes; GeoJSON is then reprojected to longitude
-        and latitude. None: the coordinates are longitude and latitude already. The other formats keep them as they are.
+        Coordinate reference system of the hull, as anything that pyproj takes; GeoJSON and KML are then reprojected to
+        longitude and latitude. None: the coordinates are longitude and latitude already. The other formats keep the
+        coordinates.
 
     Raises
     ------
@@ -107,6 +108,18 @@ def encode_hull(hull, path, *, crs=None) -> bytes:
         The coordinates are not, or cannot become, longitude and latitude.
     """
     return HULL_FORMATS[Path(path).suffix.lower()](hull, crs, path)
+
+
+@keeps_subnormals
+def write_row(columns, geometry, path, *, crs=None) -> None:
+    """Write a geometry and its values to a .csv (with WKT), .wkt or .kml file, whole or not at all."""
+    if Path(path).suffix.lower() != ".kml":
+        content = encode_row(columns, geometry, path)
+    else:
+        values = {name: column.tolist()[0] for name, column in columns.items()}
+        feature = as_lonlat({"properties": {"label": "region", **values}, "geometry": geometry}, crs, path)
+        content = encode_kml([Feature(feature["geometry"], feature["properties"])], path)
+    write_whole(path, content)
 
 
 def finite(number: float) -> float | None:
@@ -123,6 +136,12 @@ def as_geojson(hull, crs, path) -> bytes:
     }
     feature = {"type": "Feature", "properties": properties, "geometry": hull.__geo_interface__}
     return (json.dumps(as_lonlat(feature, crs, path), allow_nan=False) + "\n").encode()
+
+
+def as_kml(hull, crs, path) -> bytes:
+    measures = {"points": int(hull.n), "area": finite(hull.area), "perimeter": finite(hull.perimeter)}
+    feature = as_lonlat({"properties": {"label": "hull", **measures}, "geometry": hull.__geo_interface__}, crs, path)
+    return encode_kml([Feature(feature["geometry"], feature["properties"])], path)
 
 
 def as_csv(hull, crs, path) -> bytes:
@@ -164,6 +183,7 @@ def as_npz(hull, crs, path) -> bytes:
 HULL_FORMATS = {
     ".geojson": as_geojson,
     ".json": as_geojson,
+    ".kml": as_kml,
     ".csv": as_csv,
     ".wkt": as_wkt,
     ".npy": as_npy,

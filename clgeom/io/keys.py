@@ -30,12 +30,12 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None, to
     path : path-like
         Of any kind that `clgeom.io.points.read_points` takes. Text has a number a line, or is a table.
     column : str, optional
-        Which column of a table, of an array with two dimensions or fields, or of the attributes of a map: by name, or
-        by number from 1.
+        Which column of a table, of an array with two dimensions or fields, or of the attributes of a vector file: by
+        name, or by number from 1.
     array : str, optional
         Which array of a .npz file; by default the only one.
     layer : str, optional
-        Which layer of a map; by default the only one.
+        Which layer of a vector file; by default the only one.
     progress : callable, optional
         Called as progress(bytes_read, bytes_in_all) now and then while text is read.
     told : callable, optional
@@ -57,7 +57,7 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None, to
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
         raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
     if layer is not None and kind != "layer":
-        raise InvalidInput(f"The option --layer is for maps. Got the file '{path}' instead.")
+        raise InvalidInput(f"The option --layer is for vector files. Got the file '{path}' instead.")
     if kind == "table":
         return _of_table(path, column, progress, told)
     if kind == "arrow":

@@ -25,7 +25,7 @@ LIMITS = (-(2**63), 2**63 - 1)
 
 @keeps_subnormals
 def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
-    """Return all vertices of the geometries in a layer of a map.
+    """Return all vertices of the geometries in a layer of a vector file.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def read_layer(path, *, layer=None, columns=None, by=None, value=None) -> Cloud:
         The file cannot be read, or has no such layer or attribute.
     """
     if columns is not None:
-        raise InvalidInput(f"The option --columns is for tables. The points of '{path}' are those of its geometries.")
+        raise InvalidInput(f"The option --columns is for tables. The file '{path}' has geometries.")
     with _opened(path) as source:
         layer = _layer(path, source, layer)
         names = _attributes(source, layer)
@@ -89,7 +89,9 @@ def _opened(path):
             raise
         except (*damaged, RuntimeError, ValueError) as error:
             said = shown(" ".join(str(error).split()), 200)
-            raise InvalidInput(f"The file '{path}' is no map that GDAL reads, or it is damaged: {said}") from error
+            raise InvalidInput(
+                f"The file '{path}' is no vector file that GDAL reads, or it is damaged: {said}"
+            ) from error
 
 
 def _check_start(path):
@@ -106,7 +108,9 @@ def _check_start(path):
     else:
         is_one = start.startswith(STARTS.get(suffix, b""))
     if not is_one:
-        raise InvalidInput(f"The file '{path}' is no map that GDAL reads, or it is damaged: it does not begin as one.")
+        raise InvalidInput(
+            f"The file '{path}' is no vector file that GDAL reads, or it is damaged: it does not begin as one."
+        )
     if suffix == ".shp" and 2 * int.from_bytes(start[24:28], "big") > total:
         raise InvalidInput(f"The file '{path}' is cut short: it has {total:,} bytes, and its header says more.")
 

@@ -26,14 +26,14 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
     ----------
     path : path-like
         A table as text (.csv, .tsv, .txt and the like, also with .gz), a NumPy file (.npy, .npz), Parquet or Arrow
-        (.parquet, .feather, .arrow), LAS or LAZ, a map (.gpkg, .geojson, .shp, .fgb), or "-" for standard input.
+        (.parquet, .feather, .arrow), LAS or LAZ, a vector file (.gpkg, .geojson, .shp, .fgb), or "-" (standard input).
     columns : pair of str, optional
         Which columns hold x and y, by name or by number, the first being 1. By default those with a name like
         lon and lat, x and y, easting and northing; else the only two; else, without a header, the first two.
     array : str, optional
         Which array of a .npz file; by default the only one, or the one named "points".
     layer : str, optional
-        Which layer of a map; by default the only one.
+        Which layer of a vector file; by default the only one.
     progress : callable, optional
         Called as progress(done, total) now and then while text, LAS or LAZ is read.
 
@@ -94,7 +94,7 @@ def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=Non
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
         raise InvalidInput(f"The 'array' parameter of read_points is for .npz files. Got the file '{path}' instead.")
     if layer is not None and kind != "layer":
-        raise InvalidInput(f"The 'layer' parameter of read_points is for maps. Got the file '{path}' instead.")
+        raise InvalidInput(f"The 'layer' parameter of read_points is for vector files. Got the file '{path}' instead.")
     what = {"columns": columns, "by": by, "value": value}
     if kind == "table":
         return read_table(path, **what, progress=progress)

@@ -43,16 +43,34 @@ def is_map(path) -> bool:
     return Path(path).suffix.lower() in MAPS
 
 
+def is_features(path) -> bool:
+    """Whether `write_features` writes a file of this name."""
+    return Path(path).suffix.lower() in FORMATS
+
+
+def check_layer(path, layer) -> None:
+    """Raise `InvalidInput` for a layer that is not the name of one, or of a file without layers."""
+    if layer is not None and (not isinstance(layer, str) or "\0" in layer):
+        raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
+    if layer is not None and Path(path).suffix.lower() != ".gpkg":
+        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{printable(os.fspath(path))}' instead.")
+
+
 def check_features_output(path) -> Path:
     """Raise `InvalidInput` unless `write_features` can write a file of this name. Return it, links followed.
 
     Call it before the work starts.
     """
-    target, suffix = check_output(path, FORMATS), Path(path).suffix.lower()
-    what = f"Writing '{printable(os.fspath(path))}'"
-    for package in ("PyArrow", "Shapely", *(["pyogrio"] if suffix in DRIVERS else [])):
-        require(package, what)
+    target = check_output(path, FORMATS)
+    require_packages(path)
     return target
+
+
+def require_packages(path) -> None:
+    """Raise `InvalidInput` unless the packages that write a file of geometries are installed."""
+    gdal = ("pyogrio",) if Path(path).suffix.lower() in (*DRIVERS, ".kml") else ()
+    for package in ("PyArrow", "Shapely", *gdal):
+        require(package, f"Writing '{printable(os.fspath(path))}'")
 
 
 def geo_table(columns, shapes, crs=None):
@@ -143,10 +161,7 @@ def write_features(path, table, crs=None, *, layer=None) -> None:
     """
     target, suffix = check_features_output(path), Path(path).suffix.lower()
     given = printable(os.fspath(path))
-    if layer is not None and (not isinstance(layer, str) or "\0" in layer):
-        raise InvalidInput(f"The 'layer' parameter must be a name. Got {short(layer)} instead.")
-    if layer is not None and suffix != ".gpkg":
-        raise InvalidInput(f"The 'layer' parameter is for GeoPackages. Got '{given}' instead.")
+    check_layer(path, layer)
     if suffix in GEOJSON:
         content = _geojson(table, None if crs is None else as_crs(crs, caller=f"Writing '{given}'"), given)
         with replacing(target) as file:

@@ -91,7 +91,7 @@ def save_trace(points, path, upper, lower=()) -> None:
 def check_traceable(points) -> None:
     """Raise `InvalidInput` for more points than `save_trace` draws."""
     if len(points) > TRACEABLE:
-        raise InvalidInput(f"A trace is drawn of at most {TRACEABLE:,} points. There are {len(points):,}.")
+        raise InvalidInput(f"A picture of a trace shows at most {TRACEABLE:,} points. Got {len(points):,} instead.")
 
 
 def _stage_title(stage, hoods):

@@ -61,7 +61,7 @@ def merge_scenes(points, stages, merges, *, side="upper") -> list[Scene]:
 def check_drawable(points) -> None:
     """Raise `InvalidInput` for more points than `merge_scenes` draws."""
     if len(points) > MOST_POINTS:
-        raise InvalidInput(f"Phases of merges are drawn of at most {MOST_POINTS:,} points. There are {len(points):,}.")
+        raise InvalidInput(f"A picture of merges shows at most {MOST_POINTS:,} points. Got {len(points):,} instead.")
 
 
 class _Trace:

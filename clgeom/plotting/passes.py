@@ -50,7 +50,7 @@ def pass_scenes(stages, gaps) -> list[Scene]:
 def check_drawable(keys) -> None:
     """Raise `InvalidInput` for more keys than `pass_scenes` draws."""
     if len(keys) > MOST_KEYS:
-        raise InvalidInput(f"Passes of a Shellsort are drawn of at most {MOST_KEYS:,} keys. There are {len(keys):,}.")
+        raise InvalidInput(f"A picture of a Shellsort shows at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
 
 
 class _Passes:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from clgeom.runtime.stored_policies import stored
 from clgeom.runtime.tuning import TABLE, row_of
 
-OFFER = "clgeom has no shapes measured on this GPU. 'clgeom tune --quick' measures the five kernels that matter most."
+OFFER = (
+    "clgeom has no measured work-group sizes for this GPU. 'clgeom tune --quick' tunes the kernels that matter most."
+)
 
 
 def is_unmeasured(profile) -> bool:

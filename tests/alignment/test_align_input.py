@@ -51,7 +51,7 @@ WRONG = [
     (("ACGT", "A"), {"band": 2, "mode": "semiglobal", "free_ends": ("b_end",)}, "must reach the end"),
     (("AC", "AC"), {"band": -1}, "'band' parameter of align must be an integer from 0"),
     (("AC", "AC"), {"path": "no"}, "'path' parameter of align must be True or False"),
-    ((["A", "C"], ["A", "C", "G"]), {}, "must have as many sequences as each other.*Got 2 and 3"),
+    ((["A", "C"], ["A", "C", "G"]), {}, "must have the same number of sequences.*Got 2 and 3"),
     ((3, "AC"), {}, "'a' parameter of align must be str, bytes"),
     (([1, 2], "AC"), {}, "Got 1 at index 0"),
     ((np.eye(2), "AC"), {}, "Got an array of float64"),

@@ -72,7 +72,7 @@ def test_lcs_is_refused(sequences):
     assert "cannot be read: No such file" in refused("dp", "lcs", "a.fasta", "none.fa")
     assert "must end in one of .fa, .fasta, .txt" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "x.csv")
     assert "is an input file" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "b.fa")
-    assert "leaves nothing to write" in refused("dp", "lcs", "a.fasta", "b.fa", "--value", "-o", "x.txt")
+    assert "computes nothing to write" in refused("dp", "lcs", "a.fasta", "b.fa", "--value", "-o", "x.txt")
 
 
 READS = "@r1 a read\nacgt\n+r1\n@+>I\n@r2\nAC\nGG\n+\nII\nII\n\n@r3\n\n+\n\n"
@@ -121,7 +121,7 @@ def test_each_with_each(reads):
 
 def test_pairs_are_refused(reads):
     write("two.fa", ">a\nA\n>b\nC\n")
-    said = "needs as many sequences in both files: 'a.fastq' has 3, 'two.fa' has 2. --matrix compares each with each."
+    said = "needs the same number of sequences in both files: 'a.fastq' has 3, 'two.fa' has 2. --matrix compares each"
     assert said in refused("dp", "edit", "a.fastq", "two.fa", "--pairs")
     for options, said in (
         (["--cutoff", "1"], "The option --cutoff goes with --pairs or --matrix"),
@@ -297,7 +297,7 @@ def test_fill_is_refused_for_what_is_deep_or_huge(here):
         assert "has tables or arrays too deep inside each other" in refused("dp", "fill", name)
     assert "'a' parameter of fill must be an array" in refused("dp", "fill", "value.toml")
     assert "at most 20,000 words and marks" in refused("dp", "fill", "long.toml")
-    assert "no digraphs" in refused("dp", "fill", "hidden.toml")
+    assert "digraphs are not allowed" in refused("dp", "fill", "hidden.toml")
     head = "{'descr': '<i4', 'fortran_order': False, 'shape': (100000000000000,), }"
     with open("w.npy", "wb") as file:
         file.write(b"\x93NUMPY\x01\x00v\x00" + head.ljust(118).encode())

@@ -80,7 +80,7 @@ def test_mistakes(here):
         assert words in refused("dp", "solve", "knapsack", write("spec.toml", text))
     assert "There is no problem 'knapsak'. Close to it: knapsack" in refused("dp", "solve", "knapsak", good)
     assert "'clgeom dp list' shows the problems" in refused("dp", "solve", "12", good)
-    assert "Give a specification of knapsack" in refused("dp", "solve", "knapsack")
+    assert "Name a specification (SPEC) of knapsack" in refused("dp", "solve", "knapsack")
     assert "none.toml" in refused("dp", "solve", "knapsack", "none.toml")
 
 

@@ -194,7 +194,7 @@ def test_maps_in_maps_out(here):
         facts = json.loads(done("hull", "gap.gpkg", "--by", "kind", "--json", *(("--noise", noise) if noise else ())))
         assert [hull["group"] for hull in facts["hulls"]] == kept and facts["left_out"] == 5 * (3 - len(kept))
     assert "left out   5 points" in done("hull", "gap.gpkg", "--by", "kind")
-    assert "is for maps" in refused("hull", tile_without_system(), "--layer", "a")
+    assert "is for vector files" in refused("hull", tile_without_system(), "--layer", "a")
     assert "has no layer 'square'. Did you mean 'squares'?" in refused("hull", "squares.gpkg", "--layer", "square")
 
 
@@ -230,7 +230,7 @@ def test_standard_input(here):
         ("cut.laz", lambda data: data[: len(data) // 2], "cut short"),
         ("cut.las", lambda data: data[:300], "cut short"),
         ("empty.parquet", lambda data: b"", "no Parquet or Arrow file"),
-        ("text.gpkg", lambda data: b"no map", "no map that GDAL reads"),
+        ("text.gpkg", lambda data: b"no map", "no vector file that GDAL reads"),
         ("text.csv.gz", lambda data: b"x,y\n0,0\n", "not compressed by gzip"),
         ("points.las", None, "No such file"),
     ],

@@ -71,6 +71,12 @@ def test_json_metrics_and_profile():
         assert regions["superfluous"] <= hull["superfluous"]
     text = done("--model", "wim", "--size", 64, "--pixel", 20, "--metrics", "--compare", "side.png")
     assert "convex hull" in text and Path("side.png").stat().st_size > 10_000
+    assert "parts smaller than 2,500 m2 are left out; --least 0 keeps them" in text and "parts left out" in text
+    assert facts["least"] == 2500 and facts["levels"][0]["parts_left_out"]
+    whole = json.loads(done("--model", "wim", "--size", 64, "--pixel", 20, "--json", "--least", 0))
+    for one, other in zip(facts["levels"], whole["levels"]):
+        assert one["regions"] + one["parts_left_out"] == other["regions"]
+        assert one["cells"] + one["cells_left_out"] == other["cells"]
 
 
 # Files -------------------------------------------------------------------------------------------------------------
@@ -208,11 +214,13 @@ def test_cells_are_counted_as_they_are_written(kind):
         weights = rng.integers(0, 9, values.shape)
         np.savez("map.npz", raster=values, transform=(2, 0, 0, 0, -2, 0))
         np.savez("weights.npz", raster=weights, transform=(2, 0, 0, 0, -2, 0))
-        expected = []
+        expected, left_out = [], []
         for level in (4, 5):
             parts = parts_of(values >= level, kind)
             sizes = np.bincount(parts.ravel())
             kept = (parts > 0) & (4 * sizes[parts] >= least)
+            small = (parts > 0) & ~kept
+            left_out.append((len(np.unique(parts[small])), int(small.sum())))
             expected.append((int(kept.sum()), float(weights[kept].sum()), kept))
         given = (
             "map.npz",
@@ -238,6 +246,8 @@ def test_cells_are_counted_as_they_are_written(kind):
         found = [(one["cells"], one["weights"]) for one in levels]
         assert found == [one[:2] for one in expected][: len(found)]
         assert [one["cells_area"] for one in levels] == [4 * cells for cells, _ in found]
+        said = [(one["parts_left_out"], one["cells_left_out"]) for one in levels]
+        assert said == left_out[: len(said)]
 
 
 @needs("pyproj")
@@ -323,12 +333,12 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
     ("arguments", "words"),
     (
         ((), "Name a FILE, or a --model"),
-        (("hill.npy", "--model", "wim"), "Name a FILE, or a --model to make a map with; not both"),
-        (("hill.npy",), "Name one --level or more"),
+        (("hill.npy", "--model", "wim"), "Name a FILE, or a --model that computes a map, but not both"),
+        (("hill.npy",), "needs one --level or more"),
         (("missing.npy", "--level", 1), "'missing.npy' cannot be read: No such file or directory"),
         (("hill.npy", "--level", "nan"), "--level must be a finite number"),
         (("hill.npy", "--level", "high"), "'high' is not a valid float"),
-        (("hill.npy", "--level", 500), "No cell of 'hill.npy' is >= 500.0: values are"),
+        (("hill.npy", "--level", 500), "No cell of 'hill.npy' is >= 500: values are"),
         (
             ("hill.npy", "--level", 1, "--segments", 0),
             "The option --segments must be an integer from 1",
@@ -339,7 +349,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         ),
         (("hill.npy", "--level", 1, "--least", -1), "must be 0 or more"),
         (("hill.npy", "--level", 1, "--least", 1e9), "in a part that is large enough"),
-        (("hill.npy", "--level", 1, "-o", "out.shp"), "'out.shp' must end in one of .csv, .fgb"),
+        (("hill.npy", "--level", 1, "-o", "out.kmz"), "'out.kmz' must end in one of .csv, .fgb"),
         (("hill.npy", "--level", 1, "-o", "nowhere/out.wkt"), "there is no folder"),
         (("hill.npy", "--level", 1, "--plot", "out.bmp"), "must end in one of .pdf, .png, .svg"),
         (("hill.npy", "--level", 1, "--band", 3, "--array", "a"), "--array is for .npz, .nc and .zarr files"),
@@ -382,15 +392,15 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         ),
         (("turned.npz", "--level", 1), "The transform must be 6 finite numbers"),
         (("tiny.npz", "--level", 1), "must put cells at coordinates that float64 holds and tells apart"),
-        (("crs.npz", "--level", 1), "names a coordinate reference system that is none: 'nowhere'"),
-        (("up.npz", "--level", 1), "names a coordinate reference system that is none: 'EPSG:5703'"),
+        (("crs.npz", "--level", 1), "names an unknown coordinate reference system: 'nowhere'"),
+        (("up.npz", "--level", 1), "names an unknown coordinate reference system: 'EPSG:5703'"),
         (
             ("unplaced.npz", "--level", 1),
-            "has no transform: where its cells are in 'EPSG:32632' is not known",
+            "has no transform: the position of its cells in 'EPSG:32632' is unknown",
         ),
         (("points.csv", "--level", 1, "--level", 1, "--value", "y"), "--level must name each level once"),
         (("points.csv", "--segments", 0), "The option --segments must be an integer"),
-        (("empty.csv",), "No point of 'empty.csv' is there"),
+        (("empty.csv",), "The file 'empty.csv' has no points"),
         (("nan.csv",), "The points in 'nan.csv' must be finite. Got nan in line 4 instead"),
         (("word.csv", "--value", "v", "--level", 1), "malformed in line 3: 'high' is not a number"),
         (("word.csv", "--value", "w", "--level", 1), "malformed in line 2: a number is missing"),
@@ -416,7 +426,7 @@ def test_bad_input_is_one_line(arguments, words):
     Path("empty.csv").write_text("x,y\n")
     Path("nan.csv").write_text("# of\nx,y\n1,2\n3,nan\n")
     Path("word.csv").write_text("x,y,v,w\n1,2,3,\n3,4,high,1\n")
-    if "EPSG:1" in arguments or "coordinate reference system that is none" in words or "metres" in words:
+    if "EPSG:1" in arguments or "unknown coordinate reference system" in words or "metres" in words:
         pytest.importorskip("pyproj", reason="pyproj knows what systems there are")
     assert words in refused(*arguments)
     assert not list(Path().glob("*.part")) and not list(Path().glob("out.*"))

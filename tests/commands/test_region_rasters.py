@@ -227,5 +227,5 @@ def test_files_whose_bytes_are_no_text_or_no_numbers(monkeypatch):
     values = hill().astype(np.float32)
     values.view(np.uint32)[0, :3] = 0x7F800001  # signalling NaN
     np.save("odd.npy", values)
-    assert "No cell of 'odd.npy' is >= 500.0" in refused("odd.npy", "--level", 500)
+    assert "No cell of 'odd.npy' is >= 500:" in refused("odd.npy", "--level", 500)
     assert done("odd.npy", "--level", 60)

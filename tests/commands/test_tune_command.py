@@ -53,10 +53,10 @@ def test_list_names_kernels_and_cases(store):
         (["--minutes", "0"], "--minutes must be a positive number"),
         (["--minutes", "1e5"], "a positive number of at most 10,080"),
         (["--minutes", "nan"], "--minutes must be a positive number"),
-        (["--quick", "--minutes", "3"], "Only one of --quick and --minutes"),
-        (["--quick", "hull"], "without a FAMILY"),
-        (["--list", "--forget"], "Only one of --list and --forget"),
-        (["--forget", "--dry-run"], "--forget does not"),
+        (["--quick", "--minutes", "3"], "The options --quick and --minutes exclude each other"),
+        (["--quick", "hull"], "leave out FAMILY"),
+        (["--list", "--forget"], "The options --list and --forget exclude each other"),
+        (["--forget", "--dry-run"], "--forget measures nothing"),
         (["--device", "no such"], "no such"),
     ],
 )
@@ -116,7 +116,7 @@ def test_lines_are_above_the_bar(monkeypatch):
     _tell(Finding("radio/path_loss", None, {}, Policy(), [crashed], state="as it was"))
     _warn("the driver is old", UserWarning)
     first, second, warning = out.getvalue().splitlines()
-    assert first.startswith("as it was   radio/path_loss ") and first.endswith("1 shape tried")
+    assert first.startswith("as it was   radio/path_loss ") and first.endswith("1 size tried")
     assert second.startswith("crashed     radio/path_loss as Policy(") and second.endswith(r"signal\x1b 6")
     assert warning == "clgeom: warning: the driver is old"
 
@@ -151,7 +151,7 @@ def test_what_was_found_is_shown_where_something_fails(store, monkeypatch, failu
         assert (found["file"] is None) == (failure == "in the store")
     else:
         assert "1 of 1 kernels faster" in result.stdout and "items_per_thread 1 -> 8" in result.stdout
-        assert ("kept in" in result.stdout) == (failure == "in the search")
+        assert ("stored in" in result.stdout) == (failure == "in the search")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -116,7 +116,7 @@ def test_files_of_no_hulls(cities, ending):
 
 def test_hull_by_refuses(cities):
     assert "has no column 'nation'. It has: name, lon" in refused(cities, "cities.csv", "--by", "nation")
-    assert "must end in one of .csv, .fgb, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.wkt")
+    assert "must end in one of .csv, .fgb, .geojson" in refused(cities, "cities.csv", "--by", "zone", "-o", "out.npy")
     assert "is the input file" in refused(cities, "cities.csv", "--by", "zone", "-o", "cities.csv")
     assert "--by makes many" in refused(cities, "cities.csv", "--by", "zone", "--trace", "out.gif")
     assert "--noise names a group of --by" in refused(cities, "cities.csv", "--noise", "3")

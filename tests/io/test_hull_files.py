@@ -10,7 +10,8 @@ from point_files import SQUARE
 from clgeom import convex_hull
 from clgeom.data import cities
 from clgeom.errors import InvalidInput
-from clgeom.io.hulls import GEOJSON, HULL_FORMATS, write_hull
+from clgeom.io.hulls import HULL_FORMATS, write_hull
+from clgeom.io.outputs import ARRAYS, IN_LONLAT
 from clgeom.io.points import read_points
 
 # Hulls ----------------------------------------------------------------------------------------------------------
@@ -34,13 +35,16 @@ def test_write_hull_every_format(tmp_path, cloud):
     corners = hull.points.tolist()
     geographic = cloud in ("square", "segment", "point", "none")
     for suffix in HULL_FORMATS:
-        if geographic or suffix not in GEOJSON:
+        if geographic or suffix not in IN_LONLAT:
             write_hull(hull, tmp_path / f"hull{suffix}")
         else:
             with pytest.raises(InvalidInput, match="within 180 and 90 degrees"):
                 write_hull(hull, tmp_path / f"hull{suffix}")
-    written = [suffix for suffix in HULL_FORMATS if geographic or suffix not in GEOJSON]
+    written = [suffix for suffix in HULL_FORMATS if geographic or suffix not in IN_LONLAT]
     assert sorted(path.suffix for path in tmp_path.iterdir()) == sorted(written)  # and nothing temporary
+    for suffix in set(written) & {".csv", ".wkt", *ARRAYS}:  # the method writes what the command does
+        hull.to_file(tmp_path / f"again{suffix}")
+        assert (tmp_path / f"again{suffix}").read_bytes() == (tmp_path / f"hull{suffix}").read_bytes()
     if geographic:
         check_geojson(hull, json.loads((tmp_path / "hull.geojson").read_text(), parse_constant=pytest.fail))
 

@@ -399,7 +399,7 @@ def test_outputs_refused(tmp_path):
         with pytest.raises(InvalidInput, match="The 'layer' parameter must be a name. Got "):
             hull.to_file(tmp_path / "a.gpkg", layer=layer)
     for name, message in (
-        ("a.tif", "must end in one of .fgb, .geojson, .gpkg, .json, .parquet, .shp."),
+        ("a.tif", "must end in one of .csv, .fgb, .geojson, .gpkg, .json, .kml, .npy, .npz, .parquet, .shp, .wkt."),
         ("no/a.gpkg", "there is no folder"),
     ):
         with pytest.raises(InvalidInput, match=re.escape(message)):

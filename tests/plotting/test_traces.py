@@ -129,9 +129,9 @@ def test_words_and_axes_of_small_traces(session):
 
 
 def test_too_much_is_not_drawn():
-    with pytest.raises(InvalidInput, match="at most 512 points. There are 513"):
+    with pytest.raises(InvalidInput, match="at most 512 points. Got 513"):
         merges.merge_scenes(np.zeros((513, 2)), [], [])
-    with pytest.raises(InvalidInput, match="at most 256 keys. There are 257"):
+    with pytest.raises(InvalidInput, match="at most 256 keys. Got 257"):
         passes.pass_scenes([np.zeros(257)], [])
 
 

@@ -27,9 +27,9 @@ OFFSET = re.compile(r"\s*\(*\s*([ij])\s*(?:([+-])\s*(0|[1-9][0-9]*)\s*)?\)*\s*\Z
 STRANGE = re.compile(r"[^\S \n\t\u00a0]|[\x00-\x08\x0e-\x1b\x7f]|[\ud800-\udfff]")
 #: Alternative spellings that hide a directive or a bracket, and what only a directive or a macro needs.
 HIDDEN = (
-    (re.compile(r"%:|<%|%>|<:|:>"), "no digraphs, please: {}"),
-    (re.compile(r"#|\b_Pragma\b|\b__pragma\b"), "no preprocessor directives, please: {}"),
-    (re.compile(r"\\"), "no backslash outside of literals, please: {}"),
+    (re.compile(r"%:|<%|%>|<:|:>"), "digraphs are not allowed: {}"),
+    (re.compile(r"#|\b_Pragma\b|\b__pragma\b"), "preprocessor directives are not allowed: {}"),
+    (re.compile(r"\\"), "a backslash outside of literals is not allowed: {}"),
     (re.compile(r"""['"]"""), "a literal is not closed: {}"),
     (re.compile(r"/\*"), "a comment is not closed: {}"),
 )
@@ -69,9 +69,9 @@ def c_text(source, *, caller, name, empty=False) -> str:
     lines = source.split("\n")
     for number, line in enumerate(lines, 1):  # these two are read before comments and literals are
         if line.rstrip().endswith("\\"):
-            raise InvalidInput(f"Line {number} of an equation: no backslash at its end, please: {shown(line)}")
+            raise InvalidInput(f"Line {number} of an equation: a backslash at its end is not allowed: {shown(line)}")
         if found := re.search(r"\?\?[=/'()!<>-]", line):
-            raise InvalidInput(f"Line {number} of an equation: no trigraphs, please: {found.group()}")
+            raise InvalidInput(f"Line {number} of an equation: trigraphs are not allowed: {found.group()}")
     for pattern, words in HIDDEN:
         if found := pattern.search(bare):
             number = bare.count("\n", 0, found.start()) + 1

@@ -299,6 +299,13 @@ class HullBatch(Exchange, Generic[ArrayT]):
             return {}
         return label_columns(self.labels if self.label_column is None else self.label_column, self.label_name)
 
+    def _write_text(self, path, crs):
+        from clgeom.io.groups import write_hulls
+
+        names = list(range(len(self))) if self.labels is None else json_values(self.labels)
+        title = "hull" if self.labels is None else self.label_name or "label"
+        write_hulls(self, names, str(title), path, crs=crs)
+
 
 @dataclass(frozen=True)
 class _OnHost:

@@ -9,8 +9,9 @@ out of all levels that demand more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,13 @@ from clgeom.runtime.interop.strips import Strips
 CALLER = "region"
 
 
+class LeftOut(NamedTuple):
+    """Numbers of small parts at a level, and of their cells."""
+
+    parts: int
+    cells: int
+
+
 def without_small_parts(
     raster: Raster,
     levels: Any,
@@ -32,6 +40,7 @@ def without_small_parts(
     direction: str,
     device: Any,
     joined: Literal["sides", "corners", "levels"] = "sides",
+    told: Callable[[dict[float, LeftOut]], None] | None = None,
 ) -> Raster:
     """A raster whose covered cells are, at each level, those in parts of enough area.
 
@@ -45,25 +54,38 @@ def without_small_parts(
         Least area of a part's cells, in the square of the map's unit.
     joined : {"sides", "corners", "levels"}
         Parts are of cells that share sides, or that touch at a corner at least; or all cells of a map and level.
+    told : callable, optional
+        Called with the small parts of each level.
     """
     grid = as_grid(raster.transform, raster.crs, np.shape(raster.values)[-2:], caller=CALLER)
     given: Any = {"direction": direction, "nodata": raster.nodata, "device": device, "outline": "cells"}
     exact = coverage_regions(raster.values, levels, **given)
-    small = exact.select(_cells_of_parts(exact, joined) < least / grid.cell_area)
+    parts = _parts(exact, joined)
+    is_small = np.bincount(parts, exact.cells, parts.max(initial=0) + 1)[parts] < least / grid.cell_area
+    small = exact.select(is_small)
+    if told is not None:
+        told(_left_out(small, parts[is_small]))
     if not len(small):
         return raster
     lowered = _Lowered(exact.given, direction, raster.nodata, grid.shape, *_cells(small))
     return replace(raster, values=lowered.of(raster.values), nodata=None)
 
 
-def _cells_of_parts(polygons: CoveragePolygons, joined: str) -> np.ndarray:
-    """For each exact polygon the number of cells of its part."""
+def _parts(polygons: CoveragePolygons, joined: str) -> np.ndarray:
+    """For each exact polygon the number of its part."""
     if joined == "sides":
-        return polygons.cells
-    part = masks = polygons.maps * len(polygons.given) + polygons.levels
-    if joined == "corners":
-        part = _joined_at_corners(polygons, masks)
-    return np.bincount(part, polygons.cells, part.max(initial=0) + 1)[part]
+        return np.arange(len(polygons))
+    masks = polygons.maps * len(polygons.given) + polygons.levels
+    return _joined_at_corners(polygons, masks) if joined == "corners" else masks
+
+
+def _left_out(small: CoveragePolygons, parts: np.ndarray) -> dict[float, LeftOut]:
+    """For each level the numbers of small parts and of their cells."""
+    found = {}
+    for number, level in enumerate(small.given):
+        own = small.levels == number
+        found[level] = LeftOut(len(np.unique(parts[own])), int(small.cells[own].sum()))
+    return found
 
 
 def _joined_at_corners(polygons: CoveragePolygons, masks: np.ndarray) -> np.ndarray:

@@ -1,0 +1,79 @@
+"""Help texts and names of commands: options in sections, examples, suggestions for names that do not exist.
+
+::
+
+    @click.command(
+        cls=Command,
+        sections={"Input": "columns layer crs", "Output": "output picture"},
+        examples=(("Write the hull of the points of a table", "clgeom hull cities.csv -o hull.geojson"),),
+    )
+    @click.argument("file")
+    ...
+
+Other options follow as "General". ``tests/commands/test_help.py`` runs the examples.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+
+class Command(click.Command):
+    """A command whose help has its options in sections, and examples at its end.
+
+    Parameters
+    ----------
+    sections : dict of str to str
+        For each section the names of its parameters, with blanks between them.
+    examples : tuple of (str, str)
+        What a call does, and the call.
+    """
+
+    def __init__(self, *args, sections=None, examples=(), **kwargs):
+        super().__init__(*args, **kwargs)
+        self.sections, self.examples = sections or {}, examples
+
+    def format_options(self, ctx, formatter):
+        options = {option.name: option for option in self.get_params(ctx) if isinstance(option, click.Option)}
+        sections = {title: [options.pop(name) for name in names.split()] for title, names in self.sections.items()}
+        sections["General" if sections else "Options"] = list(options.values())
+        for title, own in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([option.get_help_record(ctx) for option in own])
+
+    def format_epilog(self, ctx, formatter):
+        super().format_epilog(ctx, formatter)
+        if self.examples:
+            lines = "\n\n".join(f"  # {words}\n  {call}" for words, call in self.examples)
+            formatter.write(f"\nExamples:\n{lines}\n")
+
+
+class Group(click.Group):
+    """A group that suggests commands for a name that does not exist, also those of other groups."""
+
+    command_class, group_class = Command, type
+
+    def resolve_command(self, ctx, args):
+        name = args[0]
+        if name.startswith("-") or self.get_command(ctx, name) is not None or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        own, root = list(self.list_commands(ctx)), ctx.find_root()
+        near = difflib.get_close_matches(name.lower(), own, n=2)
+        if not near:  # a command of another group, such as "dp lcs" or "trace hull" for "clgeom lcs"
+            paths = paths_of(root.command, root)
+            last = {path[-1]: " ".join((root.command_path, *path)) for path in reversed(paths)}
+            near = [last[one] for one in difflib.get_close_matches(name.lower(), last, n=2)]
+        asked = f" Did you mean {' or '.join(f'{one!r}' for one in near)}?" if near else ""
+        raise click.UsageError(f"No such command '{name}'.{asked} '{ctx.command_path} --help' lists the commands.", ctx)
+
+
+def paths_of(group, ctx, before=()) -> list[tuple[str, ...]]:
+    """Return the names of all commands, each with those of its groups before it."""
+    found = []
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        path = (*before, name)
+        found += paths_of(command, ctx, path) if isinstance(command, click.Group) else [path]
+    return found

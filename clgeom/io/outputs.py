@@ -1,0 +1,18 @@
+"""Endings of output files. Geometries have one list: each command and ``to_file`` writes all of it."""
+
+from __future__ import annotations
+
+#: Endings of files of geometries.
+GEOMETRIES = (".geojson", ".json", ".gpkg", ".fgb", ".shp", ".parquet", ".kml", ".csv", ".wkt")
+#: Those in longitude and latitude.
+IN_LONLAT = (".geojson", ".json", ".kml")
+#: Those that other packages write.
+BY_PACKAGES = (".gpkg", ".fgb", ".shp", ".parquet", ".kml")
+#: Those of the vertices of one hull as arrays.
+ARRAYS = (".npy", ".npz")
+
+
+def either(endings) -> str:
+    """Endings in words: ".csv, .npy or .npz"."""
+    *others, last = endings
+    return f"{', '.join(others)} or {last}" if others else last
