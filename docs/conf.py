@@ -4,6 +4,7 @@ The environment variable CLGEOM_REPOSITORY names the address of the repository; 
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,25 +12,68 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
 import problem_pages  # noqa: E402
+from docutils import nodes  # noqa: E402
+from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
+from sphinx.addnodes import pending_xref  # noqa: E402
 
 import clgeom  # noqa: E402
+from clgeom import dp, radio  # noqa: E402
 
 project = "clgeom"
 author = copyright = "the clgeom authors"
 version = release = clgeom.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
-exclude_patterns = ["images"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_nb",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["images", "inventories"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 nitpicky = False
 
 autosummary_generate = True
 autosummary_ignore_module_all = False
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
+maximum_signature_line_length = 80
+python_trailing_comma_in_multi_line_signatures = False
 numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    "array_like": "numpy.asarray",
+    "ndarray": "numpy.ndarray",
+    "dtype": "numpy.dtype",
+    "pyopencl.array.Array": ":obj:`pyopencl.array.Array`",
+    "pyopencl.Device": ":obj:`pyopencl.Device`",
+    **{name: f"clgeom.{name}" for name in clgeom.__all__ if isinstance(getattr(clgeom, name), type)},
+    **{name: f"clgeom.dp.{name}" for name in dp.__all__ if isinstance(getattr(dp, name), type)},
+    **{name: f"clgeom.radio.{name}" for name in radio.__all__ if isinstance(getattr(radio, name), type)},
+}
+DEFAULT_LINKS.clear()  # numpydoc's own lead to sections of NumPy and Python that the inventories below lack
 suppress_warnings = ["config.cache"]
+
+#: Other projects whose documentation links.rst names. The inventories list the names that clgeom's pages use, so that the
+#: build needs no network.
+OTHERS = re.findall(r"documentation of (\w+): (\S+)", (ROOT / "docs" / "links.rst").read_text(encoding="utf-8"))
+intersphinx_mapping = {name.lower(): (address, f"inventories/{name.lower()}.inv") for name, address in OTHERS}
+
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+#: Where there is something to type: not at outputs.
+copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre, div.highlight-sh pre"
 
 html_theme = "furo"
 html_title = f"clgeom {version}"
@@ -78,6 +122,29 @@ def write_commands(app):
         page.write_text(content, encoding="utf-8")
 
 
+def write_notebooks(app):
+    """Copy the notebooks of examples/ to reference/generated/notebooks, where the build executes them."""
+    folder = Path(app.srcdir, "reference", "generated", "notebooks")
+    folder.mkdir(parents=True, exist_ok=True)
+    for notebook in (ROOT / "examples").glob("*.ipynb"):
+        copy, text = folder / notebook.name, notebook.read_bytes()
+        if not copy.exists() or copy.read_bytes() != text:
+            copy.write_bytes(text)
+    # The kernels import the checkout's clgeom, from a temporary folder.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+
+
+def link_names(app, document):
+    """Make a link of each literal that is a full name, such as ``clgeom.convex_hull`` or ``numpy.asarray``."""
+    for literal in list(document.findall(nodes.literal)):
+        name = literal.astext().removesuffix("()")
+        inside = isinstance(literal.parent, (nodes.reference, nodes.title, pending_xref))
+        if not inside and re.fullmatch(r"(clgeom|numpy|pyopencl|scipy|shapely)(\.\w+)+", name):
+            link = pending_xref("", refdomain="py", reftype="obj", reftarget=name, refdoc=app.env.docname)
+            literal.replace_self(link)
+            link += literal
+
+
 def skip_internal(app, what, name, member, skip, options):
     """Leave the members of INTERNAL out of the pages of their classes."""
     function = getattr(member, "fget", None) or getattr(member, "func", None) or member
@@ -86,5 +153,7 @@ def skip_internal(app, what, name, member, skip, options):
 
 def setup(app):
     app.connect("builder-inited", write_commands)
+    app.connect("builder-inited", write_notebooks)
     app.connect("builder-inited", problem_pages.write_pages)
+    app.connect("doctree-read", link_names)
     app.connect("autodoc-skip-member", skip_internal)

@@ -47,6 +47,10 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     ndarray of int8, shape (n,), or a scalar for three single points
         1: c is left of a -> b (counter-clockwise); -1: right of it; 0: the three are collinear.
 
+    See Also
+    --------
+    convex_hull : Decides with the same exact signs.
+
     Notes
     -----
     The sign of ``(ax - cx)(by - cy) - (ay - cy)(bx - cx)``. A floating-point filter (Ozaki and others, BIT 56, 2016)

@@ -105,6 +105,36 @@ def growth(
     return figure
 
 
+def ratios(cases: Mapping[str, Mapping[str, float]], *, title: str):
+    """How many times as fast as each rival clgeom is, a line for each case; slower to the left of 1.
+
+    Parameters
+    ----------
+    cases : dict
+        For each case, from the top, the rivals' times over ours by their names.
+    """
+    figure = new_figure((8, 0.8 + 0.36 * len(cases)))
+    axes = figure.subplots()
+    rivals = list(dict.fromkeys(rival for found in cases.values() for rival in found))
+    for k, rival in enumerate(rivals):
+        points = [(found[rival], place) for place, found in enumerate(cases.values()) if rival in found]
+        color, marker = SERIES[(k + 1) % len(SERIES)], MARKERS[k % len(MARKERS)]
+        axes.plot(*zip(*points), marker, color=color, markersize=8, label=rival)
+    ends = [1, *(ratio for found in cases.values() for ratio in found.values())]
+    axes.set_xlim(min(ends) / 2, max(ends) * 2)
+    axes.axvspan(min(ends) / 2, 1, color=SERIES[0], alpha=0.1, linewidth=0)
+    axes.axvline(1, color=INK, linewidth=1)
+    axes.text(0.97, -0.75, "slower", ha="right", va="center", fontsize=8, color=SERIES[0])
+    axes.text(1.03, -0.75, "faster", ha="left", va="center", fontsize=8, color=INK)
+    axes.set(xscale="log", ylim=(len(cases) - 0.4, -1.2), xlabel="rival's time / clgeom's time", title=title)
+    axes.set_yticks(range(len(cases)), list(cases), fontsize=9)
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=9, frameon=False)
+    return figure
+
+
 def file_rates(record: Mapping[str, Any]):
     """The rate of each way to the hull of a file over its size (``bench/bench_stream.py``)."""
     figure = new_figure((8, 4))

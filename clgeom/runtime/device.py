@@ -252,6 +252,11 @@ def devices() -> tuple[DeviceProfile, ...]:
     tuple of DeviceProfile
         Empty when there is none.
 
+    See Also
+    --------
+    default_session : The device that calls use by default.
+    Session : A device with its caches.
+
     Examples
     --------
     >>> import clgeom
@@ -275,6 +280,10 @@ def all_devices() -> tuple:
 @keeps_subnormals
 def default_session() -> Session:
     """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
+
+    See Also
+    --------
+    devices : All devices.
 
     Examples
     --------

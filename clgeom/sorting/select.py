@@ -66,6 +66,11 @@ def topk(
     InvalidInput
         For k beyond n, and as `sort`.
 
+    See Also
+    --------
+    partition : All keys, the smallest first.
+    sort : All keys in order.
+
     Examples
     --------
     >>> import clgeom
@@ -130,6 +135,12 @@ def partition(
     InvalidInput
         For `kth` out of range, and as `sort`.
 
+    See Also
+    --------
+    argpartition : The order instead of the keys.
+    topk : The first keys alone.
+    numpy.partition : The same on the host.
+
     Examples
     --------
     >>> import clgeom
@@ -161,6 +172,11 @@ def argpartition(
     Returns
     -------
     ndarray or pyopencl.array.Array, of the keys' shape
+
+    See Also
+    --------
+    partition : The keys themselves.
+    numpy.argpartition : The same on the host.
 
     Examples
     --------
