@@ -398,7 +398,7 @@ Benchmarks
 ==========
 
 How many times as fast as other packages clgeom is, on two cores of a CPU with PoCL; sorts also on an H200. A mark to
-the left of 1 is a loss: inputs of a few thousand elements, NumPy's default sort with AVX-512, single long sequences.
+the left of 1 is a loss: small inputs, NumPy's default sort with AVX-512, words, and single long sequences among them.
 """
 ALT = "the times of other packages over those of clgeom"
 READING = """\

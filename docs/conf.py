@@ -17,7 +17,7 @@ from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
 from sphinx.addnodes import pending_xref  # noqa: E402
 
 import clgeom  # noqa: E402
-from clgeom import dp, radio  # noqa: E402
+from clgeom import dp, errors, radio  # noqa: E402
 
 project = "clgeom"
 author = copyright = "the clgeom authors"
@@ -40,12 +40,9 @@ nitpicky = False
 
 autosummary_generate = True
 autosummary_ignore_module_all = False
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
+autodoc_typehints = "none"  # numpydoc's sections have the types, in words that the annotations' unions lack
 autodoc_member_order = "bysource"
 maximum_signature_line_length = 80
-python_trailing_comma_in_multi_line_signatures = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"
@@ -58,12 +55,13 @@ numpydoc_xref_aliases = {
     **{name: f"clgeom.{name}" for name in clgeom.__all__ if isinstance(getattr(clgeom, name), type)},
     **{name: f"clgeom.dp.{name}" for name in dp.__all__ if isinstance(getattr(dp, name), type)},
     **{name: f"clgeom.radio.{name}" for name in radio.__all__ if isinstance(getattr(radio, name), type)},
+    **{name: f"clgeom.errors.{name}" for name, value in vars(errors).items() if isinstance(value, type)},
 }
 DEFAULT_LINKS.clear()  # numpydoc's own lead to sections of NumPy and Python that the inventories below lack
 suppress_warnings = ["config.cache"]
 
-#: Other projects whose documentation links.rst names. The inventories list the names that clgeom's pages use, so that the
-#: build needs no network.
+#: Other projects whose documentation links.rst names. The inventories list the names that clgeom's pages use: the build
+#: needs no network.
 OTHERS = re.findall(r"documentation of (\w+): (\S+)", (ROOT / "docs" / "links.rst").read_text(encoding="utf-8"))
 intersphinx_mapping = {name.lower(): (address, f"inventories/{name.lower()}.inv") for name, address in OTHERS}
 

@@ -155,10 +155,10 @@ def test_site_has_a_page_for_every_source_and_name(built, site):
 
 
 def test_page_of_a_function_has_its_types_source_and_links(built):
-    """Types in the signature, links to its source, to related functions and to types of others, a button to copy."""
+    """Links to its source, to related functions, to its types, errors and those of others, and a button to copy."""
     page = (built / "reference" / "generated" / "clgeom.convex_hull.html").read_text(encoding="utf-8")
-    assert 'class="pre">Collinear' in page and "_modules/clgeom/hull/convex.html#convex_hull" in page
-    for name in ("convex_hulls", "ConvexHull"):
+    assert "_modules/clgeom/hull/convex.html#convex_hull" in page
+    for name in ("convex_hulls", "ConvexHull", "Hull", "errors.InvalidInput"):
         assert f'href="clgeom.{name}.html#clgeom.{name}"' in page
     for name in ("scipy.spatial.ConvexHull", "pyopencl.array.Array", "numpy.asarray"):
         assert f'#{name}"' in page
