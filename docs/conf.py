@@ -12,9 +12,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
 import problem_pages  # noqa: E402
-from docutils import nodes  # noqa: E402
-from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
-from sphinx.addnodes import pending_xref  # noqa: E402
 
 import clgeom  # noqa: E402
 from clgeom import dp, errors, radio  # noqa: E402
@@ -57,7 +54,6 @@ numpydoc_xref_aliases = {
     **{name: f"clgeom.radio.{name}" for name in radio.__all__ if isinstance(getattr(radio, name), type)},
     **{name: f"clgeom.errors.{name}" for name, value in vars(errors).items() if isinstance(value, type)},
 }
-DEFAULT_LINKS.clear()  # numpydoc's own lead to sections of NumPy and Python that the inventories below lack
 suppress_warnings = ["config.cache"]
 
 #: Other projects whose documentation links.rst names. The inventories list the names that clgeom's pages use: the build
@@ -70,8 +66,12 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
-#: Where there is something to type: not at outputs.
-copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre, div.highlight-sh pre"
+#: Where there is something to type, which excludes outputs: prompts and the results below them are not copied.
+copybutton_selector = ", ".join(
+    f"div.{kind} pre" for kind in ("highlight-python", "highlight-ipython3", "highlight-sh", "doctest")
+)
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_title = f"clgeom {version}"
@@ -134,6 +134,9 @@ def write_notebooks(app):
 
 def link_names(app, document):
     """Make a link of each literal that is a full name, such as ``clgeom.convex_hull`` or ``numpy.asarray``."""
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+
     for literal in list(document.findall(nodes.literal)):
         name = literal.astext().removesuffix("()")
         inside = isinstance(literal.parent, (nodes.reference, nodes.title, pending_xref))
@@ -150,6 +153,9 @@ def skip_internal(app, what, name, member, skip, options):
 
 
 def setup(app):
+    from numpydoc.xref import DEFAULT_LINKS
+
+    DEFAULT_LINKS.clear()  # they lead to sections of NumPy and Python that the inventories lack
     app.connect("builder-inited", write_commands)
     app.connect("builder-inited", write_notebooks)
     app.connect("builder-inited", problem_pages.write_pages)
