@@ -66,6 +66,7 @@ nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+nb_render_image_options = {"alt": "The picture that the cell above draws"}
 #: Where there is something to type, which excludes outputs: prompts and the results below them are not copied.
 copybutton_selector = ", ".join(
     f"div.{kind} pre" for kind in ("highlight-python", "highlight-ipython3", "highlight-sh", "doctest")
