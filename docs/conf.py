@@ -147,6 +147,12 @@ def link_names(app, document):
             link += literal
 
 
+def link_to_pages(app, pagename, templatename, context, doctree):
+    """Link sources to pages without anchors: viewcode's are wrong where a module is listed under two names."""
+    if pagename.startswith("_modules/"):
+        context["body"] = re.sub(r'(class="viewcode-back" href="[^"#]*)#[^"]*', r"\1", context["body"])
+
+
 def skip_internal(app, what, name, member, skip, options):
     """Leave the members of INTERNAL out of the pages of their classes."""
     function = getattr(member, "fget", None) or getattr(member, "func", None) or member
@@ -161,4 +167,5 @@ def setup(app):
     app.connect("builder-inited", write_notebooks)
     app.connect("builder-inited", problem_pages.write_pages)
     app.connect("doctree-read", link_names)
+    app.connect("html-page-context", link_to_pages)
     app.connect("autodoc-skip-member", skip_internal)
