@@ -77,7 +77,7 @@ def test_docstring_lists_the_parameters(value):
     """As numpydoc has them: in the section, by name, all of them, and no other."""
     parameters = set(inspect.signature(value).parameters) - NOT_PUBLIC
     after = re.split(r"^Parameters\n-{10}\n", inspect.getdoc(value), flags=re.MULTILINE)[1:]
-    lines = re.split(r"\n\n\w+\n---", after[0])[0].split("\n") if after else []
+    lines = re.split(r"\n\n[\w ]+\n---", after[0])[0].split("\n") if after else []
     listed = [name.strip(" *") for line in lines if line and line[0] != " " for name in line.split(" : ")[0].split(",")]
     assert sorted(listed) == sorted(parameters)
 
