@@ -16,8 +16,8 @@ from clgeom import conformance
 
 PAGE = common.ROOT / "docs" / "reference" / "conformance.rst"
 HEAD = """\
-Adversarial hulls
-=================
+Conformance
+===========
 
 Points whose hull is hard to get right: nearly collinear ones, products that overflow or vanish, subnormals, lattices
 with many points on every edge, outermost points where a sample does not look. ``clgeom.conformance`` makes them, in

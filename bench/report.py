@@ -178,6 +178,81 @@ PAGES = {
 }
 
 
+#: Parts of the page, and the families of records in them: the names of records begin with their family.
+PARTS = {
+    "Hulls": ("hull", "batch", "wagener"),
+    "Sorts": ("sort", "family", "shellsort"),
+    "Regions and radio": ("region", "polygons", "radio"),
+    "Dynamic programming and sequences": ("dp", "pairs", "align"),
+    "Files": ("files", "labels", "stream", "extsort"),
+    "Devices": ("primitives", "link", "start", "devices", "tuning"),
+}
+
+
+# The charts at the top --------------------------------------------------------------------------------------------
+
+
+def overview() -> dict[str, tuple[str, dict]]:
+    """The charts at the top of the page, by the names of their pictures: the title, and the ratios of each case."""
+    return {
+        "overview_hulls.png": ("Convex hulls", hull_ratios()),
+        "overview_sorts.png": ("Sorts of random float64 keys", sort_ratios()),
+        "overview_sequences.png": ("Sequences", sequence_ratios()),
+    }
+
+
+def over(row, ours, rivals):
+    """The rivals' figures over ours, by the names of the rivals in the chart."""
+    return {shown: row[column] / row[ours] for column, shown in rivals.items() if row.get(column)}
+
+
+def hull_ratios():
+    rivals, found = {"scipy": "SciPy", "shapely": "Shapely", "cv2": "OpenCV"}, {}
+    rows = load("hull-pocl")["rows"]
+    clouds = [("normal", n) for n in (1_000, 10_000, 100_000, 1_000_000)] + [("circle", 1_000_000)]
+    for cloud, n in clouds:
+        case = {}
+        for row in rows:  # OpenCV takes float32 only
+            if (row["cloud"], row["n"]) == (cloud, n):
+                case = over(row, "clgeom", rivals) | case
+        found[f"{n:,} points, {cloud}"] = case
+    row = next(row for row in load("batch-pocl")["rows"] if (row["dtype"], row["sizes"]) == ("float32", "64"))
+    found["1,000,000 hulls of 64 points"] = over(row, "us/clgeom", {f"us/{rival}": s for rival, s in rivals.items()})
+    return found
+
+
+def sort_ratios():
+    found = {}
+    for name, where, rivals in (
+        ("sort-pocl", "CPU", {"np.sort": "NumPy, not stable", "np.sort stable": "NumPy, stable"}),
+        ("sort-h200", "GPU", {"cupy.sort": "CuPy"}),
+    ):
+        for row in load(name)["rows"]:
+            if (row["type"], row["keys"]) == ("float64", "random") and row["n"] >= 1_000:
+                found.setdefault(f"{row['n']:,} keys, {where}", over(row, "sort", rivals))
+    return found
+
+
+def sequence_ratios():
+    found = {}
+    cases = {"reads": "10,000 reads", "words": "10,000 words", "long": "1,000 long pairs"}
+    for row in load("pairs-pocl")["rows"]:
+        if row["of"] == "edit" and row["input"] == "str" and row["case"] in cases:
+            rivals = {"rapidfuzz": "RapidFuzz", "edlib": "Edlib", "parasail": "parasail"}
+            found[f"{cases[row['case']]}, edit distance"] = over(row, "clgeom", rivals)
+    for row in load("align-pocl")["rows"]:
+        length, _, case = row["case"].partition(", ")
+        if "BLOSUM62" not in case and case != "local path":
+            rates = {"parasail": "parasail", "edlib": "Edlib", "Biopython": "Biopython"}
+            pairs = "one long pair" if row["pairs"] == 1 else f"{row['pairs']:,} {length} pairs"
+            ratio = {shown: row["clgeom"] / row[rival] for rival, shown in rates.items() if row.get(rival)}
+            found[f"{pairs}, {case}"] = ratio
+    return found
+
+
+# The page ---------------------------------------------------------------------------------------------------------
+
+
 def show(value) -> str:
     if value is None:
         return "–"  # a hyphen would be a bullet
@@ -318,43 +393,63 @@ def images(name) -> list[Path]:
     return [DOCS / "images" / each for each in names if (DOCS / "images" / each).exists()]
 
 
+HEAD = """\
+Benchmarks
+==========
+
+How many times as fast as other packages clgeom is, on two cores of a CPU with PoCL; sorts also on an H200. A mark to
+the left of 1 is a loss: small inputs, NumPy's default sort with AVX-512, words, and single long sequences among them.
+"""
+ALT = "the times of other packages over those of clgeom"
+READING = """\
+Every table below shows a file of ``bench/results`` and the command that wrote it. All packages of a table ran in turn,
+and every figure is a median. The machines were shared with other work: compare figures within a table, and not between
+tables. A dash stands for a case that was not measured.
+
+A benchmark checks the results of all packages before it measures. The benchmarks of older records checked clgeom's
+results, some of them by samples, and not all of the others. "Changed since" names kernels and modules whose code is
+newer than the record.
+"""
+
+
+def section(name) -> str:
+    """The part of the page for a record: its table and its pictures."""
+    (title, note, columns), record = PAGES[name], load(name)
+    parts = [
+        f"{title}\n{'~' * len(title)}\n",
+        f"{note}\n",
+        f"{record['device']} ({record['platform']}, driver {record['driver']}), "
+        f"{record['host_cores']} host cores, {record['date']}::\n\n   {record['command']}\n",
+    ]
+    if "rows" in record["rows"][0]:  # several tables
+        parts += [f"{each['table']}.\n\n{table(each['rows'], columns)}" for each in record["rows"]]
+    else:
+        parts.append(table(record["rows"], columns))
+    if said := age(record):
+        parts.append(f"*{said}*\n" if "``" not in said else f"{said}\n")
+    for picture in images(name):
+        _, what = figure_of(name) or (None, "time over size")
+        what = "IoU over vertices" if name == "polygons-tight-pocl" else what
+        what = "rate of every launch" if picture.name.startswith("roofline") else what
+        parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: {what}\n")
+    return "\n".join(parts)
+
+
 def page() -> str:
     """The text of the page: the same for the same records, sources and pictures."""
-    parts = [
-        "Benchmarks\n==========\n",
-        "Every table is a record of ``bench/results``, written by the command above it, with the rivals in the\n"
-        "same run. The benches of ``clgeom bench`` verify the results of all before they time any; when records\n"
-        "without hashes, or with those of an older format, were made, they verified ours, some by samples, and\n"
-        "not all of the rivals'. Figures are medians of interleaved calls on shared, noisy machines: compare within\n"
-        "a table. A record says which of its kernels (with their headers and policies) and of the modules that\n"
-        "planned them have changed since.\n",
-    ]
-    for name, (title, note, columns) in PAGES.items():
-        record = load(name)
-        if record is None:
-            continue
-        parts.append(f"{title}\n{'-' * len(title)}\n")
-        parts.append(
-            f"{record['device']} ({record['platform']}, driver {record['driver']}), "
-            f"{record['host_cores']} host cores, {record['date']}::\n\n   {record['command']}\n"
-        )
-        parts.append(f"{note}\n")
-        if said := age(record):
-            parts.append(f"*{said}*\n" if "``" not in said else f"{said}\n")
-        if "rows" in record["rows"][0]:  # several tables
-            parts += [f"{each['table']}.\n\n{table(each['rows'], columns)}" for each in record["rows"]]
-        else:
-            parts.append(table(record["rows"], columns))
-        for picture in images(name):
-            _, what = figure_of(name) or (None, "time over size")
-            what = "IoU over vertices" if name == "polygons-tight-pocl" else what
-            what = "rate of every launch" if picture.name.startswith("roofline") else what
-            parts.append(f".. image:: images/{picture.name}\n   :alt: {title}: {what}\n")
+    parts = [HEAD]
+    parts += [f".. image:: images/{name}\n   :alt: {title}: {ALT}\n" for name, (title, _) in overview().items()]
+    parts.append(READING)
+    for part, families in PARTS.items():
+        parts.append(f"{part}\n{'-' * len(part)}\n")
+        parts += [section(name) for name in PAGES if name.split("-")[0] in families and load(name)]
     return "\n".join(parts)
 
 
 def draw_all() -> None:
-    """Draw the pictures of all records."""
+    """Draw the charts at the top and the pictures of all records."""
+    for name, (title, cases) in overview().items():
+        save(benchmarks.ratios(cases, title=title), name)
     for name in PAGES:
         record = load(name)
         if record is not None:

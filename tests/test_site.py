@@ -2,6 +2,7 @@
 
 import html.parser
 import importlib.util
+import json
 import os
 import re
 import runpy
@@ -17,6 +18,10 @@ from clgeom import dp, errors, radio, scale
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if not {"generated", "_templates"} & set(page.parts)]
+
+#: What the site and its notebooks import besides clgeom's own requirements.
+NEEDS = ("sphinx", "furo", "myst_nb", "numpydoc", "sphinx_copybutton", "sphinx_design", "ipykernel")
+NEEDS += ("geopandas", "laspy", "matplotlib", "pyproj", "scipy", "shapely")
 
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="needs the checkout")
 
@@ -131,28 +136,57 @@ class Links(html.parser.HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    pytest.importorskip("sphinx")
-    pytest.importorskip("numpydoc")
-    pytest.importorskip("furo")
+def built(tmp_path_factory):
+    """The folder of the built site, ``html``, beside that of the executed notebooks."""
+    for module in NEEDS:
+        pytest.importorskip(module)
     out = tmp_path_factory.mktemp("site")
     environment = {name: value for name, value in os.environ.items() if name != "CLGEOM_REPOSITORY"}
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-d", f"{out}/doctrees"]
     ended = subprocess.run([*command, DOCS, out / "html"], env=environment, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
-    return {page: Links(page.read_text(encoding="utf-8")) for page in (out / "html").rglob("*.html")}
+    return out / "html"
 
 
-def test_site_has_a_page_for_every_source_and_name(site):
-    home = next(page.parent for page in site if page.name == "index.html" and page.with_name("tutorial.html").exists())
-    built = {page.relative_to(home).as_posix() for page in site}
-    assert {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES} <= built
-    generated = home / "reference" / "generated"
+@pytest.fixture(scope="module")
+def site(built):
+    return {page: Links(page.read_text(encoding="utf-8")) for page in built.rglob("*.html")}
+
+
+def test_site_has_a_page_for_every_source_and_name(built, site):
+    pages = {page.relative_to(built).as_posix() for page in site}
+    assert {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES} <= pages
+    generated = built / "reference" / "generated"
     assert "-h, --help" in (generated / "commands.html").read_text(encoding="utf-8")
     session = (generated / "clgeom.Session.html").read_text(encoding="utf-8")
     assert "Session.release" in session and "Session.copy_queue" not in session
     for module, names in listed().items():
-        assert {f"reference/generated/{module}.{name}.html" for name in names} <= built
+        assert {f"reference/generated/{module}.{name}.html" for name in names} <= pages
+
+
+def test_page_of_a_function_has_its_types_source_and_links(built):
+    """Links to its source, to related functions, to its types, errors and those of others, and a button to copy."""
+    page = (built / "reference" / "generated" / "clgeom.convex_hull.html").read_text(encoding="utf-8")
+    assert "_modules/clgeom/hull/convex.html#convex_hull" in page
+    for name in ("convex_hulls", "ConvexHull", "Hull", "errors.InvalidInput"):
+        assert f'href="clgeom.{name}.html#clgeom.{name}"' in page
+    for name in ("scipy.spatial.ConvexHull", "pyopencl.array.Array", "numpy.asarray"):
+        assert f'#{name}"' in page
+    assert "copybutton.js" in page
+
+
+@pytest.mark.parametrize("name", ["scipy_user", "lidar", "radio_planner", "bioinformatics", "teaching"])
+def test_notebook_runs(built, name):
+    """The build has executed it: with pictures, and without a warning."""
+    path = Path("reference", "generated", "notebooks", name)
+    notebook = json.loads((built.parent / "jupyter_execute" / path.with_suffix(".ipynb")).read_text(encoding="utf-8"))
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["execution_count"] for cell in code)
+    shown = [output for cell in code for output in cell["outputs"]]
+    assert any("image/png" in output.get("data", {}) for output in shown)
+    assert not [output for output in shown if output.get("name") == "stderr"], "a warning"
+    page = (built / path.with_suffix(".html")).read_text(encoding="utf-8")
+    assert page.count("cell_output") >= sum(bool(cell["outputs"]) for cell in code)
 
 
 def test_links_inside_the_site_lead_somewhere(site):
@@ -170,14 +204,17 @@ def test_links_inside_the_site_lead_somewhere(site):
 
 
 def test_links_to_others_are_those_of_the_page(site):
-    allowed = set(re.findall(r"https?://\S+", (DOCS / "links.rst").read_text(encoding="utf-8")))
+    text = (DOCS / "links.rst").read_text(encoding="utf-8")
+    allowed = set(re.findall(r"https?://\S+", text))
+    documentations = tuple(re.findall(r"documentation of \w+: (\S+)", text))
     allowed |= {
         "https://www.sphinx-doc.org/",
         "https://pradyunsg.me",
         "https://github.com/pradyunsg/furo",
     }  # the theme's
     outside = {link for found in site.values() for link in found.links if re.match(r"https?:", link)}
-    assert outside <= allowed
+    assert len(documentations) == 4
+    assert {link for link in outside if not link.startswith(documentations)} <= allowed
 
 
 def test_every_page_links_to_the_repository_where_its_address_is_known(tmp_path, monkeypatch):

@@ -147,6 +147,11 @@ def align(
     InputWarning
         ``ends=False`` has no effect.
 
+    See Also
+    --------
+    clgeom.dp.problems.edit_distance : Unit costs, and faster.
+    clgeom.dp.cdist : All pairs of two batches.
+
     Notes
     -----
     Scores are exact: they are computed in 16 bits where all sums fit, and again in 32 bits where a local score did not.

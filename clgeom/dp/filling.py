@@ -148,6 +148,12 @@ def fill(
         A policy asks for tiles in a single launch, and the groups waited too long for each other: the table was filled
         by many launches.
 
+    See Also
+    --------
+    fill_batch : Many tables in one call.
+    infer_pattern : Which patterns are legal.
+    traceback : The solution from the decisions.
+
     Notes
     -----
     KeyboardInterrupt ends a fill soon and leaves the session usable.

@@ -119,6 +119,13 @@ def convex_hull(
         For Z and M coordinates, which are left out, and for an array that is copied from another device. For points in
         a geographic reference system that lie closer together across the antimeridian, or all around a pole.
 
+    See Also
+    --------
+    convex_hulls : Many hulls in one call.
+    ConvexHull : The interface of SciPy.
+    adaptive_region : A tighter outline.
+    scipy.spatial.ConvexHull : Hulls in more dimensions.
+
     Notes
     -----
     The octagon is that of Ferrada, Navarro, Hitschfeld (J. Comput. Appl. Math. 364, 2020); the merge that of Wagener

@@ -91,6 +91,10 @@ def heaphull_filter(
     InvalidInput
         For another shape, an unsupported type, or (nonfinite="raise") a NaN or infinity.
 
+    See Also
+    --------
+    convex_hull : The hull itself; its filter is chosen by ``filter=``.
+
     Notes
     -----
     The octagon is the convex hull of the extreme points in the directions E, NE, N, NW, W, SW, S, SE. Diagonal keys

@@ -55,6 +55,10 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     DeviceLimit
         For float64 points on a device without float64.
 
+    See Also
+    --------
+    convex_hull : Decides with the same exact signs.
+
     Notes
     -----
     The sign of ``(ax - cx)(by - cy) - (ay - cy)(bx - cx)``. A floating-point filter (Ozaki and others, BIT 56, 2016)

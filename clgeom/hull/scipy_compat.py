@@ -106,6 +106,11 @@ class ConvexHull:
     InvalidInput
         For another shape, an unsupported type, a masked array, NaN or infinity, other options of Qhull.
 
+    See Also
+    --------
+    convex_hull : The function for new code.
+    scipy.spatial.ConvexHull : The class that this one replaces in the plane.
+
     Notes
     -----
     Differences from SciPy. Vertices begin at the lexicographically smallest point, and edges follow them, each

@@ -105,6 +105,39 @@ def growth(
     return figure
 
 
+def ratios(cases: Mapping[str, Mapping[str, float]], *, title: str):
+    """How many times as fast as each rival clgeom is, a line for each case; slower to the left of 1.
+
+    Parameters
+    ----------
+    cases : dict
+        For each case, from the top, the rivals' times over ours by their names.
+    """
+    figure = new_figure((6, 1.6 + 0.3 * len(cases)))  # narrow, so that a telephone shows it legibly
+    axes = figure.subplots()
+    rivals = list(dict.fromkeys(rival for found in cases.values() for rival in found))
+    for k, rival in enumerate(rivals):
+        points = [(found[rival], place) for place, found in enumerate(cases.values()) if rival in found]
+        color, marker = SERIES[(k + 1) % len(SERIES)], MARKERS[k % len(MARKERS)]
+        axes.plot(*zip(*points), marker, color=color, markersize=8, label=rival)
+    ends = [1, *(ratio for found in cases.values() for ratio in found.values())]
+    axes.set_xlim(min(ends) / 2, max(ends) * 2)
+    axes.axvspan(min(ends) / 2, 1, color=SERIES[0], alpha=0.1, linewidth=0)
+    axes.axvline(1, color=INK, linewidth=1)
+    axes.text(0.95, -0.75, "slower", ha="right", va="center", fontsize=9, color=SERIES[0])
+    axes.text(1.05, -0.75, "faster", ha="left", va="center", fontsize=9, color=INK)
+    axes.set(xscale="log", ylim=(len(cases) - 0.4, -1.3), xlabel="rival's time / clgeom's time")
+    axes.set_yticks(range(len(cases)), list(cases), fontsize=10)
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.grid(alpha=0.3)
+    figure.suptitle(title, fontsize=12)
+    figure.legend(
+        loc="outside lower center", ncols=len(rivals), fontsize=10, frameon=False, columnspacing=1, handletextpad=0
+    )
+    return figure
+
+
 def file_rates(record: Mapping[str, Any]):
     """The rate of each way to the hull of a file over its size (``bench/bench_stream.py``)."""
     figure = new_figure((8, 4))

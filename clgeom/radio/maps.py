@@ -369,6 +369,11 @@ def coverage_map(
     InputWarning
         Cells out of the model's range, or a parameter that the model does not know.
 
+    See Also
+    --------
+    best_server : Many transmitters, antennas and terrain.
+    clgeom.coverage_regions : The polygons of the map.
+
     Examples
     --------
     >>> from clgeom import radio

@@ -226,6 +226,11 @@ def best_server(
         Cells that are nearer to a transmitter than the model's range: there the loss continues into free space. A
         parameter that the model does not know, or `ground_m` where no distance and no antenna depends on heights.
 
+    See Also
+    --------
+    coverage_map : One map of a simple model.
+    clgeom.coverage_regions : The polygons of a map.
+
     Notes
     -----
     All transmitters use one channel. Distances are those in space between the antennas for "free-space", "two-ray",

@@ -89,6 +89,10 @@ def covered_area(
     InvalidInput
         As for `coverage_regions`. For weights of another shape, position or coordinate reference system.
 
+    See Also
+    --------
+    coverage_regions : The outlines of these cells.
+
     Notes
     -----
     `area_km2` is that of the cells on the ellipsoid: in longitude and latitude exact for each row (Snyder 1987, 3-12),

@@ -119,6 +119,11 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
     InvalidInput
         Fewer than two regions, or different coordinate reference systems; None counts as a system of its own.
 
+    See Also
+    --------
+    coverage_regions : Regions to localize with.
+    clgeom.radio.locate_by_beacon : Positions from a moving beacon.
+
     Notes
     -----
     The intersection contains every cell that all masks have in common, since each region contains its mask.

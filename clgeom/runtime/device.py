@@ -283,6 +283,11 @@ def devices() -> tuple[DeviceProfile, ...]:
     tuple of DeviceProfile
         Empty when there is none.
 
+    See Also
+    --------
+    default_session : The device that calls use by default.
+    Session : A device with its caches.
+
     Examples
     --------
     >>> import clgeom
@@ -322,6 +327,10 @@ def default_session() -> Session:
     ------
     NoDevice
         There is no OpenCL device, or none that ``CLGEOM_DEVICE`` names.
+
+    See Also
+    --------
+    devices : All devices.
 
     Examples
     --------

@@ -67,6 +67,11 @@ def read_chunks(
         A pattern matches no file. While the chunks are read: a file cannot be read or is damaged, files name different
         reference systems, or a file has changed since it was read before.
 
+    See Also
+    --------
+    read_sequences : Sequences of FASTA files.
+    clgeom.convex_hull : Takes the chunks.
+
     Examples
     --------
     >>> import clgeom, numpy as np, os, tempfile

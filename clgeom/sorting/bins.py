@@ -72,6 +72,12 @@ def bincount(
     DeviceLimit
         When the counts do not fit in the device's memory.
 
+    See Also
+    --------
+    histogram : Counts between edges.
+    unique : Counts of any keys.
+    numpy.bincount : The same on the host.
+
     Examples
     --------
     >>> import clgeom
@@ -186,6 +192,12 @@ def histogram(
     InvalidInput
         For edges that descend or are NaN, a range that is not finite, or one beside edges; for values of another type;
         for weights of another shape, of a type that float64 does not hold, or of values on the device.
+
+    See Also
+    --------
+    bincount : Counts of small integers.
+    searchsorted : The bin of each value.
+    numpy.histogram : The same on the host.
 
     Notes
     -----

@@ -46,6 +46,11 @@ def lexsort(keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike = None
     InvalidInput
         For no keys, keys of different lengths, in different places, or of another type.
 
+    See Also
+    --------
+    argsort : One key.
+    numpy.lexsort : The same on the host.
+
     Examples
     --------
     >>> import clgeom

@@ -62,6 +62,12 @@ def searchsorted(
         For an unsorted haystack on the host that is at most 8 times as long as the needles (a longer one is not
         tested), a sorter with indices out of range, arrays in different places.
 
+    See Also
+    --------
+    sort : Sorts the haystack.
+    histogram : Counts between edges.
+    numpy.searchsorted : The same on the host.
+
     Examples
     --------
     >>> import clgeom

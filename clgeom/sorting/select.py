@@ -73,6 +73,11 @@ def topk(
     InvalidInput
         For k beyond n, and as `sort`.
 
+    See Also
+    --------
+    partition : All keys, the smallest first.
+    sort : All keys in order.
+
     Examples
     --------
     >>> import clgeom
@@ -137,6 +142,12 @@ def partition(
     InvalidInput
         For `kth` out of range, and as `sort`.
 
+    See Also
+    --------
+    argpartition : The order instead of the keys.
+    topk : The first keys alone.
+    numpy.partition : The same on the host.
+
     Examples
     --------
     >>> import clgeom
@@ -173,6 +184,11 @@ def argpartition(
     ------
     InvalidInput
         As for `partition`, and for another `index_type`.
+
+    See Also
+    --------
+    partition : The keys themselves.
+    numpy.argpartition : The same on the host.
 
     Examples
     --------

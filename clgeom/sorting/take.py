@@ -49,6 +49,11 @@ def take(
     InvalidInput
         For an index out of range, values and indices in different places.
 
+    See Also
+    --------
+    sort_by_key : Values in the order of keys.
+    numpy.take : The same on the host.
+
     Examples
     --------
     >>> import clgeom

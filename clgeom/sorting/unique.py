@@ -97,6 +97,11 @@ def unique(
     DeviceLimit
         When keys on the device need more memory than it has.
 
+    See Also
+    --------
+    bincount : Counts of small integers.
+    numpy.unique : The same on the host.
+
     Examples
     --------
     >>> import clgeom

@@ -83,3 +83,13 @@ def test_logarithmic_axes_have_ticks_for_few_and_many_decades(most):
     (axes,) = axes_of(benchmarks.growth(rows, ("clgeom",), ours=("clgeom",), title="t"))
     shown = [tick for tick in axes.get_xticks() if 100 <= tick <= most]
     assert 2 <= len(shown) <= 8
+
+
+def test_ratios_have_a_line_for_each_case_and_losses_to_the_left_of_one():
+    cases = {"few": {"SciPy": 0.5}, "many": {"SciPy": 20.0, "Shapely": 90.0}}
+    (axes,) = axes_of(benchmarks.ratios(cases, title="t"))
+    shown = lines_of(axes)
+    assert shown["SciPy"] == [(0.5, 0), (20, 1)] and shown["Shapely"] == [(90, 1)]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["few", "many"]
+    low, high = axes.get_xlim()
+    assert low < 0.5 and high > 90 and axes.yaxis_inverted()

@@ -128,6 +128,11 @@ def infer_pattern(
     DependencyError
         If a probe reads a cell outside the table, or one that depends on itself.
 
+    See Also
+    --------
+    fill : Fills the table.
+    dependency_graph : Every cell's dependences.
+
     Examples
     --------
     >>> from clgeom import dp

@@ -108,6 +108,10 @@ def fill_batch(
     EquationWarning
         As in `fill`; of a pattern once for all tables.
 
+    See Also
+    --------
+    fill : One table.
+
     Notes
     -----
     KeyboardInterrupt ends the call between two launches, of which none takes longer than a second.

@@ -122,6 +122,11 @@ def cdist(
     InvalidInput
         Something is no batch; the matrix is larger than `most_bytes`; `sparse` is without a cutoff, or with `nearest`.
 
+    See Also
+    --------
+    clgeom.dp.problems.edit_distance : Pairs one by one.
+    clgeom.align : Gaps, matrices and paths.
+
     Examples
     --------
     >>> from clgeom import dp

@@ -140,6 +140,11 @@ def convex_hulls(
     DeviceLimit
         For float64 points on a device without float64, or points on a device that has no room for the result.
 
+    See Also
+    --------
+    convex_hulls_by_label : Groups by label instead of offsets.
+    convex_hull : One hull.
+
     Notes
     -----
     Each hull is what `convex_hull` finds for its group. Areas and perimeters are summed in one fixed order, so that
@@ -216,6 +221,11 @@ def convex_hulls_by_label(
     InvalidInput
         As in `convex_hulls`; for labels that do not sort, or are not as many as the points; for `noise` that is of
         another kind than the labels.
+
+    See Also
+    --------
+    convex_hulls : Groups by offsets.
+    convex_hull : One hull.
 
     Notes
     -----

@@ -139,6 +139,11 @@ def upper_hood(
     DeviceLimit
         For float64 points on a device without float64, or a trace of points that do not fit one allocation.
 
+    See Also
+    --------
+    lower_hood : The other half of the hull.
+    convex_hull : Both halves, of points in any order.
+
     Notes
     -----
     The published program needs a power of two of points in general position with x in [0, 1], hoods of at most as many
@@ -182,6 +187,11 @@ def lower_hood(
     ------
     InvalidInput, DeviceLimit
         As for `upper_hood`.
+
+    See Also
+    --------
+    upper_hood : The other half of the hull.
+    convex_hull : Both halves, of points in any order.
 
     Examples
     --------

@@ -131,6 +131,11 @@ def adaptive_region(
     DeviceLimit
         For float64 points on a device without float64.
 
+    See Also
+    --------
+    convex_hull : The region of one segment.
+    coverage_regions : Regions of the cells of a raster.
+
     Examples
     --------
     >>> import clgeom

@@ -212,6 +212,12 @@ def coverage_regions(
     DeviceLimit
         For a raster of float64 on a device without float64, or too little memory.
 
+    See Also
+    --------
+    covered_area : Areas and weights alone.
+    localize : What several regions have in common.
+    clgeom.radio.coverage_map : A map to try it on.
+
     Notes
     -----
     A region is the union of the convex hulls of neighbouring segments of the cells' corners, as for `adaptive_region`.

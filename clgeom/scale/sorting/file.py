@@ -147,6 +147,10 @@ def sort_file(
         The input is no such file, array or iterable, changes while it is read, or has keys of several types; `out` is
         the input, cannot be written, or another process is writing it; the disk has too little room.
 
+    See Also
+    --------
+    clgeom.sort : Arrays in memory.
+
     Notes
     -----
     Keys are sorted in a hidden folder beside `out`, which needs about a tenth more room than the results: twice as much

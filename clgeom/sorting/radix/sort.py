@@ -116,6 +116,13 @@ def sort(
     DeviceLimit
         When keys on the device need more memory than it has. Host keys are then sorted in chunks, merged by the host.
 
+    See Also
+    --------
+    argsort : The order instead of the keys.
+    sort_by_key : Values in the order of keys.
+    shellsort : Shellsort with statistics.
+    numpy.sort : The same on the host.
+
     Notes
     -----
     NaN is last, whatever its sign, and so is NaT; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs
@@ -213,6 +220,12 @@ def argsort(
     InvalidInput, DeviceLimit
         As in `sort`; InvalidInput for another `index_type`, too.
 
+    See Also
+    --------
+    sort : The sorted keys.
+    lexsort : Several keys.
+    numpy.argsort : The same on the host.
+
     Examples
     --------
     >>> import clgeom
@@ -269,6 +282,12 @@ def sort_by_key(
     ------
     InvalidInput, DeviceLimit
         As in `sort`; InvalidInput for values that are not as many as the keys or elsewhere, too.
+
+    See Also
+    --------
+    sort : Keys alone.
+    argsort : The order of the keys.
+    take : Rows of an array by index.
 
     Examples
     --------

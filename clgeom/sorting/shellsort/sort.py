@@ -119,6 +119,10 @@ def shellsort(
     DeviceLimit
         When the device has too little memory, or a chunk of variant E does not fit into local memory.
 
+    See Also
+    --------
+    sort : The fastest sort, by radix.
+
     Notes
     -----
     The order is total, down to the bits: -0.0 before 0.0, NaNs by sign and payload. So the result is the same for
