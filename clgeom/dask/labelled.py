@@ -23,6 +23,7 @@ from clgeom.dask.graphs import (
 from clgeom.dask.points import Points, point_blocks
 from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.errors import short
+from clgeom.exchange import is_geopandas
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
@@ -153,9 +154,10 @@ def _of_chunk(options: _Options, number: int, chunk: Any, labels: Any = None) ->
         if isinstance(labels, list):  # of a bag
             labels = _objects(labels)
         points, sizes = facts.with_sizes(chunk)
+        if is_geopandas(chunk):
+            chunk = np.asarray(chunk.geometry)  # without a reference system, so that no chunk warns by itself
         batch = batches.convex_hulls_by_label(
-            # a label is one of a geometry; without a reference system, so that no chunk is warned of
-            points if sizes is None else np.asarray(chunk),
+            points if sizes is None else chunk,  # a label is one of a geometry
             labels,
             noise=options.noise,
             collinear=options.collinear,
