@@ -244,7 +244,12 @@ def test_python_of_page_runs(page):
     if absent:
         pytest.skip(f"needs {', '.join(absent)}")
     for line, code in found:
-        run_block(code, names, page.name, line)
+        try:
+            run_block(code, names, page.name, line)
+        except (errors.InvalidInput, errors.NoDevice) as error:
+            if isinstance(error, errors.InvalidInput) and "which is not installed" not in str(error):
+                raise
+            pytest.skip(str(error))  # .ci/run allows no skipped page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -14,6 +14,7 @@ import compare
 import compare_cases
 
 import clgeom
+from clgeom.runtime.device import named
 
 ROOT = Path(compare.__file__).resolve().parents[1]
 #: A clgeom whose sorts are slow and descend, with the modules of this one.
@@ -73,6 +74,7 @@ def test_equal_commits_are_said_to_be_equal(capsys, monkeypatch):
     assert said[-1] == "nothing is slower beyond the noise, and all results are the same" and len(said) == 3
 
 
+@pytest.mark.skipif(not named("cpu"), reason="needs a CPU device")
 def test_other_and_slower_code_is_found_beside_a_commit(capsys, tmp_path, monkeypatch):
     (tmp_path / "clgeom").mkdir()
     (tmp_path / "clgeom" / "__init__.py").write_text(

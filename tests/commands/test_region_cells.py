@@ -68,6 +68,7 @@ def test_geojson_covers_the_cells_and_nests_on_the_earth(rough):
 
 
 def test_other_files_and_pictures(rough):
+    pytest.importorskip("pyogrio")
     for name in ("out.parquet", "out.gpkg", "out.wkt", "out.kml"):
         done("map.npz", "--level", 40, "--iou", 0.9, "-o", name, "--plot", "out.png")
         assert (np.fromfile(name, np.uint8).size > 1000) and np.fromfile("out.png", np.uint8).size > 1000

@@ -31,6 +31,7 @@ CLOUDS = {
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_write_hull_every_format(tmp_path, cloud):
     shapely = pytest.importorskip("shapely")
+    pytest.importorskip("pyogrio")
     hull = convex_hull(CLOUDS[cloud])
     corners = hull.points.tolist()
     geographic = cloud in ("square", "segment", "point", "none")

@@ -249,6 +249,8 @@ def test_units_and_missing_values(tmp_path):
 @pytest.mark.parametrize("outline", ("segments", "cells"))
 @pytest.mark.parametrize("ending", ("geojson", "json", "kml"))
 def test_columns_and_rows_are_no_longitude_and_latitude(ending, outline, tmp_path):
+    if ending == "kml":
+        pytest.importorskip("pyogrio")
     path = tmp_path / f"out.{ending}"
     found = clgeom.coverage_regions(raster(), -75, outline=outline)
     for regions in (found, found[0], found.select([0]) if outline == "cells" else found):
@@ -321,6 +323,7 @@ def test_densify_limits_what_is_added(outline, tmp_path):
 def test_densify_on_the_command_line(tmp_path, monkeypatch):
     from region_commands import done, refused
 
+    pytest.importorskip("pyogrio")
     monkeypatch.chdir(tmp_path)
     np.savez("map.npz", values=raster(), transform=PLACES["wide"][0], crs="EPSG:32632")
     added = []
