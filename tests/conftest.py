@@ -72,11 +72,12 @@ SETTINGS = {
     "as_amd": (AMD, None),
 }
 #: Kernels that PoCL builds without optimisations, but in tests whose names have parts of `OPTIMISED`.
-QUICK = ("dp/", "alignment/", "region/", "radio/")
+QUICK = ("dp/", "alignment/", "region/", "radio/", "hull/", "sorting/", "primitives/")
 OPTIMISED = (
     *("test_align_random_pairs", "test_align_rivals", "test_pairs_of_any_code_points", "test_dp_random"),
     *("test_dp_problems", "test_dp_books", "test_dp_sequences", "test_dp_rows", "test_dp_launches"),
     *("test_rough_maps_are_those_of_the_reference", "test_region_is_the_union_of_neighbours_hulls"),
+    *("test_convex_hull_clouds", "test_sort_matches_numpy", "test_convex_hull_large"),
     "test_answers_are_the_known_ones",  # which .ci/run asks again, of the wheel
 )
 #: Settings of tests that name them only.
