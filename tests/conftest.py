@@ -77,7 +77,7 @@ OPTIMISED = (
     *("test_align_random_pairs", "test_align_rivals", "test_pairs_of_any_code_points", "test_dp_random"),
     *("test_dp_problems", "test_dp_books", "test_dp_sequences", "test_dp_rows", "test_dp_launches"),
     *("test_rough_maps_are_those_of_the_reference", "test_region_is_the_union_of_neighbours_hulls"),
-    *("test_convex_hull_clouds", "test_sort_matches_numpy", "test_convex_hull_large"),
+    *("test_convex_hull_clouds", "test_sort_matches_numpy", "test_convex_hull_large", "test_shellsort"),
     "test_answers_are_the_known_ones",  # which .ci/run asks again, of the wheel
 )
 #: Settings of tests that name them only.
@@ -212,7 +212,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 #: CI runs one of so many cases of a test on a device, and at least one.
-CASES_A_RUN = 4
+CASES_A_RUN = 6
 
 
 def leave_out_cases(config, items):
