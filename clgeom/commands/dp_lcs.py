@@ -78,8 +78,9 @@ SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only ou
 def lcs(edit, **options):
     """Longest common subsequence of the sequences in two FASTA or FASTQ files.
 
-    Upper and lower case are equal. The command compares the first sequences of both files, those of --record, or all
-    with --pairs and --matrix. Files may be compressed by gzip; - reads standard input.
+    Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
+    first sequences of both files, those of --record, or all with --pairs and --matrix. Files may be compressed by gzip;
+    - reads standard input.
     """
     _compare(edit, **options)
 
@@ -99,8 +100,9 @@ def lcs(edit, **options):
 def edit(**options):
     """Edit distance of the sequences in two FASTA or FASTQ files.
 
-    Upper and lower case are equal. The command compares the first sequences of both files, those of --record, or all
-    with --pairs and --matrix. Files may be compressed by gzip; - reads standard input.
+    Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
+    first sequences of both files, those of --record, or all with --pairs and --matrix. Files may be compressed by gzip;
+    - reads standard input.
     """
     _compare(True, **options)
 
