@@ -49,7 +49,7 @@ def sam_header(references, path, version: str) -> Iterator[str]:
         earlier = first.setdefault(name, number)
         if references[earlier].sequence != record.sequence:
             raise InvalidInput(
-                f"A .sam file needs a different name for each reference. The records {earlier + 1:,} and "
+                f"A .sam file needs a different name for each reference. Records {earlier + 1:,} and "
                 f"{number + 1:,} of '{path}' are both named {short(name)}, and their letters differ: rename one, or "
                 "write a .tsv file."
             )

@@ -124,13 +124,13 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     for path, found in zip((first, second), records):
         _refuse_empty(found, path)
         _refuse_letters(found, path, options["matrix"])
-    header = list(sam_header(records[0], first, __version__)) if is_sam else []
     if is_sam and counts[0] > 1 == counts[1]:
         warn(
             f"The first file has the references of a .sam file, and the second one the reads: '{first}' has "
             f"{counts[0]:,} sequences, and '{second}' has one. If that one is the reference, name '{second}' first.",
             InputWarning,
         )
+    header = list(sam_header(records[0], first, __version__)) if is_sam else []
     if all(options[name] is None for name in ("matrix", "match", "mismatch")):
         _warn_of_others(records, (first, second))
     given = [found[0].sequence if len(found) == 1 else [one.sequence for one in found] for found in records]
@@ -138,7 +138,7 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     options["free_ends"] = free_ends or None
     if isinstance(given[0], bytes) and isinstance(given[1], bytes):
         given = [[sequence] for sequence in given]
-    batch, work = terminal.worked(solve, *given, path=not only, device=session, **options)
+    batch, work = terminal.computed(as_json, solve, *given, path=not only, device=session, **options)
     pairs = [found * (len(batch) if len(found) == 1 else 1) for found in records]
     names = [[one.name for one in found] for found in pairs]
     if is_sam:
@@ -168,7 +168,7 @@ def _refuse_empty(records, path):
     for number, record in enumerate(records, 1):
         if not record.sequence:
             raise InvalidInput(
-                f"The record {number:,} of '{path}', {short(record.name)}, has no letters, and nothing aligns with it: "
+                f"Record {number:,} of '{path}', {short(record.name)}, has no letters, and nothing aligns with it: "
                 "remove it."
             )
 
@@ -185,7 +185,7 @@ def _refuse_letters(records, path, matrix):
         if others:
             letter = chr(others[0])
             raise InvalidInput(
-                f"The record {number:,} of '{path}', {short(record.name)}, has {letter!a} at index "
+                f"Record {number:,} of '{path}', {short(record.name)}, has {letter!a} at index "
                 f"{record.sequence.index(others[:1])}, which is outside the alphabet {scoring.alphabet}."
                 f"{letter_hint(letter, scoring.alphabet)}"
             )
