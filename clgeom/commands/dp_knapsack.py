@@ -47,8 +47,14 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     check_outputs(file, (output, (".csv",)))
     items = read_items(file, columns, lightest=int(repeat))
     names, session = items.names, as_session(device)
-    found, work = terminal.worked(
-        integer_knapsack if repeat else solve, items.values, items.weights, capacity, items=not only, device=session
+    found, work = terminal.computed(
+        as_json,
+        integer_knapsack if repeat else solve,
+        items.values,
+        items.weights,
+        capacity,
+        items=not only,
+        device=session,
     )
     if output:
         write_items(output, items, found.items)

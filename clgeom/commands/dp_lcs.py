@@ -130,13 +130,15 @@ def _compare_two(edit, first, second, only, names, output, device, as_json):
     a, b = (choose_record(path, read_sequences(path), name) for path, name in zip((first, second), names))
     session = as_session(device)
     if edit:
-        found, work = terminal.worked(edit_distance, a.sequence, b.sequence, operations=not only, device=session)
+        found, work = terminal.computed(
+            as_json, edit_distance, a.sequence, b.sequence, operations=not only, device=session
+        )
         facts = {"distance": found.distance}
         if not only:
             kinds = ("match", "change", "delete", "insert")
             facts["operations"] = {kind: found.operations.count(kind) for kind in kinds}
     else:
-        found, work = terminal.worked(solve, a.sequence, b.sequence, subsequence=not only, device=session)
+        found, work = terminal.computed(as_json, solve, a.sequence, b.sequence, subsequence=not only, device=session)
         facts = {"length": found.length}
         if not only:
             facts["subsequence"] = found.subsequence.decode("ascii")
