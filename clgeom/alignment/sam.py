@@ -6,7 +6,7 @@ Source: The SAM/BAM Format Specification Working Group, Sequence Alignment/Map F
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,60 +17,73 @@ from clgeom.errors import InvalidInput, short
 REFERENCE = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
 READ = re.compile(r"[!-?A-~]{1,254}")
 LETTERS = re.compile(r"[A-Za-z=.]+")
+QUALITIES = re.compile(rb"[!-~]*")
 UNMAPPED, REVERSE = 4, 16
 #: The mapping quality where none is known.
 NO_QUALITY = 255
 
 
-def sam_header(references: Iterable[tuple[str, int]], version: str) -> Iterator[str]:
+def sam_header(references, path, version: str) -> Iterator[str]:
     """Yield the lines before the alignments.
 
     Parameters
     ----------
-    references : iterable of (str, int)
-        Name and number of letters of each. Equal ones are written once.
+    references : list of clgeom.io.fasta.Record
+        Records with the same name and the same letters are written once.
+    path : path-like
+        The file of the references, for messages.
     version : str
-        Of the program.
+        Version of the program.
 
     Raises
     ------
     InvalidInput
-        A name is not allowed, or two references of several lengths have it.
+        A name is not allowed, or two references with different letters have the same name.
     """
     yield "@HD\tVN:1.6\tSO:unknown"
-    lengths: dict[str, int] = {}
-    for name, length in references:
+    first: dict[str, int] = {}
+    for number, record in enumerate(references):
+        name = record.name
         if not REFERENCE.fullmatch(name):
             raise InvalidInput(f"A .sam file cannot hold the reference name {short(name)}; write a .tsv file.")
-        if lengths.setdefault(name, length) != length:
-            raise InvalidInput(f"A .sam file needs a name for each reference. Several sequences have {short(name)}.")
-    for name, length in lengths.items():
-        yield f"@SQ\tSN:{name}\tLN:{length}"
+        earlier = first.setdefault(name, number)
+        if references[earlier].sequence != record.sequence:
+            raise InvalidInput(
+                f"A .sam file needs a different name for each reference. Records {earlier + 1:,} and "
+                f"{number + 1:,} of '{path}' are both named {short(name)}, and their letters differ: rename one, or "
+                "write a .tsv file."
+            )
+    for name, number in first.items():
+        yield f"@SQ\tSN:{name}\tLN:{len(references[number].sequence)}"
     yield f"@PG\tID:clgeom\tPN:clgeom\tVN:{version}"
 
 
-def sam_line(found, reference: str, read: str) -> str:
+def sam_line(found, reference: str, read: str, qualities: bytes | None = None) -> str:
     """The line of an alignment with its path.
 
     Letters of the read beyond the aligned part are clipped (S). Gaps of the reference at both ends are left out, as the
     position tells where the read lies. AS is the score, NM the number of letters that differ, are inserted or deleted.
+    The qualities are those of the read as sequenced; the line has them in the order of its letters.
 
     Raises
     ------
     InvalidInput
-        The name of the read or a letter is not allowed.
+        The name of the read, a letter or a quality is not allowed.
     """
     if not READ.fullmatch(read):
         raise InvalidInput(f"A .sam file cannot hold the read name {short(read)}; write a .tsv file.")
     if not LETTERS.fullmatch(found.b):
         raise InvalidInput(f"A .sam file cannot hold all letters of the read {short(read)}; write a .tsv file.")
+    if not QUALITIES.fullmatch(qualities or b""):
+        raise InvalidInput(f"A .sam file cannot hold all qualities of the read {short(read)}; write a .tsv file.")
+    quality = (qualities or b"*").decode("ascii")
     used = np.flatnonzero(found.operations != DELETE)
     if not np.any(found.operations <= CHANGE):  # no letter lies on the reference, so there is no position
-        return "\t".join((read, str(UNMAPPED), "*", "0", "0", "*", "*", "0", "0", found.b, "*"))
+        return "\t".join((read, str(UNMAPPED), "*", "0", "0", "*", "*", "0", "0", found.b, quality))
     path = found.operations[used[0] : used[-1] + 1]
     clips, letters = [found.b_start, len(found.b) - found.b_end], found.b
     if found.strand == "-":
-        clips, letters = clips[::-1], reverse_complement(letters)
+        clips, letters, quality = clips[::-1], reverse_complement(letters), quality[::-1]
     left, right = (f"{clip}S" if clip else "" for clip in clips)
     fields = (
         read,
@@ -81,7 +94,7 @@ def sam_line(found, reference: str, read: str) -> str:
         left + cigar_of(OPERATIONS[path]) + right,
         "*\t0\t0",
         letters,
-        "*",
+        quality,
         f"AS:i:{found.score}",
         f"NM:i:{np.count_nonzero(path >= CHANGE)}",
     )

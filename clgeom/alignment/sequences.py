@@ -215,7 +215,17 @@ def refuse_letters(sequences, codes, unknown, alphabet, name, *, caller="align",
         place += f" of sequence {sequence}"
     letter = chr(sequences.letters[at])
     expected = f"letters of the alphabet {alphabet}" + (" that have a complement" if reverse else "")
-    hint = " Leave out the gaps of earlier alignments." if letter in "-." else ""
     raise InvalidInput(
-        f"The '{name}' parameter of {caller} must be {expected}. Got {letter!a} at {place} instead.{hint}"
+        f"The '{name}' parameter of {caller} must be {expected}. Got {letter!a} at {place} instead."
+        f"{letter_hint(letter, alphabet)}"
     )
+
+
+def letter_hint(letter, alphabet) -> str:
+    """The sentence that says what to do about a letter outside the alphabet, after a blank; empty if there is none."""
+    if letter in "-.":
+        return " Leave out the gaps of earlier alignments."
+    residue = letter.upper()
+    if "X" in alphabet and residue.isalpha() and residue not in alphabet:
+        return " Replace it with X" + (", or with C, its most similar residue." if residue == "U" else ".")
+    return ""

@@ -7,7 +7,7 @@ import click
 from clgeom.commands import terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
-from clgeom.errors import InputWarning, InvalidInput, warn
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 
 COLUMNS = ("a", "b", "score", "a_start", "a_end", "b_start", "b_end", "strand", "identities", "columns", "cigar")
 FORMATS = (".tsv", ".txt", ".sam")
@@ -33,7 +33,10 @@ SECTIONS = {
     "Output": "output",
 }
 EXAMPLES = (
-    ("Align each read with a reference, as SAM", "clgeom align reference.fa reads.fq --mode semiglobal -o reads.sam"),
+    (
+        "Align each read with a reference, as SAM",
+        "clgeom align reference.fa reads.fq --mode semiglobal --strand both -o reads.sam",
+    ),
     ("Align proteins locally", "clgeom align a.fa b.fa --mode local --matrix BLOSUM62"),
     ("Compute scores only", "clgeom align a.fa b.fa --score -o scores.tsv"),
 )
@@ -98,7 +101,9 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
 
     The default scores are for nucleotides, and other letters cause a warning. Proteins need a matrix, such as BLOSUM62.
     """
+    from clgeom import __version__
     from clgeom.alignment.align import align as solve
+    from clgeom.alignment.sam import sam_header
     from clgeom.io.atomic import check_outputs
     from clgeom.io.fasta import read_sequences
     from clgeom.runtime.device import as_session
@@ -108,13 +113,24 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
         raise InvalidInput(
             f"The option --score computes no alignments for a {output[-4:].lower()} file; write a .tsv file."
         )
-    records = [read_sequences(path) for path in (first, second)]
+    is_sam = bool(output) and output.lower().endswith(".sam")
+    records = [read_sequences(first), read_sequences(second, qualities=is_sam)]
     counts = [len(found) for found in records]
     if 1 not in counts and counts[0] != counts[1]:
         raise InvalidInput(
             f"The files must have the same number of sequences, or one file a single sequence. "
             f"'{first}' has {counts[0]:,}, and '{second}' has {counts[1]:,}."
         )
+    for path, found in zip((first, second), records):
+        _refuse_empty(found, path)
+        _refuse_letters(found, path, options["matrix"])
+    if is_sam and counts[0] > 1 == counts[1]:
+        warn(
+            f"The first file has the references of a .sam file, and the second one the reads: '{first}' has "
+            f"{counts[0]:,} sequences, and '{second}' has one. If that one is the reference, name '{second}' first.",
+            InputWarning,
+        )
+    header = list(sam_header(records[0], first, __version__)) if is_sam else []
     if all(options[name] is None for name in ("matrix", "match", "mismatch")):
         _warn_of_others(records, (first, second))
     given = [found[0].sequence if len(found) == 1 else [one.sequence for one in found] for found in records]
@@ -122,9 +138,12 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     options["free_ends"] = free_ends or None
     if isinstance(given[0], bytes) and isinstance(given[1], bytes):
         given = [[sequence] for sequence in given]
-    batch, work = terminal.worked(solve, *given, path=not only, device=session, **options)
-    names = [[one.name for one in found] * (len(batch) if len(found) == 1 else 1) for found in records]
-    if output:
+    batch, work = terminal.computed(as_json, solve, *given, path=not only, device=session, **options)
+    pairs = [found * (len(batch) if len(found) == 1 else 1) for found in records]
+    names = [[one.name for one in found] for found in pairs]
+    if is_sam:
+        _write_sam(output, header, batch, *pairs)
+    elif output:
         _write(output, batch, *names)
     if as_json:
         rows = [dict(zip(COLUMNS, row)) for row in _rows(batch, *names)]
@@ -142,6 +161,34 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
             click.echo("\n" + text, nl=False)
         if len(batch) > SHOWN:
             click.echo(f"\n{len(batch) - SHOWN:,} more alignments; -o writes all.")
+
+
+def _refuse_empty(records, path):
+    """Refuse a record without letters."""
+    for number, record in enumerate(records, 1):
+        if not record.sequence:
+            raise InvalidInput(
+                f"Record {number:,} of '{path}', {short(record.name)}, has no letters, and nothing aligns with it: "
+                "remove it."
+            )
+
+
+def _refuse_letters(records, path, matrix):
+    """Refuse a letter that the matrix, or the letters without a matrix, do not have."""
+    from clgeom.alignment.scoring import UNKNOWN, as_scoring
+    from clgeom.alignment.sequences import letter_hint
+
+    scoring = as_scoring(None, None, matrix, None, None)
+    letters = bytes((scoring.codes()[0] != UNKNOWN).nonzero()[0].tolist())
+    for number, record in enumerate(records, 1):
+        others = record.sequence.translate(None, letters)
+        if others:
+            letter = chr(others[0])
+            raise InvalidInput(
+                f"Record {number:,} of '{path}', {short(record.name)}, has {letter!a} at index "
+                f"{record.sequence.index(others[:1])}, which is outside the alphabet {scoring.alphabet}."
+                f"{letter_hint(letter, scoring.alphabet)}"
+            )
 
 
 def _warn_of_others(records, files):
@@ -180,25 +227,21 @@ def _texts(batch, first, second):
             yield f"{facts}, {one.identities:,} of {one.columns:,} equal\n{one}\n"
 
 
-def _sam(batch, first, second):
-    """Yield the lines of a .sam file."""
-    from clgeom import __version__
-    from clgeom.alignment.sam import sam_header, sam_line
+def _write_sam(output, header, batch, references, reads):
+    from clgeom.alignment.sam import sam_line
+    from clgeom.io.atomic import replacing
 
-    lengths = batch.a.lengths.tolist() * (len(batch) if len(batch.a) == 1 else 1)
-    yield from sam_header(zip(first, lengths), __version__)
-    for found, reference, read in zip(batch, first, second):
-        yield sam_line(found, reference, read)
+    with replacing(output) as file:
+        for line in header:
+            file.write(f"{line}\n".encode())
+        for found, reference, read in zip(batch, references, reads):
+            file.write(f"{sam_line(found, reference.name, read.name, read.qualities)}\n".encode())
 
 
 def _write(output, batch, first, second):
     from clgeom.io.atomic import replacing
 
     with replacing(output) as file:
-        if output.lower().endswith(".sam"):
-            for line in _sam(batch, first, second):
-                file.write(f"{line}\n".encode())
-            return
         if output.lower().endswith(".txt"):
             file.write("\n".join(_texts(batch, first, second)).encode())
             return

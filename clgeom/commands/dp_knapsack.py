@@ -47,8 +47,14 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     check_outputs(file, (output, (".csv",)))
     items = read_items(file, columns, lightest=int(repeat))
     names, session = items.names, as_session(device)
-    found, work = terminal.worked(
-        integer_knapsack if repeat else solve, items.values, items.weights, capacity, items=not only, device=session
+    found, work = terminal.computed(
+        as_json,
+        integer_knapsack if repeat else solve,
+        items.values,
+        items.weights,
+        capacity,
+        items=not only,
+        device=session,
     )
     if output:
         write_items(output, items, found.items)
@@ -59,7 +65,7 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
             facts["names"] = [names[k] for k in found.items] if names else None
         terminal.print_json({**facts, "notes": list(items.notes), "device": session.profile.name, **work.facts()})
         return
-    chosen = [] if only else [names[k] if names else str(k + 1) for k in found.items]
+    chosen = [] if only else [_quoted(names[k]) if names else str(k + 1) for k in found.items]
     more = f" ... ({len(chosen):,} in all)" if len(chosen) > 12 else ""
     terminal.print_facts(
         ("items", f"{len(items):,}, capacity {capacity:,}"),
@@ -70,3 +76,8 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
         ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )
+
+
+def _quoted(name) -> str:
+    """The name, in quotes if a comma in it would look like the end of the name."""
+    return f"'{name}'" if "," in name else name

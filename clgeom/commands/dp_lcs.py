@@ -78,8 +78,9 @@ SECTIONS = {"Sequences": "names pairs matrix cutoff nearest", "Output": "only ou
 def lcs(edit, **options):
     """Longest common subsequence of the sequences in two FASTA or FASTQ files.
 
-    Upper and lower case are equal. The command compares the first sequences of both files, those of --record, or all
-    with --pairs and --matrix. Files may be compressed by gzip; - reads standard input.
+    Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
+    first sequences of both files, those of --record, or all with --pairs and --matrix. Files may be compressed by gzip;
+    - reads standard input.
     """
     _compare(edit, **options)
 
@@ -99,8 +100,9 @@ def lcs(edit, **options):
 def edit(**options):
     """Edit distance of the sequences in two FASTA or FASTQ files.
 
-    Upper and lower case are equal. The command compares the first sequences of both files, those of --record, or all
-    with --pairs and --matrix. Files may be compressed by gzip; - reads standard input.
+    Upper and lower case are equal; U and T are different letters, unlike in 'clgeom align'. The command compares the
+    first sequences of both files, those of --record, or all with --pairs and --matrix. Files may be compressed by gzip;
+    - reads standard input.
     """
     _compare(True, **options)
 
@@ -128,13 +130,15 @@ def _compare_two(edit, first, second, only, names, output, device, as_json):
     a, b = (choose_record(path, read_sequences(path), name) for path, name in zip((first, second), names))
     session = as_session(device)
     if edit:
-        found, work = terminal.worked(edit_distance, a.sequence, b.sequence, operations=not only, device=session)
+        found, work = terminal.computed(
+            as_json, edit_distance, a.sequence, b.sequence, operations=not only, device=session
+        )
         facts = {"distance": found.distance}
         if not only:
             kinds = ("match", "change", "delete", "insert")
             facts["operations"] = {kind: found.operations.count(kind) for kind in kinds}
     else:
-        found, work = terminal.worked(solve, a.sequence, b.sequence, subsequence=not only, device=session)
+        found, work = terminal.computed(as_json, solve, a.sequence, b.sequence, subsequence=not only, device=session)
         facts = {"length": found.length}
         if not only:
             facts["subsequence"] = found.subsequence.decode("ascii")

@@ -30,7 +30,7 @@ def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, 
             f"'{second}' has {len(b):,}. --matrix compares each with each."
         )
     session = as_session(device)
-    found, work = terminal.worked(_found, a, b, problem, matrix, cutoff, nearest, session)
+    found, work = terminal.computed(as_json, _found, a, b, problem, matrix, cutoff, nearest, session)
     what = "distance" if problem == "edit" else "length"
     if output:
         with replacing(output) as file:

@@ -78,7 +78,7 @@ def solve_command(name, spec, example, device, as_json):
     layouts: list = []
     given = _instance(problem, spec, layouts.append)
     session = as_session(device)
-    found, work = terminal.worked(problem.solver, **given, device=session)
+    found, work = terminal.computed(as_json, problem.solver, **given, device=session)
     facts, notes = facts_of(found), [note for layout in layouts for note in layout.notes]
     if as_json:
         about = {"notes": notes, "device": session.profile.name, **work.facts()}

@@ -71,7 +71,7 @@ EXAMPLES = (
     help="Most memory for a .npy file, such as 1GB: it is sorted in pieces on disk. Needs -o.",
 )
 @click.option(
-    "--stats", is_flag=True, help="Print the time of each phase; of a Shellsort also reads, writes and passes."
+    "--stats", is_flag=True, help="Print the time of each phase; of a Shellsort also mean reads, writes and passes."
 )
 @terminal.device_option
 @terminal.json_option
@@ -294,7 +294,7 @@ def _print_stats(result):
         ">elements/item",
         ">reads/item",
         ">writes/item",
-        ">passes",
+        ">passes/group",
         ">us",
     )
     terminal.print_table(headings, rows)

@@ -112,6 +112,12 @@ def worked(function, *args, **kwargs):
     return result, Work(seconds - loads.seconds, loads.seconds)
 
 
+def computed(as_json, function, /, *args, **kwargs):
+    """Return the same as `worked`, under a progress bar that explains why a first call takes long."""
+    with progress("computing (first use: compiles kernels)", hidden=as_json):
+        return worked(function, *args, **kwargs)
+
+
 def duration(seconds: float) -> str:
     """Return seconds as text, in ms below one second."""
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.2f} s"

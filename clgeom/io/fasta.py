@@ -9,7 +9,7 @@ import itertools
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clgeom.errors import InvalidInput
@@ -26,11 +26,15 @@ LETTERS = bytes(c for c in range(256) if 65 <= (c & 0xDF) <= 90 or c in b"-.*")
 
 @dataclass(frozen=True)
 class Record:
-    """A sequence of a file: the first word of its description, the description, and the letters."""
+    """A sequence of a file: the first word of its description, the description, and the letters.
+
+    `qualities` are the characters of a FASTQ file, one for each letter; None if they were not read.
+    """
 
     name: str
     description: str
     sequence: bytes
+    qualities: bytes | None = None
 
     def __repr__(self):
         return f"Record({self.name!r}, {len(self.sequence):,} letters)"
@@ -53,8 +57,8 @@ def read_fasta(path) -> list[Record]:
 
 
 @keeps_subnormals
-def read_sequences(path) -> list[Record]:
-    """Return all sequences of a FASTA or FASTQ file, as `read_fasta` does. Qualities are read and left out.
+def read_sequences(path, *, qualities=False) -> list[Record]:
+    """Return all sequences of a FASTA or FASTQ file, as `read_fasta` does. Qualities are kept on request only.
 
     A record of FASTQ begins with a line that begins with "@". A line that begins with "+" ends its sequence; as many
     qualities as letters follow. Both may go over several lines.
@@ -64,23 +68,23 @@ def read_sequences(path) -> list[Record]:
     InvalidInput
         The file cannot be read or is neither; names the line.
     """
-    return list(iterate_sequences(path))
+    return list(iterate_sequences(path, qualities=qualities))
 
 
 @keeps_subnormals
-def iterate_sequences(path) -> Iterator[Record]:
+def iterate_sequences(path, *, qualities=False) -> Iterator[Record]:
     """Yield the sequences of a FASTA or FASTQ file one by one, as `read_sequences` reads them."""
     lines, blank = _lines(path), []
     for first in lines:
         if first.strip():
             rest = itertools.chain(blank, [first], lines)
-            yield from (_fastq if first.lstrip()[:1] == b"@" else _fasta)(path, rest)
+            yield from _fastq(path, rest, qualities) if first.lstrip()[:1] == b"@" else _fasta(path, rest)
             return
         blank.append(first)
     yield from _fasta(path, ())
 
 
-def _fastq(path, lines):
+def _fastq(path, lines, keeps_qualities):
     lines = enumerate(lines, 1)
 
     def wrong(number, what):
@@ -100,14 +104,17 @@ def _fastq(path, lines):
         else:
             raise wrong(begin, "the file ends before the '+' of this record")
         record = _record(head[1:].decode("utf-8", "replace").strip(), parts)
-        letters, qualities = sum(map(len, parts)), 0
+        letters, quality_parts, qualities = sum(map(len, parts)), [], 0
         while qualities < letters:
             number, line = next(lines, (number, None))
             if line is None:
                 break
-            qualities += len(line.strip())
+            quality_parts.append(line.strip())
+            qualities += len(quality_parts[-1])
         if qualities != letters:
             raise wrong(number, f"{qualities} qualities for the {letters} letters of '{shown(record.name)}'")
+        if keeps_qualities:
+            record = replace(record, qualities=b"".join(quality_parts)[: len(record.sequence)])
         yield record
 
 

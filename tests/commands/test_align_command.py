@@ -19,7 +19,9 @@ def files(here):
     (here / "a.fa").write_text(">r1 first\nACGTTCAGG\n>r2\nggttcca\n")
     (here / "b.fa").write_text(">q1\nACTTCAGG\n>q2\nTGGAACC\n")
     (here / "one.fa").write_text(">only\nACGU\n")
-    (here / "twice.fa").write_text(">r1\nACGT\n>r1\nACG\n")
+    (here / "twice.fa").write_text(">r1\nACGT\n>r2\nA\n>r1\nACGA\n")
+    (here / "empty.fa").write_text(">r1\nACGT\n>none\n")
+    (here / "rare.fa").write_text(">p\nMK\n>q\nMKO\n")
     (here / "odd.fa").write_text(">=r\nACGT\n>r1\nACG\n")
     (here / "star.fa").write_text(">s\nAC*GT\n")
     (here / "three.fa").write_text(">x\nA\n>y\nC\n>z\nG\n")
@@ -109,6 +111,33 @@ def test_align_writes_sam(files):
     assert same[:6] == ["same", "0", "chr", "5", "255", "2=1D6="] and same[-1] == "NM:i:1"
 
 
+def test_sam_has_the_qualities_of_reads(files):
+    """They follow the letters: backwards on the reverse strand."""
+    Path("reference.fa").write_text(">chr\nTTTTACGTTCAGGTTTT\n")
+    reads = {"same": "ACTTCAGG", "turned": "aacCTGAAGT", "none": "NN"}
+    qualities = {"same": "@1234567", "turned": "!\"#$%&'()*", "none": "+I"}
+    records = (f"@{name}\n{letters}\n+\n{qualities[name]}\n" for name, letters in reads.items())
+    Path("reads.fq").write_text("".join(records))
+    done("align", "reference.fa", "reads.fq", "--mode", "local", "--strand", "both", "-o", "out.sam")
+    lines = [line.split("\t") for line in open("out.sam").read().splitlines() if not line.startswith("@")]
+    expected = {**qualities, "turned": qualities["turned"][::-1]}
+    assert {line[0]: line[10] for line in lines} == expected and [line[1] for line in lines] == ["0", "16", "4"]
+    Path("reads.fq").write_text("@r\nAC\n+\nI\x7f\n")
+    assert "cannot hold all qualities of the read 'r'" in refused("align", "reference.fa", "reads.fq", "-o", "out.sam")
+
+
+def test_sam_needs_the_references_first(files):
+    Path("same.fa").write_text(">r1\nACGT\n>r1\nacgt\n")
+    with pytest.warns(InputWarning, match="'same.fa' has 2 sequences.*name 'one.fa' first"):
+        done("align", "same.fa", "one.fa", "-o", "out.sam")
+    assert open("out.sam").read().count("@SQ") == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        done("align", "same.fa", "one.fa", "-o", "out.tsv")
+        for other in ("one.fa", "same.fa"):
+            done("align", other, "same.fa", "-o", "out.sam")
+
+
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -122,11 +151,15 @@ def test_align_writes_sam(files):
         (("a.fa", "b.fa", "-o", "out.csv"), "must end in one of .sam, .tsv, .txt"),
         (("a.fa", "b.fa", "--score", "-o", "out.txt"), "computes no alignments"),
         (("a.fa", "b.fa", "--score", "-o", "out.sam"), "computes no alignments for a .sam file"),
-        (("twice.fa", "b.fa", "-o", "out.sam"), "needs a name for each reference. Several sequences have 'r1'"),
+        (
+            ("twice.fa", "twice.fa", "-o", "out.sam"),
+            "different name for each reference. Records 1 and 3 of 'twice.fa' are both named 'r1', and their",
+        ),
+        (("a.fa", "empty.fa"), "Record 2 of 'empty.fa', 'none', has no letters"),
+        (("rare.fa", "rare.fa", "--matrix", "PAM250"), "2 of 'rare.fa', 'q', has 'O' at index 2.*Replace it with X.$"),
         (("odd.fa", "b.fa", "-o", "out.sam"), "cannot hold the reference name '=r'"),
-        (("one.fa", "odd.fa", "-o", "out.sam", "--matrix", "BLOSUM62"), "Got 'U'"),
         (("star.fa", "star.fa", "-o", "out.sam", "--matrix", "BLOSUM62"), "cannot hold all letters of the read 's'"),
-        (("one.fa", "one.fa", "--matrix", "BLOSUM62"), "first file must be letters of the alphabet.*Got 'U'"),
+        (("one.fa", "a.fa", "--matrix", "BLOSUM62"), "1 of 'one.fa', 'only', has 'U' at index 3.* with X, or with C"),
     ],
 )
 def test_align_refuses(files, options, message):

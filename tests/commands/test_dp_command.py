@@ -169,6 +169,8 @@ def test_knapsack(here):
     facts = json.loads(done("dp", "knapsack", "items.csv", "--capacity", "22", "--repeat", "--json"))
     assert facts["value"] == 30 and facts["chosen"] == [3, 3] and facts["names"] == ["rope", "rope"]
     assert "chosen" not in done("dp", "knapsack", "items.csv", "--capacity", "22", "--value")
+    write("comma.csv", 'name,weight,value\n"tent, big",1,2\npan,1,2\n')
+    assert "chosen     'tent, big', pan\n" in done("dp", "knapsack", "comma.csv", "--capacity", "2")
 
 
 def test_knapsack_columns(here):

@@ -210,6 +210,24 @@ def test_indices_of_parameters_and_division(session):
         fill(by=0)
 
 
+def test_reads_before_the_first_index_hint_at_a_base_case(session):
+    options = {"pattern": "NOSE", "parameters": {"w": "int32[]"}}
+    in_python = r" If the cell is a base case, write dp.where\({}, value, ...\)\.$"
+    in_c = r" If the cell is a base case, begin with: {} \? value : \.\.\.$"
+    both = r"\(i == 0\) \| \(j == 0\)"
+    for cell, error, hint in (
+        (lambda M, i, j, w: w[j - 1], InvalidInput, in_python.format(both)),
+        (lambda M, i, j, w: dp.where(i == 0, 0, M[i - 1, j - 1] + w[0]), DependencyError, in_python.format("j == 0")),
+        ("w[j - 1]", InvalidInput, in_c.format(r"i == 0 \|\| j == 0")),
+        ("j == 0 ? 0 : M(i - 1, j - 1) + w[0]", DependencyError, in_c.format("i == 0")),
+        (lambda M, i, j, w: w[j + 3], InvalidInput, "its size there is 3.$"),
+        (lambda M, i, j, w: dp.where(j < 2, 0, w[j - 3]), InvalidInput, None),
+    ):
+        with pytest.raises(error, match=hint) as found:
+            dp.fill(dp.Equation(cell, **options), (3, 3), w=[1, 2, 3], device=session)
+        assert ("base case" in str(found.value)) == ("base case" in (hint or "base case"))
+
+
 #: Statements in C that are wrong where j is 3, and what is said of them.
 WRONG_IN_C = {
     "return w[j];": "reads the parameter 'w' or 'c' at index 3, and its size there is 3",

@@ -334,6 +334,7 @@ def modulo(M, i, j):
     (
         (branch, r"cannot branch on a cell or an index with 'if'.*dp.where"),
         (chained, "chained comparison"),
+        (lambda M, i, j: max(M[i - 1, j], i), "Python's min and max: write .* dp.minimum and dp.maximum"),
         (loop, r"use dp.min_over for range"),
         (half_index, "'/' divides floats: write // for integers"),
         (float_index, "An index of M must be an integer"),

@@ -17,7 +17,7 @@ from clgeom.dp.cubes.proof import reads_inside
 from clgeom.dp.filling import watching
 from clgeom.dp.job import ROUNDED_DIVIDE, bind, build_options, check_values, given_values
 from clgeom.dp.language.users_c import users_errors
-from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, of_size
+from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, base_case_hint, of_size
 from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short
 from clgeom.runtime import launch
 from clgeom.runtime.arguments import one_of
@@ -390,13 +390,15 @@ def _error(equation, shape, values, kind, cell, read):
             RANGE: f"which is outside the table of {n} x {m} x {p}",
             PATTERN: f"which is not filled then: the pattern {equation.pattern} allows planes before only",
         }[kind]
-        error = DependencyError(f"{where} reads cell {read}, {reason}.")
+        hint = base_case_hint(cell, [index < 0 for index in read]) if kind == RANGE else ""
+        error = DependencyError(f"{where} reads cell {read}, {reason}.{hint}")
         error.cell, error.read = cell, read
         return error
     error = {
         OVERFLOW: lambda: IntegerOverflow(f"{where} goes beyond {equation.cell.name}, or a step of its computation."),
         INDEX: lambda: InvalidInput(
             f"{where} reads {of_size(equation, values, read[1])} at index {read[0]}, and its size there is {read[1]}."
+            f"{base_case_hint(cell, [read[0] < 0] * 3)}"
         ),
         DIVISION: lambda: InvalidInput(f"{where} divides by zero."),
         SHIFT: lambda: InvalidInput(f"{where} shifts by a negative count, {read[0]}."),

@@ -70,8 +70,9 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise mistake(
-            "An equation cannot branch on a cell or an index with 'if', 'and', 'or', 'not' or a chained comparison: "
-            "write dp.where(condition, a, b), and conditions with &, | and ~."
+            "An equation cannot branch on a cell or an index with 'if', 'and', 'or', 'not', a chained comparison or "
+            "Python's min and max: write dp.where(condition, a, b), conditions with &, | and ~, and dp.minimum and "
+            "dp.maximum."
         )
 
     def __iter__(self) -> Iterator[Any]:

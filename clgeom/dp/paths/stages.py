@@ -338,6 +338,26 @@ def of_size(equation, values, size) -> str:
     return f"the parameter {' or '.join(names)}" if names else "a parameter"
 
 
+def base_case_hint(cell, negative, traced=True) -> str:
+    """The sentence about a base case, after a blank, where a read of a first cell of an axis is negative.
+
+    Parameters
+    ----------
+    cell : tuple of int
+    negative : sequence of bool
+        Whether the read is negative, for each axis.
+    traced : bool
+        Whether the equation is in Python, not in C.
+    """
+    first = [f"{index} == 0" for index, at, is_negative in zip("ijk", cell, negative) if at == 0 and is_negative]
+    if not first:
+        return ""
+    if not traced:
+        return f" If the cell is a base case, begin with: {' || '.join(first)} ? value : ..."
+    condition = first[0] if len(first) == 1 else " | ".join(f"({one})" for one in first)
+    return f" If the cell is a base case, write dp.where({condition}, value, ...)."
+
+
 def fault(job: Job, cell, kind, a, b):
     """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
     name, pattern = job.equation.name, job.pattern
@@ -348,13 +368,15 @@ def fault(job: Job, cell, kind, a, b):
             PATTERN: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
             START: f"which is before the first stage {given} (start={job.start})",
         }[kind]
-        error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.")
+        hint = base_case_hint(cell, (a < 0, b < 0), job.equation.traced) if kind == RANGE else ""
+        error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.{hint}")
         error.cell, error.read = cell, (a, b)
     elif kind == OVERFLOW:
         error = overflow_of(job, cell)
     elif kind == INDEX:
         error = InvalidInput(
             f"{where} reads {of_size(job.equation, job.values, b)} at index {a}, and its size there is {b}."
+            f"{base_case_hint(cell, (a < 0, a < 0), job.equation.traced)}"
         )
     elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
