@@ -121,8 +121,10 @@ def test_workflow_calls_what_there_is():
     assert text.startswith("# Untried")
     assert ".ci/run" in [step.get("run") for step in jobs["linux"]["steps"]] and (ROOT / ".ci" / "run").exists()
     assert jobs["selftest"]["strategy"]["matrix"]["os"] == ["windows-latest", "macos-latest"]
-    commands = [step["run"].split()[1] for step in jobs["selftest"]["steps"] if step.get("run", "")[:7] == "clgeom "]
-    assert commands == ["devices", "selftest"] and set(commands) <= set(cli.list_commands(None))
+    assert jobs["windows-pip"]["runs-on"] == "windows-latest"
+    for job in ("selftest", "windows-pip"):
+        commands = [step["run"].split()[1] for step in jobs[job]["steps"] if step.get("run", "")[:7] == "clgeom "]
+        assert commands == ["devices", "selftest"] and set(commands) <= set(cli.list_commands(None))
 
 
 def test_source_distributions_have_what_these_tests_read():

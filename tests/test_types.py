@@ -100,7 +100,7 @@ def test_public_functions_show_their_parameters():
                 assert bool(inspect.signature(value).parameters) == (name not in NO_PARAMETERS)
     assert inspect.isfunction(clgeom.sort)
     assert "sort(keys" in pydoc.render_doc(clgeom.sort)
-    assert list(inspect.signature(clgeom.sort).parameters)[:3] == ["keys", "descending", "out"]
+    assert list(inspect.signature(clgeom.sort).parameters)[:3] == ["keys", "axis", "kind"]
     assert "Sorted copy of an array" in inspect.getdoc(clgeom.sort)
 
 

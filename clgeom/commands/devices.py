@@ -23,7 +23,7 @@ def devices(as_report, as_json):
         return
     from clgeom.errors import NoDevice
     from clgeom.runtime.device import devices as find
-    from clgeom.runtime.device import why_none
+    from clgeom.runtime.device import unfit_setting, why_none
 
     found = find()
     if as_json:
@@ -48,4 +48,8 @@ def devices(as_report, as_json):
     terminal.print_table(
         ("kind", "name", "platform", "architecture", ">units", ">memory", ">local", ">work-group", "fp64"), rows
     )
-    click.echo("The first is taken by default; --device or CLGEOM_DEVICE chooses another by part of its name.")
+    unfit = unfit_setting()
+    if unfit:
+        click.echo(f"{unfit} Unset it, or choose a device of this list with --device.")
+    else:
+        click.echo("The first is taken by default; --device or CLGEOM_DEVICE chooses another by part of its name.")

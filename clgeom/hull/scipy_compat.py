@@ -14,6 +14,7 @@ from clgeom.hull.predicates import orient2d
 from clgeom.runtime.arrays import canonical_points, finite_rows, is_device_array
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.host_floats import keeps_subnormals
+from clgeom.runtime.messages import listed
 from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 
 #: Options of Qhull that change nothing here: triangulated facets, no warnings, and joggled input, which Qhull needs
@@ -104,7 +105,8 @@ class ConvexHull:
         point. It is an `InvalidInput`, and so a ``ValueError``; and it
         is a ``scipy.spatial.QhullError`` where SciPy is installed, and so a ``RuntimeError``.
     InvalidInput
-        For another shape, an unsupported type, a masked array, NaN or infinity, other options of Qhull.
+        For another shape, a table of more than two columns, an unsupported type, a masked array, NaN or infinity, other
+        options of Qhull.
 
     See Also
     --------
@@ -375,9 +377,25 @@ def _checked(points, *, caller):
         raise InvalidInput(
             f"The 'points' parameter of {caller} must not be a masked array. Take masked points out first."
         )
+    names = _column_names(points)
+    if len(names) > 2:
+        raise InvalidInput(
+            f"The 'points' parameter of {caller} must have two columns, since each column is a dimension, as in SciPy. "
+            f"Got columns {listed(names)} instead. Select two, or use clgeom.convex_hull, which picks x and y by name."
+        )
     if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
         return points
     return canonical_points(fetched(points) if is_device_array(points) else points, caller=caller)
+
+
+def _column_names(points):
+    """Names of the columns of a table or of the fields of a structured array; none for geometries and other inputs."""
+    if isinstance(points, np.ndarray):
+        return points.dtype.names or ()
+    if getattr(points, "active_geometry_name", None) is not None:  # a GeoDataFrame: its geometries are the points
+        return ()
+    names = getattr(points, "column_names", None)  # of PyArrow, whose `columns` are arrays
+    return [*map(str, getattr(points, "columns", ()) if names is None else names)]
 
 
 def _on_host(points):

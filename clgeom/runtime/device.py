@@ -19,7 +19,7 @@ from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
 from clgeom.runtime import caches, pocl_cache, trust
 from clgeom.runtime.arguments import boolean, integer
-from clgeom.runtime.drivers import gpu_hint, install_hint, intel_runtime_found
+from clgeom.runtime.drivers import gpu_hint, install_hint, intel_hint, intel_runtime, intel_runtime_found
 from clgeom.runtime.failures import failures
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.memory import Pool, trim_heap
@@ -440,16 +440,30 @@ def _choose(device):
         raise NoDevice(why_none())
     if not wanted:
         return _first_right(present)
+    found = fitting(wanted)
+    if found is not None:
+        return found
+    there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
+    text = f"{source} must name a device that is present. Got {wanted!r}; present: {there}."
+    raise NoDevice(f"{text} {gpu_hint()}" if GPU_WORDS.search(wanted) else text)
+
+
+def fitting(wanted: str):
+    """The first device with this text in its words; with "text:1" the second one, and so on; None if there is none."""
     found = named(wanted)
     if found:
         return found[0]
     numbered = re.fullmatch(r"(.+):(\d+)", wanted)
     found = named(numbered[1]) if numbered else []
-    if found and int(numbered[2]) < len(found):
-        return found[int(numbered[2])]
-    there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
-    text = f"{source} must name a device that is present. Got {wanted!r}; present: {there}."
-    raise NoDevice(f"{text} {gpu_hint()}" if GPU_WORDS.search(wanted) else text)
+    return found[int(numbered[2])] if found and int(numbered[2]) < len(found) else None
+
+
+def unfit_setting() -> str | None:
+    """What is wrong with CLGEOM_DEVICE, where it fits no device; else None."""
+    wanted = os.environ.get("CLGEOM_DEVICE")
+    if not wanted or fitting(wanted) is not None:
+        return None
+    return f"The environment variable CLGEOM_DEVICE is {wanted!r} and fits no device: calls without device= fail."
 
 
 def named(wanted: str) -> list:
@@ -485,6 +499,8 @@ def why_none() -> str:
             f"PoCL shows none where it cannot write to its cache, '{caches.pocl_folder()}': let POCL_CACHE_DIR or "
             "XDG_CACHE_HOME name a folder that can be written. "
         )
+    if sys.platform == "win32" and intel_runtime():
+        text += f"{intel_hint()} "
     return text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import platform
+import re
 import shutil
 import site
 import sys
@@ -12,10 +14,17 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
+from clgeom.runtime import caches
+
+#: The line of Intel's ``cl.cfg`` that names the folder of TBB, where it names none.
+NO_TBB_FOLDER = re.compile(r"^([ \t]*CL_CONFIG_TBB_DLL_PATH[ \t]*=)[ \t]*(?=\r?$)", re.MULTILINE)
+
 
 def install_hint() -> str:
     """How to install an OpenCL driver on this operating system and processor."""
     if sys.platform == "win32":
+        if intel_runtime():
+            return f"{intel_hint()} {gpu_hint()}"
         cpu = "'pip install intel-opencl-rt' adds a CPU device on x86-64"
     elif sys.platform == "darwin":
         cpu = "'conda install -c conda-forge pyopencl pocl' adds a CPU device"
@@ -26,6 +35,14 @@ def install_hint() -> str:
     else:
         cpu = "'apk add pocl' adds a CPU device on Alpine"
     return f"On this machine {cpu}. {gpu_hint()}"
+
+
+def intel_hint() -> str:
+    """Why Intel's installed CPU runtime may show no device on Windows."""
+    return (
+        "Intel's CPU runtime is installed. In an elevated terminal (as administrator) the OpenCL loader ignores it: "
+        "use another terminal. It also needs the Visual C++ redistributable of Microsoft (MSVCP140.dll)."
+    )
 
 
 def gpu_hint() -> str:
@@ -64,8 +81,8 @@ def intel_runtime_found():
     """Let the loader find Intel's CPU runtime from PyPI, which does not register itself.
 
     On Linux its own .icd file names a path that does not exist: while the loader starts, OCL_ICD_VENDORS names a folder
-    with the system's .icd files and one for that runtime. On Windows OCL_ICD_FILENAMES names its library. Neither is
-    set if the user has set it, or if the runtime is not installed.
+    with the system's .icd files and one for that runtime. On Windows OCL_ICD_FILENAMES names its library, and
+    `prepare_on_windows` lets it find TBB. Neither is set if the user has set it, or if the runtime is not installed.
     """
     library = intel_runtime()
     variable = "OCL_ICD_FILENAMES" if sys.platform == "win32" else "OCL_ICD_VENDORS"
@@ -75,7 +92,7 @@ def intel_runtime_found():
     with contextlib.ExitStack() as ending:
         value = str(library)
         if sys.platform == "win32":
-            ending.enter_context(os.add_dll_directory(str(library.parent)))
+            prepare_on_windows(library.parent)
         else:
             value = ending.enter_context(tempfile.TemporaryDirectory(prefix="clgeom-"))
             for entry in Path("/etc/OpenCL/vendors").glob("*.icd"):
@@ -86,3 +103,48 @@ def intel_runtime_found():
             yield
         finally:
             del os.environ[variable]  # programs that we start must not inherit a folder that is gone
+
+
+@functools.cache
+def prepare_on_windows(folder: Path) -> str:
+    """Let Intel's runtime in this folder find TBB, which it loads at a device's first use; returns what was done.
+
+    Its ``cl.cfg`` names the folder of TBB. In the wheel that line is empty, and only conda fills it. The folder stays
+    among the process's DLL directories, and in PATH.
+    """
+    os.add_dll_directory(str(folder))
+    if str(folder) not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PATH"))))
+    return _tbb_named(folder)
+
+
+def _tbb_named(folder: Path) -> str:
+    """Write the folder of TBB into ``cl.cfg``, if it names none; returns what was done."""
+    config, tbb = folder / "cl.cfg", folder / "tbb12.dll"
+    try:
+        text = config.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        return f"{config} cannot be read: {error}"
+    if not NO_TBB_FOLDER.search(text):
+        return f"{config} has no empty line of TBB's folder: left as it is"
+    if not tbb.exists():
+        return f"{config} names no folder of TBB, and {tbb} does not exist: reinstall the package tbb"
+    path = folder.as_posix()
+    by_hand = f"CL_CONFIG_TBB_DLL_PATH = {path}"
+    if not path.isascii():
+        return f"{config} names no folder of TBB, and the folder's name is not ASCII: add '{by_hand}' yourself"
+    if not caches.write(config, NO_TBB_FOLDER.sub(lambda line: f"{line[1]} {path}", text, count=1)):
+        return f"{config} names no folder of TBB, and cannot be written: add '{by_hand}' yourself"
+    return f"the folder of TBB, {path}, was written to {config}"
+
+
+def intel_notes() -> dict[str, str]:
+    """Where Intel's runtime from PyPI is, and on Windows whether it finds TBB: facts for a report, by name."""
+    library = intel_runtime()
+    if library is None:
+        return {}
+    notes = {"library": str(library)}
+    if sys.platform == "win32":
+        used = "OCL_ICD_FILENAMES" not in os.environ
+        notes["TBB"] = prepare_on_windows(library.parent) if used else "not prepared: OCL_ICD_FILENAMES is set"
+    return notes

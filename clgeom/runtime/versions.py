@@ -11,7 +11,8 @@ from typing import Any
 
 from clgeom.errors import ClgeomError
 from clgeom.runtime import caches, trust
-from clgeom.runtime.device import all_devices, all_platforms, why_none
+from clgeom.runtime.device import all_devices, all_platforms, unfit_setting, why_none
+from clgeom.runtime.drivers import intel_notes
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.profile import describe
 from clgeom.runtime.stored_policies import store_path
@@ -45,6 +46,10 @@ def show_versions() -> None:
 
 def report() -> dict[str, Any]:
     """Sections of the report by name: facts by name, or a list of them for devices."""
+    devices = devices_of_report()
+    notes = {"Intel's runtime from pip": intel_notes()}
+    if isinstance(devices, list) and (unfit := unfit_setting()):
+        notes["settings"] = {"CLGEOM_DEVICE": unfit}
     return {
         "clgeom": {"version": import_module("clgeom").__version__, "folder": str(Path(__file__).parents[1])},
         "python": {"version": sys.version.replace("\n", ""), "executable": sys.executable},
@@ -57,7 +62,8 @@ def report() -> dict[str, Any]:
         "packages": {name: version_of(name) for name in REQUIRED},
         "optional packages": {name: version_of(name) for name in OPTIONAL},
         "platforms": platforms_of_report(),
-        "devices": devices_of_report(),
+        "devices": devices,
+        **{name: facts for name, facts in notes.items() if facts},
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)},
         "folders": {
             "cache": str(caches.folder()),

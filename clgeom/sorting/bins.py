@@ -37,9 +37,9 @@ EXACT = 1 << 53
 @keeps_subnormals
 def bincount(
     numbers: AnyArray,
-    *,
     weights: AnyArray | None = None,
     minlength: IntLike = 0,
+    *,
     index_type: DTypeLike = None,
     device: DeviceLike = None,
 ) -> Any:
@@ -149,10 +149,10 @@ def _check_room(session, bins, *, caller):
 def histogram(
     values: AnyArray,
     bins: AnyArray | str = 10,
-    *,
     range: tuple[float, float] | None = None,
+    density: bool | None = False,
     weights: AnyArray | None = None,
-    density: bool = False,
+    *,
     index_type: DTypeLike = None,
     device: DeviceLike = None,
 ) -> Any:
@@ -168,11 +168,11 @@ def histogram(
     range : (float, float), optional
         The lower end of the first bin and the upper end of the last one; by default the least and the greatest value.
         Not with edges.
-    weights : array_like of numbers, of the values' shape, optional
-        For values on the host: the result has the sum of the weights in each bin, as for `bincount`.
-    density : bool
+    density : bool, optional
         Divide counts by their sum and by the widths of the bins. NumPy takes the widths in the edges' type, where
         -128 and 127 of int8 are -1 apart; here they are 255 apart.
+    weights : array_like of numbers, of the values' shape, optional
+        For values on the host: the result has the sum of the weights in each bin, as for `bincount`.
     index_type : data-type, optional
         int64 or uint32, the type of the counts: by default int64 on the host, uint32 on the device. Not with `weights`
         or `density`.
@@ -212,7 +212,7 @@ def histogram(
     ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
     """
     caller = "histogram"
-    density = boolean(density, "density", caller=caller)
+    density = density is not None and boolean(density, "density", caller=caller)
     given = array_of_keys(values, caller=caller, name="values")
     keys, _, session = flat_keys(given, device, caller=caller, name="values")
     there = is_device_array(keys)

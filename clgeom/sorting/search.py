@@ -28,9 +28,9 @@ TESTED = 8
 def searchsorted(
     haystack: AnyArray,
     needles: AnyArray,
-    *,
     side: str = "left",
     sorter: AnyArray | None = None,
+    *,
     index_type: DTypeLike = None,
     device: DeviceLike = None,
 ) -> Any:

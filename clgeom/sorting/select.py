@@ -115,7 +115,7 @@ def _first(session, array, k):
 
 @keeps_subnormals
 def partition(
-    keys: AnyArray, kth: IntLike | Sequence[IntLike], *, axis: IntLike | None = -1, device: DeviceLike = None
+    keys: AnyArray, kth: IntLike | Sequence[IntLike], axis: IntLike | None = -1, *, device: DeviceLike = None
 ) -> Any:
     """Keys partitioned around the positions `kth`: no key before one is larger, and no key behind it is smaller.
 
@@ -162,8 +162,8 @@ def partition(
 def argpartition(
     keys: AnyArray,
     kth: IntLike | Sequence[IntLike],
-    *,
     axis: IntLike | None = -1,
+    *,
     index_type: DTypeLike = None,
     device: DeviceLike = None,
 ) -> Any:

@@ -21,7 +21,7 @@ NONE_WRONG = np.uint32(0xFFFFFFFF)
 
 @keeps_subnormals
 def take(
-    values: AnyArray, indices: AnyArray, *, axis: IntLike | None = None, mode: str = "raise", device: DeviceLike = None
+    values: AnyArray, indices: AnyArray, axis: IntLike | None = None, *, mode: str = "raise", device: DeviceLike = None
 ) -> Any:
     """Values at these indices, as ``numpy.take(values, indices, axis, mode=mode)`` has them.
 

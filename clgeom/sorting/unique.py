@@ -48,12 +48,13 @@ SAMPLE = 64
 @keeps_subnormals
 def unique(
     keys: AnyArray,
-    *,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
     axis: IntLike | None = None,
+    *,
     equal_nan: bool = True,
+    sorted: bool = True,
     index_type: DTypeLike = None,
     device: DeviceLike = None,
     profile: bool = False,
@@ -77,6 +78,8 @@ def unique(
     equal_nan : bool
         Whether all NaN, or all NaT, are one value. If not, each is a value, and they are last in input order. Slices
         with NaN or NaT are never equal, as in NumPy: False is then an `InputWarning`.
+    sorted : bool
+        As in ``numpy.unique``. The values are sorted with False, too.
     index_type : data-type, optional
         int64 or uint32, the type of indices and counts: by default int64 on the host, uint32 on the device. Only where
         some of them are returned.
@@ -119,6 +122,7 @@ def unique(
         "inverse": boolean(return_inverse, "return_inverse", caller=caller),
         "counts": boolean(return_counts, "return_counts", caller=caller),
     }
+    boolean(sorted, "sorted", caller=caller)
     apart = not boolean(equal_nan, "equal_nan", caller=caller)
     profile = boolean(profile, "profile", caller=caller)
     if axis is not None:

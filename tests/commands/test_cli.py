@@ -72,6 +72,16 @@ def test_devices():
         assert profile["name"] in text and profile["kind"] in text
 
 
+def test_devices_say_that_a_setting_fits_none(monkeypatch):
+    wrong = "CLGEOM_DEVICE is 'no such device' and fits no device"
+    monkeypatch.delenv("CLGEOM_DEVICE", raising=False)
+    assert "The first is taken by default" in done("devices") and wrong not in done("devices", "--report")
+    monkeypatch.setenv("CLGEOM_DEVICE", "no such device")
+    text = done("devices")
+    assert wrong in text and "by default" not in text
+    assert wrong in done("devices", "--report")
+
+
 def test_devices_show_the_architecture(monkeypatch):
     found = tuple(replace(profile, architecture="sm_90") for profile in clgeom.devices())
     monkeypatch.setattr("clgeom.runtime.device.devices", lambda: found)

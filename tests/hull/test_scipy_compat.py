@@ -313,6 +313,7 @@ def test_add_points_keeps_copies(session):
         (np.zeros((5, 2)) * 1j, "be float32, float64, int32"),
         ([[0, 1], [2]], "be an array of numbers"),
         (np.ma.array(np.eye(3)[:, :2]), "not be a masked array"),
+        (np.zeros(5, "f8, f8, f8"), "have two columns, .* Got columns f0, f1, f2 instead"),
         ([[0, 0], [0, 1], [1, np.inf], [np.nan, 0]], r"be finite. Got inf at index \[2, 1\]"),
     ],
 )
@@ -322,6 +323,24 @@ def test_convex_hull_bad_points(session, bad, words):
         ConvexHull(bad, device=session)
     assert isinstance(caught.value, ValueError) and "\n" not in str(caught.value)
     assert not isinstance(caught.value, clgeom.QhullError)
+
+
+@pytest.mark.fp64
+def test_convex_hull_of_a_table_has_a_dimension_for_each_column(session):
+    """SciPy's hull of columns x, y and z is in space: ours of x and y alone would be another one, without a word."""
+    frames = [pytest.importorskip("pandas").DataFrame, pytest.importorskip("polars").DataFrame]
+    columns = {"east": [0.0, 2.0, 0.0, 0.5], "y": [0.0, 0.0, 2.0, 0.5]}
+    for frame in (*frames, pytest.importorskip("pyarrow").table):
+        assert ConvexHull(frame(columns), device=session).volume == 2
+        for more in ({"x": [0.0] * 4, **columns}, {"id": [1, 2, 3, 4], "x": [0.0] * 4, "y": columns["y"]}):
+            with pytest.raises(InvalidInput, match=f"must have two columns, .* Got columns {', '.join(more)} instead"):
+                ConvexHull(frame(more), device=session)
+    hull = ConvexHull(frames[0](columns), incremental=True, device=session)
+    with pytest.raises(InvalidInput, match="of ConvexHull.add_points must have two columns"):
+        hull.add_points(frames[0]({"x": [9.0], "y": [9.0], "z": [0.0]}))
+    geometries = pytest.importorskip("geopandas").GeoSeries.from_xy(columns["east"], columns["y"])
+    named = geometries.to_frame("position").assign(a=1, b=2)
+    assert ConvexHull(named, device=session).volume == 2
 
 
 @pytest.mark.parametrize("options", (None, "", b"", "Qt", b"Qt", "Pp", "QJ Pp", " Qt  Qc"))

@@ -1,6 +1,5 @@
 """Drivers: the hint that fits a system, and Intel's CPU runtime from PyPI, which the loader must be shown."""
 
-import contextlib
 import os
 import platform
 import sys
@@ -17,6 +16,7 @@ def homes(tmp_path, monkeypatch):
     monkeypatch.setattr(drivers.site, "getuserbase", lambda: str(tmp_path / "user"))
     for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"):
         monkeypatch.delenv(name, raising=False)
+    drivers.prepare_on_windows.cache_clear()
     return tmp_path
 
 
@@ -39,25 +39,52 @@ def test_intel_runtime_from_pypi_is_shown_to_the_loader(homes, monkeypatch):
 
 def test_intel_runtime_on_windows_is_named_by_its_library(homes, monkeypatch):
     """The layout of the wheel for Windows, and the variable that the loader in pyopencl's wheel reads."""
-    searched = []
-
-    @contextlib.contextmanager
-    def add_dll_directory(path):
-        searched.append(path)
-        yield
-        searched.remove(path)
-
     monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(os, "add_dll_directory", add_dll_directory, raising=False)
+    monkeypatch.setattr(os, "add_dll_directory", (searched := []).append, raising=False)
+    monkeypatch.setenv("PATH", "before")
+    assert "'pip install intel-opencl-rt'" in drivers.install_hint() and not drivers.intel_notes()
     library = homes / "user" / "Library" / "bin" / "intelocl64.dll"
     library.parent.mkdir(parents=True)
     library.touch()
     with drivers.intel_runtime_found():
-        assert os.environ["OCL_ICD_FILENAMES"] == str(library) and searched == [str(library.parent)]
-    assert "OCL_ICD_FILENAMES" not in os.environ and not searched
+        assert os.environ["OCL_ICD_FILENAMES"] == str(library)
+    assert "OCL_ICD_FILENAMES" not in os.environ
+    with drivers.intel_runtime_found():
+        pass
+    assert searched == [str(library.parent)]  # once, and for good: TBB is loaded at a device's first use
+    assert os.environ["PATH"] == os.pathsep.join((str(library.parent), "before"))
+    assert "In an elevated terminal" in drivers.install_hint() and "pip install" not in drivers.install_hint()
+    assert drivers.intel_notes()["library"] == str(library)
     monkeypatch.setenv("OCL_ICD_FILENAMES", "own.dll")
     with drivers.intel_runtime_found():
-        assert os.environ["OCL_ICD_FILENAMES"] == "own.dll" and not searched
+        assert os.environ["OCL_ICD_FILENAMES"] == "own.dll"
+    assert drivers.intel_notes()["TBB"] == "not prepared: OCL_ICD_FILENAMES is set"
+
+
+def test_intel_runtime_on_windows_is_told_where_tbb_is(tmp_path, monkeypatch):
+    """The wheel's ``cl.cfg`` leaves the folder empty; each outcome is a note of the report."""
+    monkeypatch.setattr(os, "add_dll_directory", lambda path: None, raising=False)
+    monkeypatch.setenv("PATH", "before")
+    config = tmp_path / "cl.cfg"
+
+    def outcome():
+        drivers.prepare_on_windows.cache_clear()
+        return drivers.prepare_on_windows(tmp_path)
+
+    assert "cannot be read" in outcome()
+    empty = b"[A]\r\nCL_CONFIG_TBB_DLL_PATH =\r\nCL_CONFIG_OTHER = 1\r\n"
+    config.write_bytes(empty)
+    assert "tbb12.dll does not exist" in outcome() and config.read_bytes() == empty
+    (tmp_path / "tbb12.dll").touch()
+    with monkeypatch.context() as fails:
+        fails.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(PermissionError()))
+        assert f"cannot be written: add 'CL_CONFIG_TBB_DLL_PATH = {tmp_path.as_posix()}'" in outcome()
+    assert config.read_bytes() == empty
+    assert "was written to" in outcome()
+    full = config.read_bytes()
+    assert full == empty.replace(b"PATH =", b"PATH = " + tmp_path.as_posix().encode())
+    assert "left as it is" in outcome() and config.read_bytes() == full
+    assert {path.name for path in tmp_path.iterdir()} == {"cl.cfg", "tbb12.dll"}
 
 
 @pytest.mark.parametrize(

@@ -87,3 +87,43 @@ def test_no_option_is_ignored(session, name):
             continue
         for left_out, present in ((one, other), (other, one)):
             assert both != alone[present] or (name, left_out) in ALONE, f"{left_out} does nothing beside {present}"
+
+
+#: Calls in the order of NumPy's arguments, and options of NumPy's sorts.
+AS_IN_NUMPY = {
+    "sort": [((TABLE, 0), {}), ((TABLE, None, "stable"), {}), ((TABLE,), {"kind": "quicksort"})],
+    "argsort": [((TABLE, 1, "mergesort"), {}), ((NUMBERS,), {"kind": "stable"})],
+    "unique": [((NUMBERS, True, True, True), {}), ((TABLE, False, False, True, 0), {})],
+    "histogram": [
+        ((NUMBERS, 5, (-1, 7)), {}),
+        ((NUMBERS, 4, None, True, NUMBERS + 0.5), {}),
+        ((NUMBERS, 3, None, None), {}),
+    ],
+    "searchsorted": [((np.sort(NUMBERS), NUMBERS, "right"), {}), ((NUMBERS, 2, "left", np.argsort(NUMBERS)), {})],
+    "bincount": [((NUMBERS.astype(int), NUMBERS + 0.5, 20), {})],
+    "partition": [((np.arange(6).reshape(3, 2), 1, 0), {})],
+    "argpartition": [((np.arange(6).reshape(3, 2), 1, 0), {})],
+    "take": [((TABLE, [2, 0], 0), {})],
+}
+
+
+@pytest.mark.parametrize("name", AS_IN_NUMPY)
+def test_arguments_come_in_numpys_order(session, name):
+    for arguments, options in AS_IN_NUMPY[name]:
+        found = getattr(clgeom, name)(*arguments, **options, device=session)
+        wanted = getattr(np, name)(*arguments, **options)
+        for one, other in zip(found, wanted) if isinstance(wanted, tuple) else [(found, wanted)]:
+            np.testing.assert_array_equal(one, other)
+
+
+def test_any_kind_of_sort_is_the_stable_one(session):
+    keys = np.array([1, 0] * 300)
+    order = np.argsort(keys, kind="stable")
+    for options in ({"kind": "heapsort"}, {"stable": True}, {"stable": False}):
+        np.testing.assert_array_equal(clgeom.argsort(keys, **options, device=session), order)
+        np.testing.assert_array_equal(clgeom.sort(keys, **options, device=session), keys[order])
+    assert clgeom.unique(keys, sorted=False, device=session).tolist() == [0, 1]
+    wrong = [("sort", "kind", "bogo"), ("argsort", "kind", True), ("sort", "stable", "yes"), ("unique", "sorted", None)]
+    for name, option, value in wrong:
+        with pytest.raises(InvalidInput, match=f"'{option}' parameter of {name} must be .* Got {value!r} instead"):
+            getattr(clgeom, name)(keys, **{option: value}, device=session)

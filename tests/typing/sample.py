@@ -64,6 +64,8 @@ def sorts(profile: bool) -> None:
     assert_type(result.keys, NDArray[Any])
     table = keys.reshape(1, 3)
     assert_type(clgeom.sort(table, axis=0), NDArray[Any])
+    assert_type(clgeom.sort(table, 0, "stable"), NDArray[Any])
+    assert_type(clgeom.argsort(table, 1, stable=True), NDArray[np.int64])
     assert_type(clgeom.argsort(table, axis=None, index_type="uint32"), NDArray[Any])
     assert_type(clgeom.lexsort((keys, [1, 1, 0]), index_type=np.uint32), Any)
 

@@ -26,6 +26,7 @@ clgeom.convex_hull(points)[0]  # wrong
 clgeom.convex_hulls(points)  # wrong
 clgeom.convex_hulls(points, [0, 4])["first"]  # wrong
 clgeom.sort(points, descend=True)  # wrong
+clgeom.sort(points, 0, "stable", True)  # wrong
 clgeom.sort(points, profile=True).seconds  # wrong
 clgeom.argsort(points).phases  # wrong
 clgeom.shellsort(points, variant="G")  # wrong

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import session_of
 from clgeom.runtime.call import recording
 from clgeom.runtime.device_arrays import is_device_array
@@ -31,6 +32,8 @@ from clgeom.sorting.radix.way import sorted_again, sorted_and_payload
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
+#: NumPy's kinds of sort.
+KINDS = ("stable", "mergesort", "quicksort", "heapsort")
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -54,27 +57,55 @@ class Profiled(NamedTuple):
 
 @overload
 def sort(
-    keys: ArrayLike, *, profile: Literal[False] = ..., axis: IntLike | None = ..., **options: Unpack[Options]
+    keys: ArrayLike,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
+    *,
+    profile: Literal[False] = ...,
+    stable: bool | None = ...,
+    **options: Unpack[Options],
 ) -> NDArray[Any]: ...
 @overload
 def sort(
-    keys: CLArray, *, profile: Literal[False] = ..., axis: IntLike | None = ..., **options: Unpack[Options]
+    keys: CLArray,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
+    *,
+    profile: Literal[False] = ...,
+    stable: bool | None = ...,
+    **options: Unpack[Options],
 ) -> CLArray: ...
 @overload
 def sort(
-    keys: AnyArray, *, profile: Literal[True], axis: IntLike | None = ..., **options: Unpack[Options]
+    keys: AnyArray,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
+    *,
+    profile: Literal[True],
+    stable: bool | None = ...,
+    **options: Unpack[Options],
 ) -> Profiled: ...
 @overload
-def sort(keys: AnyArray, *, profile: bool, axis: IntLike | None = ..., **options: Unpack[Options]) -> Any: ...
+def sort(
+    keys: AnyArray,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
+    *,
+    profile: bool,
+    stable: bool | None = ...,
+    **options: Unpack[Options],
+) -> Any: ...
 @keeps_subnormals
 def sort(
     keys: AnyArray,
+    axis: IntLike | None = -1,
+    kind: str | None = None,
     *,
     descending: bool = False,
     out: Any = None,
-    axis: IntLike | None = -1,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
+    stable: bool | None = None,
     device: DevicesLike = None,
     profile: bool = False,
 ) -> Any:
@@ -85,19 +116,23 @@ def sort(
     keys : array_like or pyopencl.array.Array, shape (n,) or any other
         Integers of 8 to 64 bits, float16, float32 or float64, bool, datetime64 or timedelta64; of any strides and byte
         order.
+    axis : int or None
+        The axis to sort along, by default the last one; None for the flat array.
+    kind : {None, "stable", "mergesort", "quicksort", "heapsort"}
+        As in ``numpy.sort``. Every kind is the same stable sort here.
     descending : bool
         Sort by negated keys (integers: in reverse order). NaN and NaT stay last, and equal keys stay in input order.
     out : ndarray or pyopencl.array.Array, optional
         Array for the result, of its shape and of the keys' type. For host keys it is on the host, in any byte order;
         for device keys on the device, in native byte order. It may be the keys themselves.
-    axis : int or None
-        The axis to sort along, by default the last one; None for the flat array.
     offsets : array_like of int, shape (m + 1,), optional
         Sort each segment ``keys[offsets[i]:offsets[i + 1]]`` by itself. From 0 to n, never descending.
     key_bits : int or (int, int), optional
         Sort only by these bits of the keys' order: the `key_bits` lowest ones, or those from low to high
         (exclusive). For unsigned integers these are the bits of the key, for signed ones those of key + 2**(w - 1),
         for floats those of their order-preserving integers. Keys that agree in them stay in input order.
+    stable : bool, optional
+        As in ``numpy.sort``. The sort is stable with False, too.
     device : optional
         As everywhere in clgeom. "all", or a list of devices, shares keys of one dimension on the host out among them,
         without `offsets`.
@@ -111,8 +146,8 @@ def sort(
     Raises
     ------
     InvalidInput
-        For another type, an axis that the keys do not have, an unusable `out`; for offsets out of order or of keys of
-        several dimensions, and bits that keys do not have.
+        For another type or `kind`, an axis that the keys do not have, an unusable `out`; for offsets out of order or of
+        keys of several dimensions, and bits that keys do not have.
     DeviceLimit
         When keys on the device need more memory than it has. Host keys are then sorted in chunks, merged by the host.
 
@@ -139,64 +174,77 @@ def sort(
     >>> clgeom.sort([[3, 1], [2, 9]], axis=0).tolist()
     [[2, 1], [3, 9]]
     """
+    _check_kind(kind, stable, caller="sort")
     return _along("sort", keys, axis, out, (descending, offsets, key_bits, device, profile))
 
 
 @overload
 def argsort(
     keys: ArrayLike,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
     *,
     profile: Literal[False] = ...,
-    axis: IntLike | None = ...,
     index_type: None = ...,
+    stable: bool | None = ...,
     **options: Unpack[Options],
 ) -> NDArray[np.int64]: ...
 @overload
 def argsort(
     keys: ArrayLike,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
     *,
     profile: Literal[False] = ...,
-    axis: IntLike | None = ...,
     index_type: DTypeLike,
+    stable: bool | None = ...,
     **options: Unpack[Options],
 ) -> NDArray[Any]: ...
 @overload
 def argsort(
     keys: CLArray,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
     *,
     profile: Literal[False] = ...,
-    axis: IntLike | None = ...,
     index_type: DTypeLike = ...,
+    stable: bool | None = ...,
     **options: Unpack[Options],
 ) -> CLArray: ...
 @overload
 def argsort(
     keys: AnyArray,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
     *,
     profile: Literal[True],
-    axis: IntLike | None = ...,
     index_type: DTypeLike = ...,
+    stable: bool | None = ...,
     **options: Unpack[Options],
 ) -> Profiled: ...
 @overload
 def argsort(
     keys: AnyArray,
+    axis: IntLike | None = ...,
+    kind: str | None = ...,
     *,
     profile: bool,
-    axis: IntLike | None = ...,
     index_type: DTypeLike = ...,
+    stable: bool | None = ...,
     **options: Unpack[Options],
 ) -> Any: ...
 @keeps_subnormals
 def argsort(
     keys: AnyArray,
+    axis: IntLike | None = -1,
+    kind: str | None = None,
     *,
     descending: bool = False,
     out: Any = None,
-    axis: IntLike | None = -1,
     index_type: DTypeLike = None,
     offsets: AnyArray | None = None,
     key_bits: KeyBits = None,
+    stable: bool | None = None,
     device: DevicesLike = None,
     profile: bool = False,
 ) -> Any:
@@ -204,7 +252,7 @@ def argsort(
 
     Parameters
     ----------
-    keys, descending, axis, offsets, key_bits, device, profile
+    keys, axis, kind, descending, offsets, key_bits, stable, device, profile
         As in `sort`. Indices count from the first key, with segments too; along an axis from the first key of the row.
     out : optional
         As in `sort`, of the indices' type.
@@ -232,6 +280,7 @@ def argsort(
     >>> clgeom.argsort([30, 10, 20, 10]).tolist()
     [1, 3, 2, 0]
     """
+    _check_kind(kind, stable, caller="argsort")
     return _along("argsort", keys, axis, out, (descending, offsets, key_bits, device, profile), index_type)
 
 
@@ -297,6 +346,14 @@ def sort_by_key(
     ([1, 2, 3], ['a', 'b', 'c'])
     """
     return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
+
+
+def _check_kind(kind, stable, *, caller):
+    """Refuse a kind that NumPy does not have. The stable sort is a correct result of each of NumPy's kinds."""
+    if kind is not None:
+        one_of(kind, KINDS, "kind", caller=caller)
+    if stable is not None:
+        boolean(stable, "stable", caller=caller)
 
 
 def _along(caller, keys, axis, out, options, index_type=None):
