@@ -92,7 +92,7 @@ def _areas_km2(regions, crs, is_arrays):
 
 
 def style_of(levels, directions) -> dict:
-    """Return the style of each region as columns by name: colours go evenly from the most demanding level to the last."""
+    """Return the style of each region as columns: colours go evenly from the most demanding level to the last."""
     ordered = sorted(set(levels.tolist()), reverse=">=" in directions)
     steps = max(len(ordered) - 1, 1)
     colours = {level: COLOURS[round(i * (len(COLOURS) - 1) / steps)] for i, level in enumerate(ordered)}

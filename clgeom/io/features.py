@@ -393,7 +393,7 @@ def _as_kml(columns, shapes, crs, path) -> bytes:
 
 
 def _by_levels(made, labels, style) -> bytes:
-    """A .kml file of GDAL's with a folder and a style for each label: GDAL draws all placemarks alike, in one folder."""
+    """A .kml file of GDAL's, which has one folder and one style, with a folder and a style for each label."""
     root = ElementTree.fromstring(made)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{KML}}}")
