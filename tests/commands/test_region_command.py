@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from conftest import LONG
 from region_commands import done, features, frame_of, here, hill, needs, refused
 
 from clgeom import coverage_regions
+from clgeom.errors import InputWarning
 from clgeom.plotting.figures import LEVEL_LINES
 from clgeom.region.metrics import measure
 
@@ -272,9 +274,12 @@ def test_nested_levels_and_bands():
 def test_transmitters_outside_of_the_map():
     np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000))
     given = ("hill.npz", "--level", 80, "--transmitter", 691_100, 5_334_900, "--plot", "out.png")
-    assert "--transmitter" not in done(*given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        done(*given)
     said = "--transmitter 11.5 48.1 and 1 more, outside of the map: x 691000 to 692125, y 5334000 to 5335000."
-    assert said in done(*given, "--transmitter", 11.5, 48.1, "--transmitter", 0, 0)
+    with pytest.warns(InputWarning, match=said):
+        done(*given, "--transmitter", 11.5, 48.1, "--transmitter", 0, 0)
 
 
 def test_weights_and_windows():
