@@ -35,6 +35,15 @@ def refused(*arguments):
     return result.stderr
 
 
+def frame_of(path):
+    """All layers of a file as one frame: a KML file has one for each level."""
+    import geopandas
+    import pandas
+    import pyogrio
+
+    return pandas.concat([geopandas.read_file(path, layer=layer) for layer, _ in pyogrio.list_layers(path)])
+
+
 def needs(*packages):
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")

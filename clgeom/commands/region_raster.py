@@ -21,14 +21,14 @@ from clgeom.commands.region_facts import (
     print_resolutions,
     written_words,
 )
-from clgeom.errors import InvalidInput
+from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geodesy import shown
 from clgeom.optional import is_installed
 
 #: Default levels of a computed radio map.
 DEFAULT_LEVELS = (-75.0, -85.0, -95.0)
 #: Number of regions at a level from which a note names --least.
-MANY_REGIONS = 200
+MANY_REGIONS = 100
 #: Position of a computed map: the centre of Munich.
 MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
@@ -51,6 +51,7 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
     kept = _kept(found, raster, options)
     if not kept:
         raise InvalidInput(_nothing(file, raster, levels, options))
+    _warn_beyond(options["sites"], found.grid)
     shapes = _shapes(kept, options)
     drawn = drawn_levels(shapes, levels)
     cells = covered_cells(kept_raster, found.grid, drawn, options)
@@ -110,6 +111,18 @@ def _raster(file, session, options, compared):
     made = coverage_map((options["size"], options["size"]), **given, **where, device=session)
     sites = options["sites"] or tuple(made.sites)
     return Raster(made.values, made.transform, made.crs, unit=made.unit, sites=sites)
+
+
+def _warn_beyond(sites, grid):
+    """Warn of transmitters outside of the map, which pictures do not show."""
+    left, bottom, right, top = grid.bounds
+    beyond = [(x, y) for x, y in sites if not (left <= x <= right and bottom <= y <= top)]
+    if beyond:
+        (x, y), others = beyond[0], f" and {len(beyond) - 1:,} more" if len(beyond) > 1 else ""
+        warn(
+            f"Pictures do not show the --transmitter {x:.10g} {y:.10g}{others}, outside of the map: {grid.extent}.",
+            InputWarning,
+        )
 
 
 def _add_sums(rows, raster, options):

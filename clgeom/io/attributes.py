@@ -63,7 +63,7 @@ def attributes_of(regions, *, unit, crs, style=False) -> dict:
     found["label"] = _labels(own["direction"], levels, upto, unit)
     found["area_km2"] = _areas_km2(regions, crs, is_arrays)
     found |= {"segments": column_of_counts(*segments)} if set(segments) - {None} else {}
-    return found | (_style(levels, own["direction"]) if style else {})
+    return found | (style_of(levels, own["direction"]) if style else {})
 
 
 def _numbers(regions, name):
@@ -91,8 +91,8 @@ def _areas_km2(regions, crs, is_arrays):
         return np.full(len(regions), np.nan)
 
 
-def _style(levels, directions):
-    """The style of each region: colours go evenly from the most demanding level to the last."""
+def style_of(levels, directions) -> dict:
+    """Return the style of each region as columns: colours go evenly from the most demanding level to the last."""
     ordered = sorted(set(levels.tolist()), reverse=">=" in directions)
     steps = max(len(ordered) - 1, 1)
     colours = {level: COLOURS[round(i * (len(COLOURS) - 1) / steps)] for i, level in enumerate(ordered)}

@@ -16,12 +16,13 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.io.atomic import check_output, replacing
-from clgeom.io.attributes import attributes_of
+from clgeom.io.attributes import attributes_of, style_of
 from clgeom.io.geojson import as_geojson, polygons_of
 from clgeom.io.lonlat import WGS84, LonLat
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
@@ -30,6 +31,8 @@ from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.rasters import chosen_unit
 from clgeom.runtime.messages import printable
 
+#: Namespace of the elements of KML.
+KML = "http://www.opengis.net/kml/2.2"
 #: The transform of a raster without a position.
 IDENTITY = (1, 0, 0, 0, 1, 0)
 #: What is said of an output in longitude and latitude if the input has no system.
@@ -382,7 +385,54 @@ def _as_kml(columns, shapes, crs, path) -> bytes:
     # GDAL gives each placemark an id of its own, and reads it as "id"; it writes integers of 64 bits as text
     others = {name: values for name, values in columns.items() if name.lower() != "name"}
     named = {"Name": columns["label"]} | {"feature_id" if name == "id" else name: others[name] for name in others}
-    return _by_gdal({name: _narrow(values) for name, values in named.items()}, shapes, crs, path)
+    made = _by_gdal({name: _narrow(values) for name, values in named.items()}, shapes, crs, path)
+    if "level" not in columns or not len(columns["level"]):
+        return made
+    labels = columns["label"].tolist()
+    return _by_levels(made, labels, style_of(columns["level"], [label[:2] for label in labels]))
+
+
+def _by_levels(made, labels, style) -> bytes:
+    """A .kml file of GDAL's, which has one folder and one style, with a folder and a style for each label."""
+    root = ElementTree.fromstring(made)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{KML}}}")
+    root.set("xmlns", KML)
+    (document,) = root.findall("Document")
+    (all_levels,) = document.findall("Folder")
+    document.remove(all_levels)
+    folders = {}
+    for i, (label, placemark) in enumerate(zip(labels, all_levels.findall("Placemark"), strict=True)):
+        if label not in folders:
+            name = f"level-{len(folders) + 1}"
+            document.insert(len(folders), _kml_style(name, {key: values[i] for key, values in style.items()}))
+            folder = ElementTree.SubElement(document, "Folder")
+            _add(folder, "name", placemark.findtext("name"))
+            folders[label] = name, folder
+        name, folder = folders[label]
+        for own in placemark.findall("Style"):
+            placemark.remove(own)
+        link = ElementTree.Element("styleUrl")
+        link.text = f"#{name}"
+        placemark.insert(1, link)
+        folder.append(placemark)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _kml_style(name, style):
+    """A KML style from a simplestyle one. KML writes colours as aabbggrr."""
+    made = ElementTree.Element("Style", id=name)
+    for kind, colour in (("LineStyle", "stroke"), ("PolyStyle", "fill")):
+        part = ElementTree.SubElement(made, kind)
+        red, green, blue = (style[colour][k : k + 2] for k in (1, 3, 5))
+        _add(part, "color", f"{round(255 * style[f'{colour}-opacity']):02x}{blue}{green}{red}")
+        if kind == "LineStyle":
+            _add(part, "width", f"{style['stroke-width']:g}")
+    return made
+
+
+def _add(parent, tag, text):
+    ElementTree.SubElement(parent, tag).text = text
 
 
 def _narrow(values):

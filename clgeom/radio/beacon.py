@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.geodesy import shown
 from clgeom.optional import require_shapely
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.region.coverage.grid import as_grid
@@ -204,7 +205,7 @@ def locate_by_beacon(
     grid = as_grid(transform, None, masks.shape[1:], caller=CALLER)
     nodes = host_values(nodes, caller=CALLER, name="nodes")
     if nodes.dtype.kind not in "biuf":
-        raise InvalidInput(f"The 'nodes' parameter of {CALLER} must be numbers. Got {nodes.dtype} instead.")
+        raise InvalidInput(f"The 'nodes' parameter of {CALLER} must be numbers. Got {shown(nodes)} instead.")
     nodes = nodes.astype(np.float64)
     if nodes.ndim != 2 or nodes.shape[1] != 2:
         raise InvalidInput(f"The 'nodes' parameter of {CALLER} must have shape (n, 2). Got {nodes.shape} instead.")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from clgeom.errors import InputWarning, InvalidInput, warn
+from clgeom.geodesy import shown
 from clgeom.runtime.arguments import boolean, unmasked
 from clgeom.runtime.arrays import (
     as_device_values,
@@ -124,7 +125,7 @@ def _split(call, given):
             raise InvalidInput(f"The '{name}' parameter of {call.caller} must be numbers. {error}") from error
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
             wanted = "bool" if name == "line_of_sight" else "numbers"
-            raise InvalidInput(f"The '{name}' parameter of {call.caller} must be {wanted}. Got {array.dtype} instead.")
+            raise InvalidInput(f"The '{name}' parameter of {call.caller} must be {wanted}. Got {shown(value)} instead.")
         if name == "line_of_sight":
             unmasked(value, name, caller=call.caller)
         if array.ndim == 0:
@@ -189,7 +190,8 @@ def _warn_near(call, got):
 
 def _expected(call, name):
     low, high, unit = call.ranges[name]
-    return f"The '{name}' parameter of {call.caller} must be within {low:g} to {high:g}{f' {unit}' if unit else ''}."
+    within = f"{low:g}" if low == high else f"within {low:g} to {high:g}"
+    return f"The '{name}' parameter of {call.caller} must be {within}{f' {unit}' if unit else ''}."
 
 
 def _on_host(session, call, dtype, single, fields, shape):

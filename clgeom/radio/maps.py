@@ -331,7 +331,7 @@ def coverage_map(
         "okumura-hata", "cost231-hata": urban macro cells. "uma", "uma-los", "umi", "umi-los": `urban_macro` and
         `urban_micro`.
     transmitters : sequence of (row, column), optional
-        In cells from the north-west corner; one in the middle by default.
+        In cells from the north-west corner, not in map coordinates; one in the middle by default.
     pixel : float
         Side of a cell in m.
     power : float
@@ -367,7 +367,7 @@ def coverage_map(
     Warns
     -----
     InputWarning
-        Cells out of the model's range, or a parameter that the model does not know.
+        Cells out of the model's range, no cell that is served, or a parameter that the model does not know.
 
     See Also
     --------
@@ -437,7 +437,17 @@ def coverage_map(
         said = " ".join(call.warnings.values())
         warn(f"Cells of the map are out of the range of the model '{model}' of coverage_map. {said}", InputWarning)
     x, y = origin
-    return RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
+    made = RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
+    if np.isnan(best).all():
+        from clgeom.region.coverage.grid import Grid
+
+        (row, column), extent = transmitters[0], Grid(made.transform, crs, shape).extent
+        warn(
+            "No cell of the map of coverage_map is served. Transmitters are (row, column) in cells, and the first is "
+            f"({row:.10g}, {column:.10g}); the map has {shape[0]:,} rows and {shape[1]:,} columns ({extent}).",
+            InputWarning,
+        )
+    return made
 
 
 def _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city):

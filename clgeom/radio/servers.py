@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geodesy import same_crs, shown
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.cells import LEAST_KM
@@ -223,8 +223,9 @@ def best_server(
     Warns
     -----
     InputWarning
-        Cells that are nearer to a transmitter than the model's range: there the loss continues into free space. A
-        parameter that the model does not know, or `ground_m` where no distance and no antenna depends on heights.
+        No cell is served, unless `on_device`. Cells that are nearer to a transmitter than the model's range: there the
+        loss continues into free space. A parameter that the model does not know, or `ground_m` where no distance and no
+        antenna depends on heights.
 
     See Also
     --------
@@ -284,7 +285,17 @@ def best_server(
     with recording(profile) as phases:
         maps = _on_device(job, ground, extra) if boolean(on_device, "on_device", caller=CALLER) else None
         maps = maps or _on_host(job, ground, extra)
+    if not is_device_array(maps[1]) and (maps[1] < 0).all():
+        _warn_unserved(transmitters[0], maps[0], grid)
     return ServerMap(*maps, grid.transform, crs, transmitters, tuple(phases))
+
+
+def _warn_unserved(one, power, grid):
+    """Warn that no cell is served: of the place of a transmitter, or of the greatest power if there is one."""
+    received = power[~np.isnan(power)]
+    most = f" The greatest power is {received.max():.1f} dBm." if received.size else ""
+    place = f"Transmitter 0 is at x {one.x:.10g}, y {one.y:.10g}; the map is {grid.extent}."
+    warn(f"No cell of the map of {CALLER} is served. {place}{most}", InputWarning)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
+from clgeom.geodesy import shown
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.maps import checked_crs, checked_shape
 from clgeom.radio.servers import as_field, as_transmitters, heights_under, placed, whole_buffer
@@ -214,7 +215,7 @@ def knife_edge_loss(nu: ArrayLike) -> Any:
     """
     values = host_values(nu, caller="knife_edge_loss", name="nu")
     if values.dtype.kind not in "iuf":
-        raise InvalidInput(f"The 'nu' parameter of knife_edge_loss must be numbers. Got {values.dtype} instead.")
+        raise InvalidInput(f"The 'nu' parameter of knife_edge_loss must be numbers. Got {shown(nu)} instead.")
     above = values.astype(np.float64) - 0.1
     with np.errstate(invalid="ignore"):
         loss = np.where(values <= -0.78, 0.0, 6.9 + 20 * np.log10(np.sqrt(above**2 + 1) + above))

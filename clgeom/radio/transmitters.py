@@ -221,7 +221,8 @@ def check_ranges(model, transmitters, mobile_height, surroundings, nearest_km, f
         low, high, unit = ranges[name]
         wrong = next((value for value in given if not low <= value <= high), None)
         if wrong is not None:
-            found.append(f"{needs} {words} within {low:g} to {high:g} {unit}. Got {wrong:g} instead.")
+            limits = f"of {low:g}" if low == high else f"within {low:g} to {high:g}"
+            found.append(f"{needs} {words} {limits} {unit}. Got {wrong:g} instead.")
     low, high, unit = ranges["distance"]
     if farthest_km > high:
         end = "" if not strict else f" A range_m of at most {high * 1000:g} leaves out farther cells."

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geodesy import same_crs, shown
 from clgeom.region.coverage.cell_areas import cells_area
-from clgeom.region.coverage.grid import as_grid
+from clgeom.region.coverage.grid import IDENTITY, as_grid
 from clgeom.region.coverage.rasters import as_levels, canonical_cells, known_values
 from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import is_device_array
@@ -89,6 +89,11 @@ def covered_area(
     InvalidInput
         As for `coverage_regions`. For weights of another shape, position or coordinate reference system.
 
+    Warns
+    -----
+    InputWarning
+        Weights below 0: missing values that the raster does not name, perhaps. They are summed as they are.
+
     See Also
     --------
     coverage_regions : The outlines of these cells.
@@ -142,10 +147,46 @@ def _weights(weights, placed, grid) -> dict:
             raise InvalidInput(f"The 'weights' parameter of {CALLER} must be finite. Got an infinity in {shown(name)}.")
         where = f"The 'weights' parameter of {CALLER} must have the cells of the raster"
         if values.shape != grid.shape:
-            raise InvalidInput(f"{where}, {grid.shape}. Got {shown(name)} of shape {values.shape} instead.")
+            raise InvalidInput(
+                f"{where}, {grid.shape}. Got {shown(name)} of shape {values.shape} instead.{_remedy(grid)}"
+            )
         if one.crs is not None and placed.crs is not None and not same_crs(one.crs, placed.crs):
-            raise InvalidInput(f"{where} in {shown(placed.crs)}. Got {shown(name)} in {shown(one.crs)} instead.")
+            remedy = _remedy(grid, _to_system(placed.crs))
+            raise InvalidInput(
+                f"{where} in {shown(placed.crs)}. Got {shown(name)} in {shown(one.crs)} instead.{remedy}"
+            )
         if placed.transform is not None and not grid.has_place(one.transform, caller=CALLER):
-            raise InvalidInput(f"{where}, with its transform. Got {shown(name)} with {one.transform} instead.")
+            raise InvalidInput(
+                f"{where}, with its transform. Got {shown(name)} with {one.transform} instead.{_remedy(grid)}"
+            )
+        _warn_negative(values, name)
         found[str(name)] = values
     return found
+
+
+def _warn_negative(values, name):
+    """Warn of weights below 0, such as missing values of a raster that does not name them."""
+    count = int(np.count_nonzero(values < 0))
+    if count:
+        cells, least = "1 cell" if count == 1 else f"{count:,} cells", f"{values.min():.10g}"
+        warn(
+            f"The weights {shown(name)} are negative in {cells}, least {least}: missing values? Mask them, or name "
+            f"their value in the file (gdal_edit.py -a_nodata {least}).",
+            InputWarning,
+        )
+
+
+def _to_system(crs) -> str:
+    """The option of gdalwarp for a system that a code names."""
+    code = str(crs)
+    return f"-t_srs {code} " if code.startswith("EPSG:") else ""
+
+
+def _remedy(grid, system="") -> str:
+    """How GDAL puts weights on the cells of a raster, in words with its figures; nothing for a rotated one."""
+    a, b, _, d, e, _ = grid.transform
+    if b or d or grid.transform == IDENTITY:
+        return ""
+    numbers = (*grid.bounds, abs(a), abs(e))
+    *sides, dx, dy = (np.format_float_positional(number, trim="-") for number in numbers)
+    return f" Put them on its cells: gdalwarp {system}-te {' '.join(sides)} -tr {dx} {dy} -r sum FROM.tif TO.tif"

@@ -59,9 +59,12 @@ def written(ending, *options):
     if ending == "parquet":
         frame = geopandas.read_parquet(name)
         return frame.geometry.to_numpy(), frame["level"].to_numpy(), frame.crs.to_epsg()
-    about, _, shapes, columns = pyogrio.raw.read(name)
-    level = columns[list(about["fields"]).index("level")].astype(float)
-    return shapely.from_wkb(shapes), level, int(about["crs"].removeprefix("EPSG:"))
+    shapes, levels = [], []
+    for layer, _ in pyogrio.list_layers(name):  # KML has one for each level
+        about, _, own, columns = pyogrio.raw.read(name, layer=layer)
+        shapes += own.tolist()
+        levels += columns[list(about["fields"]).index("level")].astype(float).tolist()
+    return shapely.from_wkb(shapes), np.array(levels), int(about["crs"].removeprefix("EPSG:"))
 
 
 @pytest.mark.parametrize("iou", (None, 0.85))

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 import shapely
 import shapely.geometry
 from conftest import LONG
-from region_commands import done, features, here, hill, needs, refused
+from region_commands import done, features, frame_of, here, hill, needs, refused
 
 from clgeom import coverage_regions
+from clgeom.errors import InputWarning
 from clgeom.plotting.figures import LEVEL_LINES
 from clgeom.region.metrics import measure
 
@@ -143,12 +145,15 @@ def test_files_open_in_geopandas(ending):
 
     np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000), crs="EPSG:32632")
     done("hill.npz", "--level", 60, "--level", 80, "--holes", 0, "-o", f"hill.{ending}")
-    meta, _, shapes, columns = pyogrio.raw.read(f"hill.{ending}")
-    assert meta["crs"] == ("EPSG:32632" if ending in ("gpkg", "fgb") else "EPSG:4326")
-    assert all(shapely.from_wkb(shape).is_valid for shape in shapes) and len(shapes) == 2
-    assert sorted(columns[list(meta["fields"]).index("level")]) == [60, 80]
+    found = []
+    for layer, _ in pyogrio.list_layers(f"hill.{ending}"):
+        meta, _, shapes, columns = pyogrio.raw.read(f"hill.{ending}", layer=layer)
+        assert meta["crs"] == ("EPSG:32632" if ending in ("gpkg", "fgb") else "EPSG:4326")
+        assert all(shapely.from_wkb(shape).is_valid for shape in shapes)
+        found += columns[list(meta["fields"]).index("level")].tolist()
+    assert sorted(found) == [60, 80]
     geopandas = pytest.importorskip("geopandas", reason="geopandas is not installed")
-    frame = geopandas.read_file(f"hill.{ending}")
+    frame = frame_of(f"hill.{ending}")
     assert len(frame) == 2 and frame.geometry.is_valid.all()
     pytest.importorskip("pyarrow")
     done("hill.npz", "--level", 60, "--level", 80, "--holes", 0, "-o", "hill.parquet")
@@ -266,6 +271,17 @@ def test_nested_levels_and_bands():
     assert "do not go together" in refused("hill.npz", "--level", 60, "--bands", "--nested", "-o", "a.wkt")
 
 
+def test_transmitters_outside_of_the_map():
+    np.savez("hill.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000))
+    given = ("hill.npz", "--level", 80, "--transmitter", 691_100, 5_334_900, "--plot", "out.png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        done(*given)
+    said = "--transmitter 11.5 48.1 and 1 more, outside of the map: x 691000 to 692125, y 5334000 to 5335000."
+    with pytest.warns(InputWarning, match=said):
+        done(*given, "--transmitter", 11.5, 48.1, "--transmitter", 0, 0)
+
+
 def test_weights_and_windows():
     pytest.importorskip("pyproj")
     place = {"transform": (25, 0, 691_000, 0, -25, 5_335_000), "crs": "EPSG:32632"}
@@ -284,7 +300,8 @@ def test_weights_and_windows():
     np.savez("far.npz", raster=people, transform=(25, 0, 0, 0, -25, 0))
     np.savez("small.npz", raster=people[1:])
     for name, words in (("far.npz", "with its transform"), ("small.npz", "Got 'weight' of shape (39, 45)")):
-        assert words in refused(*given[:-1], name, "-o", "not.wkt")
+        said = refused(*given[:-1], name, "-o", "not.wkt")
+        assert words in said and "gdalwarp -te 691000 5334000 692125 5335000 -tr 25 25 -r sum" in said
     assert not Path("not.wkt").exists(), "nothing is written"
     assert "within 40 x 45 cells" in refused("hill.npz", "--level", 60, "--window", 0, 0, 41, 1)
     assert "The option --weights is for rasters" in refused("a.csv", "--level", 1, "--weights", "people.npz")

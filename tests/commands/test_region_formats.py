@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from region_commands import done, here, needs
+from region_commands import done, frame_of, here, needs
 
 import clgeom
 
@@ -58,7 +58,7 @@ def test_every_format_has_the_attributes(ending, options):
         for name in numbers:
             frame[name] = [float(value) if value else np.nan for value in frame[name]]
     else:
-        frame = geopandas.read_parquet("out.parquet") if ending == "parquet" else geopandas.read_file(f"out.{ending}")
+        frame = geopandas.read_parquet("out.parquet") if ending == "parquet" else frame_of(f"out.{ending}")
     assert frame.crs.to_epsg() == (4326 if ending in (*IN_DEGREES, "json") else 25832)
     assert frame.geometry.is_valid.all() and set(frame.geometry.geom_type) <= {"Polygon", "MultiPolygon"}
     if ending == "kml":

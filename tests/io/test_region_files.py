@@ -151,11 +151,13 @@ def test_best_servers_anywhere(seed, side, angle):
 
 def test_best_servers_in_other_formats(tmp_path):
     geopandas = pytest.importorskip("geopandas")
+    from region_commands import frame_of
+
     transform, crs = PLACES["turned"]
     polygons = servers(transform=transform, crs=crs, iou=0.8)
     for ending in ("gpkg", "parquet", "kml"):
         written = polygons.to_file(tmp_path / f"out.{ending}")
-        read = geopandas.read_parquet if ending == "parquet" else geopandas.read_file
+        read = geopandas.read_parquet if ending == "parquet" else frame_of
         frame = read(tmp_path / f"out.{ending}").sort_values("feature_id" if ending == "kml" else "id")
         assert written.vertices - written.added == len(polygons.corners) < written.vertices
         check_apart(polygons, frame.geometry.to_numpy())
@@ -193,7 +195,7 @@ def raster():
 @pytest.mark.parametrize("ending", FORMATS)
 def test_python_writes_what_the_command_writes(ending, outline, tmp_path, monkeypatch):
     geopandas = pytest.importorskip("geopandas")
-    from region_commands import done
+    from region_commands import done, frame_of
 
     monkeypatch.chdir(tmp_path)
     found = clgeom.coverage_regions(raster(), (-75, -65), outline=outline, transform=PLACE, crs="EPSG:32632")
@@ -204,7 +206,7 @@ def test_python_writes_what_the_command_writes(ending, outline, tmp_path, monkey
         shapes = shapely.from_wkt(Path("out.wkt").read_text().splitlines())
         assert all(shapely.equals_exact(shapely.normalize(shapes), shapely.normalize(found.to_shapely()), 0))
         return
-    read = geopandas.read_parquet if ending == "parquet" else geopandas.read_file
+    read = geopandas.read_parquet if ending == "parquet" else frame_of
     key = "feature_id" if ending == "kml" else "id"
 
     def rows(name):
@@ -229,6 +231,29 @@ def test_python_writes_what_the_command_writes(ending, outline, tmp_path, monkey
     if ending != "csv":
         assert shapely.equals_exact(other.geometry.to_numpy(), frame.geometry.to_numpy(), 0).all()
     assert "fill" in other.columns and "fill" not in frame.columns
+
+
+def test_levels_of_kml_have_folders_and_colours(tmp_path):
+    pyogrio = pytest.importorskip("pyogrio")
+    from xml.etree import ElementTree
+
+    for outline in ("segments", "cells"):
+        found = clgeom.coverage_regions(raster(), (-75, -65), outline=outline, transform=PLACE, crs="EPSG:32632")
+        found.to_file(tmp_path / "out.kml", unit="dBm")
+        assert [name for name, _ in pyogrio.list_layers(tmp_path / "out.kml")] == [">= -75 dBm", ">= -65 dBm"]
+        names = {"": "http://www.opengis.net/kml/2.2"}
+        document = ElementTree.parse(tmp_path / "out.kml").find("Document", names)
+        colours = {
+            f"#{style.get('id')}": [
+                style.findtext(f"{kind}/color", namespaces=names) for kind in ("LineStyle", "PolyStyle")
+            ]
+            for style in document.findall("Style", names)
+        }
+        folders = document.findall("Folder", names)
+        assert sum(len(folder.findall("Placemark", names)) for folder in folders) == len(found)
+        for folder, wanted in zip(folders, (["e68d5a04", "598d5a04"], ["e61f30d7", "591f30d7"]), strict=True):
+            links = {one.findtext("styleUrl", namespaces=names) for one in folder.findall("Placemark", names)}
+            assert [colours[link] for link in links] == [wanted] and not folder.findall("Placemark/Style", names)
 
 
 def test_units_and_missing_values(tmp_path):

@@ -182,13 +182,14 @@ GOOD = {"distance": 1.0, "frequency": 900.0, "base_height": 30.0}
         ("frequency", float("nan"), "within 800 to 2000 MHz. Got nan instead"),
         ("distance", 1000.0, "within 0.02 to 5 km. Got 1000.0 instead"),
         ("base_height", 60, "within 4 to 50 m. Got 60 instead"),
+        ("distance", "far", "must be numbers. Got 'far' instead"),
+        ("distance", [None, 1], r"must be numbers. Got \[None, 1\] instead"),
         ("mobile_height", 0.5, "within 1 to 3 m"),
         ("roof_height", 2.0, "within 3.5 to 200 m"),
         ("street_width", 0, "within 1 to 500 m"),
         ("separation", -1, "within 1 to 1000 m"),
         ("orientation", 120, "within 0 to 90 degrees"),
         ("line_of_sight", 0.5, "'line_of_sight' parameter .* must be bool"),
-        ("distance", "far", "'distance' parameter .* must be numbers"),
         ("distance", 1j, "must be numbers"),
         ("distance", [1.0, [2.0]], "must be numbers"),
         ("city", "village", "must be 'medium' or 'metropolitan'. Got 'village' instead"),
@@ -315,6 +316,20 @@ def test_coverage_map(session, model):
     shadowed = coverage_map((60, 80), seed=5, **link)
     again = coverage_map((60, 80), seed=5, **link)
     np.testing.assert_array_equal(shadowed.values, again.values)
+
+
+def test_a_map_without_a_served_cell():
+    place = {
+        "transmitters": [(691_100, 5_335_400)],
+        "origin": (691_000, 5_335_500),
+        "model": "free-space",
+        "range_m": 99,
+    }
+    extent = r"x 691000 to 691025, y 5335475 to 5335500"
+    with pytest.warns(
+        InputWarning, match=rf"first is \(691100, 5335400\); the map has 5 rows and 5 columns \({extent}\)"
+    ):
+        assert np.isnan(coverage_map((5, 5), sigma=0, **place).values).all()
 
 
 @pytest.mark.parametrize("crs", ("EPSG:4326", "EPSG:2263", "EPSG:4978", "nowhere"))

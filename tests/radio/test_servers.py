@@ -371,6 +371,15 @@ def test_rasters_with_a_position_must_have_that_of_the_map(session):
 LINK = {"shape": (10, 10), "transform": (10, 0, 0, 0, -10, 100), "model": "free-space"}
 
 
+def test_a_map_without_a_served_cell():
+    there = {**LINK, "model": "free-space"}
+    place = "Transmitter 0 is at x 9000, y 50; the map is x "
+    with pytest.warns(InputWarning, match=place):
+        assert (best_server([Transmitter(9000, 50, range_m=20)], **there).server == -1).all()
+    with pytest.warns(InputWarning, match=place + ".* The greatest power is -[0-9.]+ dBm"):
+        best_server([Transmitter(9000, 50)], **there, sensitivity_dbm=20)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     (
@@ -389,6 +398,7 @@ LINK = {"shape": (10, 10), "transform": (10, 0, 0, 0, -10, 100), "model": "free-
         ({"city": "big"}, "'city' .* one of 'medium', 'metropolitan'"),
         ({"mobile_height_m": 0}, "'mobile_height_m' .* in m. Got 0"),
         ({"model": "uma"}, "'uma' of best_server needs a frequency_mhz within 500 to 100000 MHz. Got 450"),
+        ({"model": "uma", "transmitters": [Transmitter(50, 50, height_m=30)]}, "a height_m of 25 m. Got 30"),
         (
             {"model": "okumura-hata", "transmitters": [Transmitter(50, 50, height_m=29.9)]},
             "'okumura-hata' of best_server needs a height_m within 30 to 200 m. Got 29.9",

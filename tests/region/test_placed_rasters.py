@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import clgeom
-from clgeom.errors import InvalidInput
+from clgeom.errors import InputWarning, InvalidInput
 from clgeom.io.rasters import read_raster
 from clgeom.radio import coverage_map
 from clgeom.runtime.interop.rasters import placed_raster
@@ -335,6 +335,11 @@ def test_weights_must_lie_on_the_cells():
         clgeom.covered_area(values(), -300, weights={"w": np.full((24, 31), np.inf)})
     with pytest.raises(InvalidInput, match="'weights' parameter of covered_area must hold numbers"):
         clgeom.covered_area(values(), -300, weights=np.full((24, 31), "a"))
+    people = np.ones((24, 31))
+    people[3, 4:6] = -99999, -1
+    said = "weights 'people' are negative in 2 cells, least -99999: missing values.*-a_nodata -99999"
+    with pytest.warns(InputWarning, match=said):
+        clgeom.covered_area(values(), -300, weights={"people": people})
     for weights, said in (
         (np.full((24, 31), 2**60), "hold integers within 2..53"),
         ([[1, 2], [3]], "be an array of numbers"),

@@ -43,7 +43,7 @@ class Filed(Exchange):
             Its ending chooses the format: .gpkg (GeoPackage), .fgb (FlatGeobuf), .shp (Shapefile), .parquet
             (GeoParquet), .csv (with WKT), .wkt (lines), .geojson, .json or .kml. The last three are in longitude and
             latitude: polygons are reprojected from `crs`. Without one their coordinates must be longitude and latitude,
-            not columns and rows.
+            not columns and rows. A .kml file has a folder and a colour for each level; programs read it as a layer.
         crs : optional
             Coordinate reference system of the coordinates, as anything that pyproj takes; the result's own by default.
         layer : str, optional

@@ -38,6 +38,19 @@ class Grid:
     def cell_area(self) -> float:
         return abs(self.determinant)
 
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """The least x and y, and the greatest x and y, in map coordinates."""
+        rows, columns = self.shape
+        x, y = self.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)]).T
+        return float(x.min()), float(y.min()), float(x.max()), float(y.max())
+
+    @property
+    def extent(self) -> str:
+        """The bounds in words."""
+        left, bottom, right, top = self.bounds
+        return f"x {left:.10g} to {right:.10g}, y {bottom:.10g} to {top:.10g}"
+
     def to_map(self, corners: ArrayLike) -> NDArray[np.float64]:
         """Map coordinates of columns and rows, shape (n, 2)."""
         a, b, c, d, e, f = self.transform
