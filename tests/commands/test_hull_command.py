@@ -388,3 +388,28 @@ def test_antimeridian_is_for_longitudes(fiji):
     Path("plain.csv").write_text("x,y\n178,1\n-179,2\n")
     assert "coordinates without a reference system" in refused("hull", "plain.csv", "--antimeridian")
     assert json.loads(done("hull", "plain.csv", "--antimeridian", "--crs", "EPSG:4269", "--json"))["antimeridian"]
+
+
+def test_no_latitudes_are_not_written_as_such(here):
+    Path("utm.csv").write_text("lon,lat\n600005,5200051\n600105,5200051\n600005,5200151\n")
+    for options in (
+        ("-o", "o.gpkg"),
+        ("--by-file", "-o", "o.gpkg"),
+        ("--by", "lon", "--columns", "lon,lat", "-o", "o.fgb"),
+    ):
+        assert "latitudes are from -90 to 90, and they reach 5200151" in refused("hull", "utm.csv", *options)
+    assert "no longitudes and latitudes" in refused("hull", "utm.csv", "--antimeridian")
+    assert "no longitudes and latitudes" in refused("region", "utm.csv", "--segments", "2", "-o", "o.gpkg")
+
+
+def test_empty_coordinates_are_dropped_and_counted(here):
+    Path("gaps.csv").write_text("lon,lat,g\n1,2,a\n,3,a\n2,2,b\n1,4,b\n5,,a\n")
+    assert "(--nonfinite drop leaves such points out)" in refused("hull", "gaps.csv")
+    found = json.loads(done("hull", "gaps.csv", "--nonfinite", "drop", "--json"))
+    assert (found["left_out"], found["area"], found["notes"]) == (2, 1, [])
+    for mode in (("--by", "g"), ("--by-file",)):
+        assert "2 points" in done("hull", "gaps.csv", "--nonfinite", "drop", *mode)
+    Path("none.csv").write_text("lon,lat\n")
+    assert json.loads(done("hull", "none.csv", "--json"))["notes"] == ["no points in 'none.csv'"]
+    Path("comma.csv").write_text("lon;lat\n13,05;4\n")
+    assert "'13,05' is not a number: write decimals with a point" in refused("hull", "comma.csv")
