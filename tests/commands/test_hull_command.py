@@ -206,7 +206,12 @@ def test_geojson_of_columns_without_names_is_refused(here):
 
 def test_geojson_beyond_180_degrees_is_refused(here):
     message = refused("hull", table("lon,lat", [(691000.0, 5335000.0), (0, 0), (1, 1)]), "-o", "hull.geojson")
-    assert "within 180 and 90 degrees. Got (691000.0, 5335000.0) instead" in message and "--crs" in message
+    assert "latitudes are from -90 to 90, and they reach 5335000" in message and "--crs" in message
+    small = table("lon,lat", [(185, 10), (190, 10), (187, 12)])
+    message = refused("hull", small, "-o", "hull.geojson")
+    assert "within 180 and 90 degrees. Got (185.0, 10.0) instead" in message and "--crs" in message
+    done("hull", small, "--antimeridian", "-o", "hull.geojson")
+    assert np.max(json.loads(Path("hull.geojson").read_text())["geometry"]["coordinates"]) < 13
 
 
 @pytest.mark.parametrize("by", [(), ("--by", "g")])
@@ -400,6 +405,9 @@ def test_no_latitudes_are_not_written_as_such(here):
         assert "latitudes are from -90 to 90, and they reach 5200151" in refused("hull", "utm.csv", *options)
     assert "no longitudes and latitudes" in refused("hull", "utm.csv", "--antimeridian")
     assert "no longitudes and latitudes" in refused("region", "utm.csv", "--segments", "2", "-o", "o.gpkg")
+    Path("fiji.csv").write_text("lon,lat\n179,-17\n-179,-16\n178,-18\n")
+    with pytest.warns(InputWarning, match="closer together across the antimeridian"):
+        done("region", "fiji.csv", "--segments", "2")
 
 
 def test_empty_coordinates_are_dropped_and_counted(here):
