@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,12 +24,15 @@ from clgeom.geodesy import as_crs, turn_of
 from clgeom.optional import is_installed
 from clgeom.runtime.arrays import finite_rows
 from clgeom.runtime.host_floats import LEAST
+from clgeom.runtime.messages import printable
 from clgeom.runtime.typing import NDArray
 
 #: Parts of a turn: gaps that are narrower than one are not told apart.
 PARTS = 1 << 16
 #: Parts of a turn of which a sample has the ends.
 SAMPLED = 512
+#: Share of a quarter of a turn by which a pole's latitude may be rounded, for units such as the radian.
+ROUNDED = 1e-9
 #: Longitude of one turn in degrees.
 DEGREES = 360.0
 
@@ -285,6 +289,46 @@ class Sample:
         """A sample of several; `numbers` has the new group of each of their groups, one sample after another."""
         owners = np.repeat(numbers, np.concatenate([one.counts for one in samples]))
         return cls.of(owners, np.concatenate([one.longitudes for one in samples]), groups, turn)
+
+
+def said_of_latitudes(values: Any, turn: float | None) -> str | None:
+    """What to say of points whose y are no latitudes: beyond a quarter of a turn; None where all are latitudes.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Finite; those of the vertices of a hull stand for those of all its points.
+    turn : float or None
+        The longitude of one turn; None for points that need not be longitudes and latitudes.
+    """
+    y = np.asarray(values, np.float64)
+    if turn is None or not y.size:
+        return None
+    farthest = y[np.argmax(np.abs(y))].item()
+    if abs(farthest) <= turn / 4 * (1 + ROUNDED):
+        return None
+    most = f"{turn / 4:.10g}"
+    return f"are no longitudes and latitudes: latitudes are from -{most} to {most}, and they reach {farthest:.10g}"
+
+
+def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "") -> None:
+    """Raise `InvalidInput` if points that a file would have in a geographic reference system are no latitudes.
+
+    Parameters
+    ----------
+    values, turn
+        As for `said_of_latitudes`.
+    path : path-like
+        The output.
+    of : str
+        Whose points these are, for the message: " of 'a.csv'".
+    """
+    words = said_of_latitudes(values, turn)
+    if words is not None:
+        raise InvalidInput(
+            f"The output '{printable(os.fspath(path))}' would be in a geographic reference system, but the points{of} "
+            f"{words}. Name the system that they are in: --crs EPSG:32632, or 'crs' in Python."
+        )
 
 
 def said_of(longitudes: Longitudes, latitudes: Sequence[float], *, wanted: bool, remedy: str) -> str | None:

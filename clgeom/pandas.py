@@ -30,6 +30,8 @@ from clgeom.longitudes import turn_of_crs
 from clgeom.optional import any_m, require, require_shapely
 from clgeom.region.arc.result import CrossRegion, Region
 from clgeom.runtime.arrays import as_given
+from clgeom.runtime.interop.columns import choose_pair
+from clgeom.runtime.interop.parameter import Parameter
 from clgeom.runtime.messages import listed
 
 require("pandas", "clgeom.pandas")
@@ -44,7 +46,8 @@ class Geometries:
     """Hulls of the rows of a frame or series.
 
     The points are the vertices of the geometries. Those of a DataFrame without geometries are in its columns `x` and
-    `y`. Missing and empty geometries have no points. Z and M are left out.
+    `y`, by default those that `clgeom.convex_hull` takes. Missing and empty geometries have no points. Z and M are left
+    out.
     """
 
     def __init__(self, rows: Any) -> None:
@@ -73,7 +76,8 @@ class Geometries:
         noise : optional
             A value of `by` whose rows are in no group, such as the -1 of scikit-learn's DBSCAN.
         x, y : str, optional
-            Columns of the coordinates, in a DataFrame without geometries: "x" and "y" by default.
+            Columns of the coordinates, in a DataFrame without geometries. By default those that `clgeom.convex_hull`
+            takes: named lon and lat, x and y, or easting and northing, else the only two besides `by`.
         crs : optional
             Coordinate reference system of `x` and `y`, as anything that pyproj takes.
         antimeridian : bool
@@ -105,7 +109,7 @@ class Geometries:
                 f"The 'by' and 'level' parameters of convex_hull must not be given together. Got by={short(by)} and "
                 f"level={short(level)} instead."
             )
-        points, rows, crs = self._points("convex_hull", x, y, crs)
+        points, rows, crs = self._points("convex_hull", x, y, crs, by)
         if by is None and level is None:
             if noise is not None:
                 raise InvalidInput(
@@ -190,8 +194,8 @@ class Geometries:
         warn_across(getattr(found, "x", found), points, turn_of_crs(crs), caller="adaptive_region")
         return found
 
-    def _points(self, caller, x, y, crs):
-        """Return (points, the row of each, their coordinate reference system)."""
+    def _points(self, caller, x, y, crs, by=None):
+        """Return (points, the row of each, their coordinate reference system); columns of `by` have no coordinates."""
         rows = self._rows
         if not is_geopandas(rows):
             if isinstance(rows, pandas.Series):
@@ -200,8 +204,7 @@ class Geometries:
                 )
             if crs is not None:
                 as_crs(crs, caller=caller)
-            names = ("x" if x is None else x, "y" if y is None else y)
-            coordinates = rows.iloc[:, [_place(rows, name, caller) for name in names]]
+            coordinates = rows.iloc[:, _places(rows, x, y, by, caller)]
             return as_given(coordinates, caller=caller, name="frame"), np.arange(len(rows)), crs
         own = crs_of(rows)
         for name, column in (("x", x), ("y", y)):
@@ -353,6 +356,17 @@ def _is_noise(index, noise):
         labels = as_labels(index.get_level_values(level), value, caller="convex_hull", name="by")
         found &= labels.is_absent(np.asarray(labels.keys))
     return found
+
+
+def _places(frame, x, y, by, caller):
+    """The positions of the columns of x and y: those with these names, or by default those that points have."""
+    if x is not None or y is not None:
+        return [_place(frame, name, caller) for name in ("x" if x is None else x, "y" if y is None else y)]
+    groups = {one for one in (by if isinstance(by, list) else [by]) if isinstance(one, str)}
+    places = [place for place, name in enumerate(frame.columns) if name not in groups]
+    names = [str(frame.columns[place]) for place in places]
+    pair = choose_pair(names, Parameter("frame", caller), ", or columns that x= and y= name")
+    return [places[one] for one in pair]
 
 
 def _place(frame, name, caller):

@@ -135,6 +135,15 @@ def test_columns_of_coordinates():
     assert found.area == frame.iloc[1:].clgeom.total_hull().area
 
 
+def test_columns_of_coordinates_are_found_by_their_names():
+    frame = pandas.DataFrame({"lat": [48.0, 49.0, 48.0], "lon": [11.0, 11.0, 12.0], "state": list("aab")})
+    assert frame.clgeom.total_hull().points.tolist() == [[11, 48], [12, 48], [11, 49]]
+    found = frame.clgeom.convex_hull(by="state", crs="EPSG:4326").geometry
+    assert found.iloc[1] == shapely.Point(12, 48) and found.crs == "EPSG:4326"
+    plain = frame.set_axis(["a", "b", "state"], axis=1)  # without a known name: the two besides `by`
+    assert plain.clgeom.convex_hull(by="state").geometry.iloc[1] == shapely.Point(48, 12)
+
+
 FRAME = survey(9)
 PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
 
@@ -149,7 +158,7 @@ PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
         (lambda: FRAME.clgeom.total_hull(crs=4326), "'crs' parameter of total_hull is for columns x and y. Got 4326"),
         (
             lambda: PLAIN.clgeom.total_hull(),
-            "parameters of total_hull must name columns. Got 'x' instead. It has east, y, name.",
+            "or columns that x= and y= name. Got columns east, y, name instead.",
         ),
         (
             lambda: PLAIN.clgeom.total_hull(x="name"),

@@ -10,7 +10,7 @@ from clgeom.commands import terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
-from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, either
+from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
 from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
@@ -142,19 +142,17 @@ def hull(
         from clgeom.geodesy import as_crs
 
         as_crs(crs, caller="hull")
+    what = {"columns": columns, "array": array, "layer": layer, "nan_if_empty": options["nonfinite"] == "drop"}
     if by_file:
-        what = {"columns": columns, "array": array, "layer": layer}
         options["antimeridian"] = antimeridian
         _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options)
         return
     options["antimeridian"] = antimeridian
     if by is None and picture is None and trace is None and are_large(files):
-        _hull_of_large(
-            files, {"columns": columns, "array": array, "layer": layer}, crs, output, device, as_json, options
-        )
+        _hull_of_large(files, what, crs, output, device, as_json, options)
         return
-    cloud, counts, reading = _read(files, as_json, crs, columns=columns, by=by, array=array, layer=layer)
-    crs = _system(output, cloud)
+    cloud, counts, reading = _read(files, as_json, crs, by=by, **what)
+    crs = _system(output, cloud, antimeridian)
     if by is None:
         _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options)
     else:
@@ -163,32 +161,37 @@ def hull(
 
 def _read(files, as_json, crs, **what):
     """Return the points of all files, the number of points of each file, and the seconds for reading."""
-    from clgeom.io.cloud import joined
-    from clgeom.io.points import read_cloud
+    from clgeom.io.cloud import joined, with_note_if_empty
+    from clgeom.io.points import read_cloud, saying_where
 
     clouds, seconds = [], 0.0
     for file in files:
-        with terminal.progress(f"reading {file}", hidden=as_json) as progress:
+        with terminal.progress(f"reading {file}", hidden=as_json) as progress, saying_where([file], [0]):
             cloud, taken = terminal.timed(read_cloud, file, **what, progress=progress)
-        clouds.append(cloud)
+        clouds.append(with_note_if_empty(cloud, file))
         seconds += taken
     cloud, taken = terminal.timed(joined, clouds, files, crs)
     return cloud, [len(cloud.points) for cloud in clouds], seconds + taken
 
 
-def _system(output, cloud):
-    """Return the reference system of the output: that of the option, or else that of the file."""
+def _system(output, cloud, wanted):
+    """Return the reference system of the output: that of the option, or else that of the file.
+
+    Longitudes of 0 to 360 degrees become those of GeoJSON where the system is named: for `wanted`, --antimeridian.
+    """
     from clgeom.io.hulls import check_lonlat
     from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.vector import is_map
+    from clgeom.optional import is_installed
 
     crs = cloud.crs
     check_lonlat(output, cloud.names, crs)
-    if output is None or not is_map(output):
+    reprojected = wanted and output is not None and output.lower().endswith(IN_LONLAT) and is_installed("pyproj")
+    if output is None or not (is_map(output) or reprojected):
         return crs
     if crs is None and cloud.names is not None and named_lonlat(*cloud.names):
         return WGS84
-    if crs is None:
+    if crs is None and is_map(output):
         click.echo(f"clgeom: note: '{output}' names no reference system, for none is known (--crs)", err=True)
     return crs
 
@@ -197,6 +200,7 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
     """Compute, write and print one hull of all points."""
     from clgeom import convex_hull
     from clgeom.commands.hull_across import across, placed, turn_of_columns
+    from clgeom.commands.hull_files import nonfinite_count
     from clgeom.commands.scaling import scaled_hull
     from clgeom.io.hulls import encode_hull
     from clgeom.io.points import saying_where
@@ -211,7 +215,8 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
     turn = turn_of_columns(cloud.names, crs, wanted)
     with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
         found, work = terminal.worked(convex_hull, cloud.points, device=session, progress=progress, **options)
-    found = across(scaled_hull(found, cloud), lambda: [cloud.coordinates], turn, session, wanted, options)
+    found = scaled_hull(found, cloud)
+    found = across(found, lambda: [cloud.coordinates], turn, session, wanted, options, output=output)
     content = encode_hull(found, output, crs=crs) if output and not is_map(output) else None
     places = placed(found, cloud.coordinates)
     if picture:  # first, because drawing may be refused
@@ -224,7 +229,8 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
         _save_trace(places, trace, options["collinear"], options["nonfinite"], session)
     _write_hull(found, output, crs, content)
     reading = {"reading the file": reading}, {"read": reading}
-    _print_hull(found, cloud, crs, session, work, reading, (output, picture, trace), as_json, options["profile"])
+    written, left_out = (output, picture, trace), nonfinite_count(cloud.points, options)
+    _print_hull(found, cloud, left_out, crs, session, work, reading, written, as_json, options["profile"])
 
 
 def _hull_of_large(files, what, crs, output, device, as_json, options):
@@ -239,15 +245,17 @@ def _hull_of_large(files, what, crs, output, device, as_json, options):
     session, counts = as_session(device), []
     first = next(cloud_parts(files[0], rows=1, **what))
     first = first if crs is None else replace(first, crs=crs)
-    system, wanted = _system(output, first), options.pop("antimeridian")
+    wanted = options.pop("antimeridian")
+    system = _system(output, first, wanted)
     turn = turn_of_columns(first.names, system, wanted)
     with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
-        (found, cloud), work = terminal.worked(
+        (found, cloud, left_out), work = terminal.worked(
             hull_of_large_files, files, what, first, crs, counts, session, options, progress
         )
-    found = across(scaled_hull(found, cloud), lambda: coordinates_of(files, what), turn, session, wanted, options)
+    found = scaled_hull(found, cloud)
+    found = across(found, lambda: coordinates_of(files, what), turn, session, wanted, options, output=output)
     _write_hull(found, output, system)
-    _print_hull(found, cloud, system, session, work, ({}, {}), (output,), as_json, options["profile"])
+    _print_hull(found, cloud, left_out, system, session, work, ({}, {}), (output,), as_json, options["profile"])
 
 
 def _write_hull(found, output, crs, content=None):
@@ -264,21 +272,24 @@ def _write_hull(found, output, crs, content=None):
             out.write(content)
 
 
-def _print_hull(found, cloud, crs, session, work, reading, written, as_json, profile):
+def _print_hull(found, cloud, left_out, crs, session, work, reading, written, as_json, profile):
     """Print a hull; `reading` has the times of reading for people and for JSON."""
     from clgeom.commands.hull_across import turn_of_columns
-    from clgeom.longitudes import DEGREES
+    from clgeom.longitudes import DEGREES, said_of_latitudes
 
     in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
+    in_degrees = in_degrees and said_of_latitudes(found.points[:, 1], DEGREES) is None
     if as_json:
         seconds = {**reading[1], "load": work.loading, "hull": work.seconds}
-        terminal.print_json({**_hull_as_json(found, session, seconds, profile), **_file_facts(cloud, crs)})
+        facts = _hull_as_json(found, session, seconds, profile) | {"left_out": left_out}
+        terminal.print_json({**facts, **_file_facts(cloud, crs)})
         return
     terminal.print_facts(
         ("points", f"{found.n:,} ({cloud.points.dtype})"),
         *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
+        *_left_out_words(left_out),
         ("hull", f"{counted(len(found.vertices), 'vertex', 'vertices')}, {DIMENSIONS[found.dimension]}"),
         *((("longitudes", "continuous across the antimeridian"),) if found.across is not None else ()),
         ("area", f"{found.area!r}{' square degrees' if in_degrees else ''}"),
@@ -296,6 +307,7 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
 
     from clgeom import convex_hulls_by_label
     from clgeom.commands.hull_across import batch_across, placed_groups, turn_of_columns
+    from clgeom.commands.hull_files import nonfinite_count
     from clgeom.commands.scaling import named_batch, scaled_batch
     from clgeom.io.groups import write_hulls
     from clgeom.io.labels import NO_GROUP
@@ -310,7 +322,8 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
     turn = turn_of_columns(cloud.names, crs, wanted)
     with saying_where(files, counts):
         batch, work = terminal.worked(convex_hulls_by_label, cloud.points, numbers, device=session, **options)
-    batch = batch_across(scaled_batch(batch, cloud), cloud, numbers, turn, session, wanted, options)
+    batch = scaled_batch(batch, cloud)
+    batch = batch_across(batch, cloud, numbers, turn, session, wanted, options, output=output)
     places = placed_groups(batch, cloud, numbers) if picture else None
     batch = named_batch(batch, groups)
     names = batch.labels.tolist()
@@ -325,8 +338,9 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
         batch.to_file(output, crs=crs)
     elif output:
         write_hulls(batch, names, groups.title, output, crs=crs)
+    left_out = batch.left_out + nonfinite_count(cloud.points[numbers != NO_GROUP], options)
     if as_json:
-        facts = {"points": len(cloud.points), "by": groups.title, "left_out": batch.left_out}
+        facts = {"points": len(cloud.points), "by": groups.title, "left_out": left_out}
         facts["hulls"] = _hulls_as_json(batch, names)
         facts |= {
             "device": session.profile.name,
@@ -341,7 +355,7 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
         *_system_words(crs),
         *(("note", note) for note in cloud.notes),
         ("device", terminal.device_words(session)),
-        *((("left out", counted(batch.left_out, "point", "points")),) if noise is not None or batch.left_out else ()),
+        *_left_out_words(left_out, noise is not None),
         ("hulls", f"{len(batch):,} by {groups.title}, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
         ("time", work.words(**{"reading the file": reading})),
         *(("wrote", name) for name in (output, picture) if name),
@@ -370,7 +384,7 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
         session=session,
         as_json=as_json,
         options=options,
-        check=lambda cloud: systems.append(_system(output, cloud)),
+        check=lambda cloud: systems.append(_system(output, cloud, options["antimeridian"])),
     )
     batch, system = batch_of(hulls), systems[0]
     if output and is_map(output):
@@ -378,12 +392,14 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
     elif output:
         write_hulls(batch, batch.labels.tolist(), "file", output, crs=system)
     state.remove()
+    lost = sum(one.get("left_out", 0) for one in hulls)
     points, notes = int(batch.sizes.sum()), dict.fromkeys(note for one in hulls for note in one["notes"])
     for file, why in bad:
         click.echo(f"clgeom: note: '{file}' is left out: {why}", err=True)
     if as_json:
         facts = {"files": len(files), "points": points, "hulls": _hulls_as_json(batch, batch.labels.tolist(), "file")}
         facts["left_out"] = [{"file": file, "error": why} for file, why in bad]
+        facts["points_left_out"] = lost
         facts |= {"device": session.profile.name, "seconds": {"load": work.loading, "hulls": work.seconds}}
         terminal.print_json({**facts, "crs": None if system is None else str(system), "notes": list(notes)})
         return
@@ -394,10 +410,16 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
         *(("note", note) for note in notes),
         ("device", terminal.device_words(session)),
         *((("left out", counted(len(bad), "file", "files")),) if bad else ()),
+        *_left_out_words(lost),
         ("hulls", f"{len(batch):,} by file, {counted(len(batch.vertices), 'vertex', 'vertices')}"),
         ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )
+
+
+def _left_out_words(count, always=False):
+    """Return a line with the number of points that were left out, for `terminal.print_facts`."""
+    return (("left out", counted(count, "point", "points")),) if count or always else ()
 
 
 def _system_words(crs):

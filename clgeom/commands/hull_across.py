@@ -9,7 +9,9 @@ import numpy as np
 from clgeom import convex_hull
 from clgeom.errors import InvalidInput
 from clgeom.hull.antimeridian import batch_over_antimeridian, members_of, over_antimeridian
-from clgeom.longitudes import DEGREES, turn_of_crs
+from clgeom.io.lonlat import named_lonlat
+from clgeom.io.outputs import IN_SYSTEM
+from clgeom.longitudes import DEGREES, require_latitudes, turn_of_crs
 from clgeom.optional import require
 
 REMEDY = "--antimeridian finds the hull there"
@@ -20,8 +22,6 @@ def turn_of_columns(names, crs, wanted) -> float | None:
 
     None for what is not longitude and latitude; that is refused if the hull across the antimeridian is asked for.
     """
-    from clgeom.io.lonlat import named_lonlat
-
     if wanted and crs is not None:
         require("pyproj", "The option --antimeridian")
     known = crs is None and names is not None and named_lonlat(*names)
@@ -35,15 +35,26 @@ def turn_of_columns(names, crs, wanted) -> float | None:
     return turn
 
 
-def across(found, parts, turn, session, wanted, options, *, caller=None):
-    """Return the hull of a command, or the one across the antimeridian; `parts` returns arrays of coordinates."""
+def check_latitudes(values, turn, output, *, of="") -> None:
+    """Refuse an output in a geographic reference system if coordinates are no latitudes; see `require_latitudes`."""
+    if output is not None and output.lower().endswith(IN_SYSTEM):
+        require_latitudes(values, turn, output, of=of)
+
+
+def across(found, parts, turn, session, wanted, options, *, output=None, caller=None):
+    """Return the hull of a command, or the one across the antimeridian; `parts` returns arrays of coordinates.
+
+    An output in a geographic reference system is refused if the coordinates are no longitudes and latitudes.
+    """
+    check_latitudes(found.points[:, 1], turn, output, of=f" of {caller}" if caller else "")
     alike = functools.partial(convex_hull, collinear=options["collinear"], device=session)
     how = {"wanted": wanted, "caller": caller, "keep_collinear": options["collinear"] == "keep", "remedy": REMEDY}
     return over_antimeridian(found, parts, turn, alike, **how)
 
 
-def batch_across(batch, cloud, numbers, turn, session, wanted, options):
+def batch_across(batch, cloud, numbers, turn, session, wanted, options, *, output=None):
     """Return the same for the hulls of groups; `numbers` has the group of each point."""
+    check_latitudes(batch.points[:, 1], turn, output)
     alike = functools.partial(convex_hull, collinear=options["collinear"], device=session)
     names = np.array(cloud.groups.names, object)[batch.labels]
     how = {"wanted": wanted, "caller": None, "remedy": REMEDY, "names": names}

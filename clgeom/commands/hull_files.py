@@ -11,7 +11,7 @@ import numpy as np
 
 from clgeom import __version__, convex_hull
 from clgeom.commands import terminal
-from clgeom.commands.hull_across import across, turn_of_columns
+from clgeom.commands.hull_across import across, check_latitudes, turn_of_columns
 from clgeom.commands.scaling import scaled_hull
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch.result import HullBatch
@@ -23,6 +23,8 @@ from clgeom.longitudes import Across
 from clgeom.runtime.messages import counted, printable
 from clgeom.scale.chunks import Chunks, require_one_crs, rows_of
 
+#: Less than a quarter of a turn in any unit: lower latitudes need no check.
+LEAST_QUARTER = 1.5
 #: Points that no file has.
 ANY_NUMBER = 1 << 62
 #: Files of so many bytes together are read in parts.
@@ -76,12 +78,14 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
                 try:
                     entry = known.get(file)
                     if entry is None or not entry["state"] or entry["state"] != _state(file):  # "-" has none
-                        entry = _hull_of_file(file, what, crs, max_bytes, session, options, progress and watch)
+                        entry = _hull_of_file(file, what, crs, output, max_bytes, session, options, progress and watch)
                         state.add(entry)
                     if crs is not None:
                         entry = entry | {"crs": _text(crs)}
                     if first is None:
                         check(SimpleNamespace(crs=entry["crs"], names=entry["names"]))
+                    if output is not None:
+                        _check_latitudes(entry, output)
                 except InvalidInput as error:
                     if not _is_about(error, file):
                         raise
@@ -90,13 +94,13 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
                     bad.append((file, str(error)))
                 else:
                     first = first or entry
-                    require_one_crs(first["file"], first["crs"], file, entry["crs"])
+                    _check_one_crs(first, entry)
                     hulls.append(entry)
                 done += size
                 if progress is not None:
                     progress(done, total)
-        except BaseException:
-            if state.shown is not None and hulls:
+        except BaseException as error:
+            if state.shown is not None and hulls and not isinstance(error, SystemsDiffer):
                 kept = counted(len(hulls), "file is", "files are")
                 note = f"clgeom: note: {kept} done; the same command goes on from '{state.shown}'"
                 terminal.echo_beside_bar(note, err=True)
@@ -107,7 +111,26 @@ def hulls_of_files(files, what, *, crs, output, skip_bad, max_bytes, session, as
     return hulls, bad, state
 
 
-def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
+class SystemsDiffer(InvalidInput):
+    """Files are in different reference systems: the same command finds that again."""
+
+
+def _check_one_crs(first, entry):
+    try:
+        require_one_crs(first["file"], first["crs"], entry["file"], entry["crs"])
+    except InvalidInput as error:
+        raise SystemsDiffer(f"{str(error).removesuffix('.')} (--crs replaces that of every file).") from error
+
+
+def _check_latitudes(entry, output):
+    """Refuse a file whose points are no longitudes and latitudes if they are written as such."""
+    y = [y for _, y in entry["corners"]]
+    if y and max(map(abs, y)) > LEAST_QUARTER:
+        turn = turn_of_columns(entry["names"], entry["crs"], False)
+        check_latitudes(y, turn, output, of=f" of '{printable(entry['file'])}'")
+
+
+def _hull_of_file(file, what, crs, output, max_bytes, session, options, progress):
     """The hull of a file as a dict of values of JSON: in its own reference system, which `crs` replaces."""
     before, facts, rows = _state(file), {}, rows_of(max_bytes)
     wanted, options = options["antimeridian"], {name: options[name] for name in ("collinear", "nonfinite")}
@@ -115,6 +138,7 @@ def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
     def parts():
         for cloud in cloud_parts(file, rows=rows, **what, progress=progress):
             facts.setdefault("cloud", cloud)
+            facts["left_out"] = facts.get("left_out", 0) + nonfinite_count(cloud.points, options)
             yield cloud.points
 
     with saying_where([file], [ANY_NUMBER]):
@@ -124,11 +148,12 @@ def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
     cloud = facts["cloud"]
     turn = turn_of_columns(cloud.names, cloud.crs if crs is None else crs, wanted)
     again, name = functools.partial(coordinates_of, [file], what, rows), f"'{printable(file)}'"
-    hull = across(scaled_hull(found, cloud), again, turn, session, wanted, options, caller=name)
+    hull = across(scaled_hull(found, cloud), again, turn, session, wanted, options, output=output, caller=name)
     return {
         "file": file,
         "state": before,
         "points": int(hull.n),
+        "left_out": facts["left_out"],
         "dimension": hull.dimension,
         "area": hull.area,
         "perimeter": hull.perimeter,
@@ -137,9 +162,14 @@ def _hull_of_file(file, what, crs, max_bytes, session, options, progress):
         "type": hull.points.dtype.name,
         "names": cloud.names,
         "crs": None if cloud.crs is None else _text(cloud.crs),
-        "notes": list(cloud.notes),
+        "notes": [*cloud.notes, *((f"no points in '{printable(file)}'",) if not hull.n else ())],
         "across": None if hull.across is None else [hull.across.cut, hull.across.turn],
     }
+
+
+def nonfinite_count(points, options) -> int:
+    """The number of points that --nonfinite drop leaves out."""
+    return 0 if options["nonfinite"] == "raise" else int((~np.isfinite(points).all(axis=1)).sum())
 
 
 def coordinates_of(files, what, rows=None):
@@ -185,7 +215,9 @@ def are_large(files) -> bool:
 
 
 def hull_of_large_files(files, what, first, crs, counts, session, options, progress):
-    """The hull of the points of all files, which are read in parts, and the cloud without points that it belongs to.
+    """The hull of the points of all files, which are read in parts, with what it belongs to.
+
+    Returns the hull, the cloud without points that it belongs to, and the number of points that were left out.
 
     Parameters
     ----------
@@ -198,11 +230,11 @@ def hull_of_large_files(files, what, first, crs, counts, session, options, progr
     options, progress
         Of `convex_hull`.
     """
-    total, done = sum(map(_size, files)), [0]
+    total, done, left_out = sum(map(_size, files)), [0], [0]
 
     def points(scaled):
         counts.clear()
-        done[0] = 0
+        done[0] = left_out[0] = 0
         for file in files:
             counts.append(0)
             size = _size(file)
@@ -212,6 +244,7 @@ def hull_of_large_files(files, what, first, crs, counts, session, options, progr
 
             for cloud in cloud_parts(file, rows=rows_of(None), **what, progress=progress and watch):
                 counts[-1] += len(cloud.points)
+                left_out[0] += nonfinite_count(cloud.points, options)
                 if crs is None:
                     require_one_crs(files[0], first.crs, file, cloud.crs)
                 if not scaled and (cloud.scale, cloud.offset) != (first.scale, first.offset):
@@ -220,10 +253,11 @@ def hull_of_large_files(files, what, first, crs, counts, session, options, progr
             done[0] += size
 
     try:
-        return convex_hull(Chunks(lambda: points(False), copy=False), device=session, **options), first
+        found = convex_hull(Chunks(lambda: points(False), copy=False), device=session, **options)
     except Differ:
         first = replace(first, scale=None, offset=None, notes=(*first.notes, DIFFER))
-        return convex_hull(Chunks(lambda: points(True), copy=False), device=session, **options), first
+        found = convex_hull(Chunks(lambda: points(True), copy=False), device=session, **options)
+    return found, first, left_out[0]
 
 
 def _size(file) -> int:

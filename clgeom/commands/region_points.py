@@ -17,7 +17,9 @@ from clgeom.optional import is_installed
 def of_points(file, levels, output, picture, session, as_json, profile, options):
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
+    from clgeom.commands.hull_across import check_latitudes, turn_of_columns
     from clgeom.geodesy import areas_or_none
+    from clgeom.hull.antimeridian import warn_across
     from clgeom.io.atomic import write_whole
     from clgeom.io.features import count_vertices, encode_features
     from clgeom.io.lonlat import WGS84, named_lonlat
@@ -54,6 +56,10 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         )
     if not made:
         raise InvalidInput(f"No point of '{file}' reaches a level." if levels else f"The file '{file}' has no points.")
+    turn = turn_of_columns(names, crs, False)
+    check_latitudes(points[:, 1], turn, output)
+    for (level, one), (_, some) in zip(made, chosen):
+        warn_across(getattr(one, "x", one), some, turn, caller=None if level is None else f"level {level:g}")
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
     km2 = areas_or_none([one.__geo_interface__ for _, one in made], crs)

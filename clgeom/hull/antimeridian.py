@@ -18,12 +18,14 @@ from clgeom.hull.batch.result import HullBatch
 from clgeom.hull.result import Hull
 from clgeom.longitudes import (
     DEGREES,
+    ROUNDED,
     Across,
     Longitudes,
     Sample,
     numbered_parts,
     ordered_hull,
     said_of,
+    said_of_latitudes,
     sides_of,
     turn_of_crs,
     wrapped,
@@ -84,7 +86,9 @@ def over_antimeridian(
     longitudes : Longitudes, optional
         Those of all points, where they are known already.
     """
-    if turn is None or not _is_wide(found.points, turn):
+    if turn is None or _are_no_latitudes(found.points[:, 1], turn, wanted, caller):
+        return found
+    if not _is_wide(found.points, turn):
         return found
     longitudes = _longitudes_of(parts(), turn) if longitudes is None else longitudes
     y = found.points[:, 1]
@@ -108,6 +112,10 @@ def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) ->
     if turn is None:
         return
     left, low, right, high = region.bounds
+    if said_of_latitudes([low, high], turn) is not None:
+        ((rows, _),) = numbered_parts([points])
+        if _are_no_latitudes(rows[:, 1], turn, False, caller):
+            return
     if right - left >= turn / 2:
         longitudes = _longitudes_of([points], turn)
         _say(longitudes, (low, high), wanted=False, remedy=OTHERWISE, of=caller)
@@ -115,7 +123,9 @@ def warn_across(region: Any, points: Any, turn: float | None, *, caller: str) ->
 
 def warn_of_sample(hull: Hull, sample: Sample | None, turn: float | None, *, caller: str) -> None:
     """The same for the points of a hull that were in parts: of one group, sampled."""
-    if sample is not None and turn is not None and _is_wide(hull.points, turn):
+    if sample is None or turn is None or _are_no_latitudes(hull.points[:, 1], turn, False, caller):
+        return
+    if _is_wide(hull.points, turn):
         longitudes, y = Longitudes(turn), hull.points[:, 1]
         longitudes.add(np.concatenate([sample.longitudes, hull.points[:, 0]]))
         _say(longitudes, (y.min(), y.max()), wanted=False, remedy=OTHERWISE, of=caller)
@@ -147,6 +157,20 @@ def _say(longitudes, latitudes, *, of, **how):
     words = said_of(longitudes, latitudes, **how)
     if words is not None:
         warn(f"The points{f' of {of}' if of else ''} {words}.", InputWarning)
+
+
+def _are_no_latitudes(y, turn, wanted, caller) -> bool:
+    """Whether some y are no latitudes. Warns of them, or refuses them if the hull across the antimeridian is wanted."""
+    words = said_of_latitudes(y, turn)
+    if words is not None:
+        _complain(f"{f' of {caller}' if caller else ''} {words}", wanted)
+    return words is not None
+
+
+def _complain(words, wanted):
+    if wanted:
+        raise InvalidInput(f"The points{words}. The hull across the antimeridian is for longitudes and latitudes.")
+    warn(f"The points{words}. Name the reference system that they are in.", InputWarning)
 
 
 def _is_wide(points, turn) -> bool:
@@ -206,7 +230,14 @@ def batch_over_antimeridian(
     counts, x = np.diff(batch.offsets), np.asarray(batch.points[:, 0], np.float64)
     some = np.flatnonzero(counts)
     first = batch.offsets[some]
-    wide = some[np.maximum.reduceat(x, first) - np.minimum.reduceat(x, first) >= turn / 2]
+    names = batch.labels if names is None else names
+    heights = np.maximum.reduceat(np.abs(np.asarray(batch.points[:, 1], np.float64)), first)
+    beyond = heights > turn / 4 * (1 + ROUNDED)
+    if beyond.any():
+        number = some[beyond.argmax()].item()
+        words = said_of_latitudes(batch[number].points[:, 1], turn)
+        _complain(f" of {_group_words(number, names, int(beyond.sum()), caller)} {words}", wanted)
+    wide = some[~beyond & (np.maximum.reduceat(x, first) - np.minimum.reduceat(x, first) >= turn / 2)]
     said, across = {}, {}
     for number in wide.tolist():
         rows = np.sort(members(number))
@@ -220,13 +251,17 @@ def batch_over_antimeridian(
             across[number] = replace(hull, vertices=rows[hull.vertices])
     if said:
         number, words = next(iter(said.items()))
-        names = batch.labels if names is None else names
-        name = number if names is None else names[number]
-        name = short(name.item() if isinstance(name, np.generic) else name)
         more = f" (and those of {counted(len(said) - 1, 'group', 'groups')} more)" if len(said) > 1 else ""
-        of = f" of {caller}" if caller else ""
-        warn(f"The points of group {name}{of} {words}{more}.", InputWarning)
+        warn(f"The points of {_group_words(number, names, 1, caller)} {words}{more}.", InputWarning)
     return _with_hulls(batch, across) if across else batch
+
+
+def _group_words(number, names, count, caller) -> str:
+    """A group by its name, and how many others there are."""
+    name = number if names is None else names[number]
+    name = short(name.item() if isinstance(name, np.generic) else name)
+    more = f" (and of {counted(count - 1, 'group', 'groups')} more)" if count > 1 else ""
+    return f"group {name}{more}{f' of {caller}' if caller else ''}"
 
 
 def members_of(numbers: Any, labels: Any) -> Callable[[int], Any]:

@@ -49,7 +49,9 @@ def files_of(files, *, caller) -> list[str]:
 
 
 @keeps_subnormals
-def cloud_parts(path, *, rows, columns=None, by=None, array=None, layer=None, progress=None) -> Iterator[Cloud]:
+def cloud_parts(
+    path, *, rows, columns=None, by=None, array=None, layer=None, nan_if_empty=False, progress=None
+) -> Iterator[Cloud]:
     """Yield the points of a file in parts of at most `rows` points, as `read_cloud` returns them whole.
 
     LAS, LAZ, .npy, Parquet, Arrow and tables of text are read in parts, archives (.npz) and vector files whole.
@@ -58,7 +60,7 @@ def cloud_parts(path, *, rows, columns=None, by=None, array=None, layer=None, pr
 
     Parameters
     ----------
-    path, columns, by, array, layer
+    path, columns, by, array, layer, nan_if_empty
         As in `read_cloud`.
     rows : int
     progress : callable, optional
@@ -72,11 +74,11 @@ def cloud_parts(path, *, rows, columns=None, by=None, array=None, layer=None, pr
 
             return lidar_clouds(path, rows=rows, **what, progress=progress)
         if kind == "table":
-            return _cut(table_clouds(path, **what, progress=progress), rows)
+            return _cut(table_clouds(path, **what, nan_if_empty=nan_if_empty, progress=progress), rows)
         if kind == "arrow":
             from clgeom.io.columnar import columnar_clouds
 
-            return columnar_clouds(path, rows=rows, **what, progress=progress)
+            return columnar_clouds(path, rows=rows, **what, nan_if_empty=nan_if_empty, progress=progress)
         if suffix_of(path) == ".npy":
             return _npy_clouds(path, rows, progress, **what)
     return _cut(_whole(path, progress, **what, array=array, layer=layer), rows)

@@ -90,6 +90,11 @@ def joined(clouds, paths, crs=None) -> Cloud:
     )
 
 
+def with_note_if_empty(cloud, path) -> Cloud:
+    """Return a cloud, with a note if its file has no points."""
+    return cloud if len(cloud.points) else replace(cloud, notes=(*cloud.notes, f"no points in '{path}'"))
+
+
 def crs_words(crs) -> str:
     """Return the name of a reference system for messages."""
     if crs is None:

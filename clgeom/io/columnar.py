@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io import quick
-from clgeom.io.arrays import side_by_side
+from clgeom.io.arrays import check_exact, side_by_side
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import is_stdin, opened, reading, suffix_of
@@ -25,7 +25,7 @@ DEFAULT_CRS = "OGC:CRS84"
 
 
 @keeps_subnormals
-def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
+def read_columnar(path, *, columns=None, by=None, value=None, nan_if_empty=False) -> Cloud:
     """Return the points of a Parquet or Arrow file.
 
     Parameters
@@ -38,23 +38,25 @@ def read_columnar(path, *, columns=None, by=None, value=None) -> Cloud:
         Column whose values name the groups.
     value : str, optional
         Column with a number for each row.
+    nan_if_empty : bool
+        Read null coordinates as NaN; without it they are errors.
 
     Raises
     ------
     InvalidInput
         The file cannot be read, has no such columns, or a coordinate is missing (null).
     """
-    (cloud,) = _clouds(path, None, columns, by, value, None)
+    (cloud,) = _clouds(path, None, columns, by, value, nan_if_empty, None)
     return cloud
 
 
 @keeps_subnormals
-def columnar_clouds(path, *, rows, columns=None, by=None, progress=None):
+def columnar_clouds(path, *, rows, columns=None, by=None, nan_if_empty=False, progress=None):
     """Yield the points of a Parquet or Arrow file in parts of at most `rows` rows; parameters as in `read_columnar`."""
-    return _clouds(path, rows, columns, by, None, progress)
+    return _clouds(path, rows, columns, by, None, nan_if_empty, progress)
 
 
-def _clouds(path, rows, columns, by, value, progress):
+def _clouds(path, rows, columns, by, value, nan_if_empty, progress):
     """Yield the clouds of parts of a file; one of all points if `rows` is None."""
     with _opened(path) as file:
         schema, read = _reader(path, file)
@@ -73,7 +75,7 @@ def _clouds(path, rows, columns, by, value, progress):
             if geometry is not None:
                 yield cloud_of_geometries(path, table, names[geometry], by=by, value=value, crs=crs)
                 continue
-            points = _points(path, table, pair)
+            points = _points(path, table, pair, nan_if_empty)
             groups = None if by is None else groups_of(path, table[by], by)
             yield Cloud(points, pair, groups, None if value is None else numbers_of(path, table[value], value))
 
@@ -264,11 +266,12 @@ def cloud_of_geometries(path, table, geometry, *, by=None, value=None, crs=None)
     return Cloud(points, None, groups, values, crs, notes=notes)
 
 
-def _points(path, table, pair) -> np.ndarray:
+def _points(path, table, pair, nan_if_empty) -> np.ndarray:
     """Return two columns of numbers side by side."""
     x, y = (table[name] for name in pair)
     if x.type != y.type or x.null_count or y.null_count or not _is_plain(x.type):
-        return side_by_side(path, pair, [numbers_of(path, column, name) for column, name in zip((x, y), pair)])
+        how = {"nan_if_empty": nan_if_empty}
+        return side_by_side(path, pair, [numbers_of(path, column, name, **how) for column, name in zip((x, y), pair)])
     pieces = [[chunk.to_numpy() for chunk in column.chunks] for column in (x, y)]
     return quick.stacked([pieces], 2, x.type.to_pandas_dtype())
 
@@ -279,7 +282,7 @@ def _is_plain(type) -> bool:
     return pa.types.is_integer(type) or pa.types.is_floating(type)
 
 
-def numbers_of(path, column, name) -> np.ndarray:
+def numbers_of(path, column, name, *, nan_if_empty=False) -> np.ndarray:
     """Return a column of numbers; decimals become integers if their type is of whole numbers, else float64."""
     import pyarrow as pa
 
@@ -287,6 +290,11 @@ def numbers_of(path, column, name) -> np.ndarray:
         column = _from_decimals(path, column, name)
     if not _is_plain(column.type):
         raise InvalidInput(f"The column '{shown(name)}' of '{path}' must be numbers. Got {column.type} instead.")
+    if nan_if_empty and column.null_count:
+        if pa.types.is_integer(column.type):
+            check_exact(path, column.drop_null().to_numpy(), np.float64, f"The column '{shown(name)}' of")
+            column = column.cast(pa.float64())
+        return column.to_numpy()  # a null is NaN
     return _without_nulls(path, column, name)
 
 
@@ -303,7 +311,9 @@ def keys_of(path, column, name) -> np.ndarray:
 def _without_nulls(path, column, name) -> np.ndarray:
     if column.null_count:
         row = column.is_null().to_numpy().argmax() + 1
-        raise InvalidInput(f"The file '{path}' has a null in row {row:,} of '{shown(name)}': a number is missing.")
+        error = InvalidInput(f"The file '{path}' has a null in row {row:,} of '{shown(name)}': a number is missing.")
+        error.empty = True
+        raise error
     return column.to_numpy()
 
 

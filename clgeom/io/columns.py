@@ -48,6 +48,11 @@ def choose_columns(path, names, width, wanted, *, by=None):
     )
 
 
+def are_known(names) -> bool:
+    """Return whether two columns have names of x and y that are found by default."""
+    return tuple(name.strip().lower() for name in names) in KNOWN_PAIRS
+
+
 def position_of(path, names, width, column, what="column"):
     """Return the position of a column, or a layer, given by name (as written, else in any case) or by number."""
     column = str(column).strip()

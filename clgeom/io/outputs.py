@@ -6,6 +6,8 @@ from __future__ import annotations
 GEOMETRIES = (".geojson", ".json", ".gpkg", ".fgb", ".shp", ".parquet", ".kml", ".csv", ".wkt")
 #: Those in longitude and latitude.
 IN_LONLAT = (".geojson", ".json", ".kml")
+#: Those in longitude and latitude, or in a reference system that they name.
+IN_SYSTEM = (*IN_LONLAT, ".gpkg", ".fgb", ".shp", ".parquet")
 #: Those that other packages write.
 BY_PACKAGES = (".gpkg", ".fgb", ".shp", ".parquet", ".kml")
 #: Those of the vertices of one hull as arrays.

@@ -65,7 +65,9 @@ def read_points(path, *, columns=None, array=None, layer=None, progress=None) ->
 
 
 @keeps_subnormals
-def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=None, progress=None) -> Cloud:
+def read_cloud(
+    path, *, columns=None, by=None, value=None, array=None, layer=None, nan_if_empty=False, progress=None
+) -> Cloud:
     """Return the points of a file with their groups or values, reference system and scale.
 
     Parameters
@@ -77,6 +79,8 @@ def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=Non
         or y only if `columns` names it. Its values are integers or text.
     value : str, optional
         Column of numbers, or an array of a .npz file. Not together with `by`.
+    nan_if_empty : bool
+        Read empty coordinates of tables of text, and nulls of Parquet and Arrow, as NaN. Without it they are errors.
 
     Raises
     ------
@@ -97,13 +101,13 @@ def read_cloud(path, *, columns=None, by=None, value=None, array=None, layer=Non
         raise InvalidInput(f"The 'layer' parameter of read_points is for vector files. Got the file '{path}' instead.")
     what = {"columns": columns, "by": by, "value": value}
     if kind == "table":
-        return read_table(path, **what, progress=progress)
+        return read_table(path, **what, nan_if_empty=nan_if_empty, progress=progress)
     if kind == "numpy":
         return _read_numpy(Path(path), **what, array=array)
     if kind == "arrow":
         from clgeom.io.columnar import read_columnar
 
-        return read_columnar(path, **what)
+        return read_columnar(path, **what, nan_if_empty=nan_if_empty)
     if kind == "lidar":
         from clgeom.io.lidar import read_lidar
 
@@ -148,9 +152,13 @@ def _read_numpy(path, columns, by, value, array) -> Cloud:
     return Cloud(points, names, values=found.astype(np.float64))
 
 
+#: What to do about points that are not finite.
+DROP = " (--nonfinite drop leaves such points out)"
+
+
 @contextlib.contextmanager
 def saying_where(paths, counts, *, drop=True):
-    """Let errors about a nonfinite point name its file and line.
+    """Let errors about a nonfinite point name its file and line, and those about an empty coordinate the remedy.
 
     Parameters
     ----------
@@ -164,6 +172,8 @@ def saying_where(paths, counts, *, drop=True):
     try:
         yield
     except InvalidInput as error:
+        if drop and getattr(error, "empty", False):
+            raise InvalidInput(f"{str(error).removesuffix('.')}{DROP}.") from error
         if not hasattr(error, "row"):
             raise
         ends = np.cumsum(counts)
@@ -171,8 +181,7 @@ def saying_where(paths, counts, *, drop=True):
         path, row = paths[file], error.row - int(ends[file]) + counts[file]
         place = place_of(path, row, error.column)
         raise InvalidInput(
-            f"The points in '{path}' must be finite. Got {error.value} {place} instead"
-            f"{' (--nonfinite drop leaves such points out)' if drop else ''}."
+            f"The points in '{path}' must be finite. Got {error.value} {place} instead{DROP if drop else ''}."
         ) from error
 
 
@@ -184,7 +193,7 @@ def place_of(path, row, column) -> str:
     return f"at index [{row}, {column}]" if kind == "numpy" else f"in point {row + 1:,}"
 
 
-def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Cloud:
+def read_table(path, *, columns=None, by=None, value=None, nan_if_empty=False, progress=None) -> Cloud:
     """Return the points of a table of text; parameters as in `read_cloud`."""
     layout, text_column, values, texts = None, None, [], Texts()
 
@@ -197,7 +206,7 @@ def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Clo
         return pair if value is None else (*pair, other)
 
     missing = "a coordinate" if value is None else "a number"
-    for block in read_blocks(path, choose, missing=missing, progress=progress):
+    for block in read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress):
         layout, quickly = block.layout, block.quickly(text_column)
         if quickly is None:
             values.append(block.floats_by_rules())
@@ -220,7 +229,7 @@ def read_table(path, *, columns=None, by=None, value=None, progress=None) -> Clo
 
 
 @keeps_subnormals
-def table_clouds(path, *, columns=None, by=None, progress=None):
+def table_clouds(path, *, columns=None, by=None, nan_if_empty=False, progress=None):
     """Yield the points of a table of text, block by block; parameters as in `read_cloud`. Groups are texts."""
     text_column, row = None, 0
 
@@ -229,7 +238,7 @@ def table_clouds(path, *, columns=None, by=None, progress=None):
         text_column = None if by is None else position_of(path, names, width, by)
         return choose_columns(path, names, width, columns, by=text_column)
 
-    for block in read_blocks(path, choose, missing="a coordinate", progress=progress):
+    for block in read_blocks(path, choose, missing="a coordinate", nan_if_empty=nan_if_empty, progress=progress):
         names, texts, quickly = None, Texts(), block.quickly(text_column)
         if quickly is None:
             values = block.floats_by_rules()

@@ -23,6 +23,7 @@ import functools
 import gzip
 import io
 import itertools
+import math
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ import numpy as np
 
 from clgeom.errors import InvalidInput
 from clgeom.io import quick
+from clgeom.io.columns import are_known
 from clgeom.io.files import opened, reading, suffix_of
 from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, as_float, is_almost_number, is_missing, is_number, may_lose
 from clgeom.optional import is_installed
@@ -52,6 +54,8 @@ MARK = b"\xef\xbb\xbf"
 LINE_END, LINE = re.compile(rb"\r\n|\r|\n"), re.compile(rb"[^\n]*\n|[^\n]+\Z")
 #: A line that begins with an error of a spreadsheet, which is no comment.
 SPREADSHEET_ERROR = re.compile(r"#(?:N/A|NA|DIV/0!|VALUE!|REF!|NUM!|NULL!|NAME\?)[ \t]*(?:[,;\t\n]|\Z)")
+#: A number with a decimal comma.
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 #: Replaces the blanks of NumPy's parser, except space and tab, by a character that is in no number.
 NO_BLANKS = bytes.maketrans(b"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0", b"\1" * 8)
 
@@ -74,7 +78,7 @@ class Layout:
     header_line : int or None
         The number of the line of the header.
     named : bool
-        Whether the columns were chosen by names of the header.
+        Whether the columns were chosen by names of the header, or have known names of x and y.
     """
 
     path: object
@@ -106,12 +110,15 @@ class Block:
         Where the block begins: a number of bytes of the file, and a number of lines after these.
     missing : str
         What an empty field should have been, for messages.
+    nan_if_empty : bool
+        Read empty fields as NaN.
     """
 
     raw: bytes
     layout: Layout
     start: tuple[int, int]
     missing: str = "a number"
+    nan_if_empty: bool = False
 
     @functools.cached_property
     def line(self) -> int:
@@ -227,16 +234,19 @@ class Block:
             row = []
             for column in self.layout.columns:
                 try:
-                    row.append(as_float(fields[column]))
+                    empty = self.nan_if_empty and not fields[column].strip()
+                    row.append(math.nan if empty else as_float(fields[column]))
                 except ValueError:
                     what = what_is_wrong(fields[column], self.missing)
-                    raise malformed(self.layout.path, number, what, line) from None
+                    error = malformed(self.layout.path, number, what, line)
+                    error.empty = not fields[column].strip()
+                    raise error from None
             rows.append(row)
         return np.array(rows, np.float64).reshape(-1, len(self.layout.columns))
 
 
 @keeps_subnormals
-def read_blocks(path, choose, *, missing="a number", progress=None):
+def read_blocks(path, choose, *, missing="a number", nan_if_empty=False, progress=None):
     """Yield the blocks of a table; none for a file without header and rows.
 
     Parameters
@@ -247,6 +257,8 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
         hold numbers.
     missing : str
         What an empty field should have been, for messages.
+    nan_if_empty : bool
+        Read empty fields as NaN.
     progress : callable, optional
         Called as progress(bytes_read, bytes_in_all) after each block.
     """
@@ -266,7 +278,7 @@ def read_blocks(path, choose, *, missing="a number", progress=None):
                 if layout is None:  # only comments so far
                     continue
                 data = _without_lines(data, lines)
-            yield Block(data, layout, (start, lines), missing)
+            yield Block(data, layout, (start, lines), missing, nan_if_empty)
             if progress is not None:
                 progress(position(), total)
 
@@ -301,7 +313,8 @@ def what_is_wrong(field: str, missing: str) -> str:
     try:
         as_float(field)
     except ValueError as error:
-        return f"'{shown(decoded(field))}' {error}"
+        hint = ": write decimals with a point" if DECIMAL_COMMA.fullmatch(field.strip()) else ""
+        return f"'{shown(decoded(field))}' {error}{hint}"
     return ""
 
 
@@ -442,7 +455,7 @@ def _layout(path, block, choose, missing):
     names = tuple(decoded(field).strip() for field in fields)
     named = _choice_of_others(choose, width)
     columns = tuple(choose(names, width))
-    named = columns != named
+    named = columns != named or are_known([names[column] for column in columns[:2]])
     lost = _lost_number(names, columns, named)
     if lost is not None:
         what = what_is_wrong(fields[lost], missing)

@@ -206,7 +206,12 @@ def test_geojson_of_columns_without_names_is_refused(here):
 
 def test_geojson_beyond_180_degrees_is_refused(here):
     message = refused("hull", table("lon,lat", [(691000.0, 5335000.0), (0, 0), (1, 1)]), "-o", "hull.geojson")
-    assert "within 180 and 90 degrees. Got (691000.0, 5335000.0) instead" in message and "--crs" in message
+    assert "latitudes are from -90 to 90, and they reach 5335000" in message and "--crs" in message
+    small = table("lon,lat", [(185, 10), (190, 10), (187, 12)])
+    message = refused("hull", small, "-o", "hull.geojson")
+    assert "within 180 and 90 degrees. Got (185.0, 10.0) instead" in message and "--crs" in message
+    done("hull", small, "--antimeridian", "-o", "hull.geojson")
+    assert np.max(json.loads(Path("hull.geojson").read_text())["geometry"]["coordinates"]) < 13
 
 
 @pytest.mark.parametrize("by", [(), ("--by", "g")])
@@ -388,3 +393,31 @@ def test_antimeridian_is_for_longitudes(fiji):
     Path("plain.csv").write_text("x,y\n178,1\n-179,2\n")
     assert "coordinates without a reference system" in refused("hull", "plain.csv", "--antimeridian")
     assert json.loads(done("hull", "plain.csv", "--antimeridian", "--crs", "EPSG:4269", "--json"))["antimeridian"]
+
+
+def test_no_latitudes_are_not_written_as_such(here):
+    Path("utm.csv").write_text("lon,lat\n600005,5200051\n600105,5200051\n600005,5200151\n")
+    for options in (
+        ("-o", "o.gpkg"),
+        ("--by-file", "-o", "o.gpkg"),
+        ("--by", "lon", "--columns", "lon,lat", "-o", "o.fgb"),
+    ):
+        assert "latitudes are from -90 to 90, and they reach 5200151" in refused("hull", "utm.csv", *options)
+    assert "no longitudes and latitudes" in refused("hull", "utm.csv", "--antimeridian")
+    assert "no longitudes and latitudes" in refused("region", "utm.csv", "--segments", "2", "-o", "o.gpkg")
+    Path("fiji.csv").write_text("lon,lat\n179,-17\n-179,-16\n178,-18\n")
+    with pytest.warns(InputWarning, match="closer together across the antimeridian"):
+        done("region", "fiji.csv", "--segments", "2")
+
+
+def test_empty_coordinates_are_dropped_and_counted(here):
+    Path("gaps.csv").write_text("lon,lat,g\n1,2,a\n,3,a\n2,2,b\n1,4,b\n5,,a\n")
+    assert "(--nonfinite drop leaves such points out)" in refused("hull", "gaps.csv")
+    found = json.loads(done("hull", "gaps.csv", "--nonfinite", "drop", "--json"))
+    assert (found["left_out"], found["area"], found["notes"]) == (2, 1, [])
+    for mode in (("--by", "g"), ("--by-file",)):
+        assert "2 points" in done("hull", "gaps.csv", "--nonfinite", "drop", *mode)
+    Path("none.csv").write_text("lon,lat\n")
+    assert json.loads(done("hull", "none.csv", "--json"))["notes"] == ["no points in 'none.csv'"]
+    Path("comma.csv").write_text("lon;lat\n13,05;4\n")
+    assert "'13,05' is not a number: write decimals with a point" in refused("hull", "comma.csv")

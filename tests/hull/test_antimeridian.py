@@ -312,3 +312,29 @@ def test_files_of_hulls(tmp_path):
             assert read(path).geometry.geom_type.tolist() == ["MultiPolygon", "MultiLineString"]
     features = json.loads((tmp_path / "out.geojson").read_text())["features"]
     assert features[0]["geometry"]["coordinates"][1][0][1] == [-179, -16]
+
+
+NO_LATITUDES = "are no longitudes and latitudes: latitudes are from -90 to 90, and they reach 120"
+
+
+def test_no_latitudes(session, tmp_path):
+    points = np.array([(-170, 100), (170, 120), (12, 110), (0, 1.0)])
+    given, labels = series(points), ["a", "a", "a", "b"]
+    calls = (
+        lambda **options: clgeom.convex_hull(given, device=session, **options),
+        lambda **options: clgeom.convex_hull(Chunks([given[:2], given[2:]]), device=session, **options),
+        lambda **options: clgeom.convex_hulls_by_label(given, labels, device=session, **options),
+        lambda **options: given.clgeom.total_hull(device=session, **options),
+    )
+    for call in calls:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            found = call()
+        assert len(said) == 1 and NO_LATITUDES in str(said[0].message)  # none of the antimeridian or of a pole
+        with pytest.raises(InvalidInput, match=NO_LATITUDES):
+            call(antimeridian=True)
+        with pytest.raises(InvalidInput, match=NO_LATITUDES):
+            found.to_file(tmp_path / "out.gpkg")
+    with pytest.warns(InputWarning, match=NO_LATITUDES):
+        clgeom.adaptive_region(given, 2, device=session)
+    assert len(clgeom.convex_hull(series([(0, -90), (1, 90), (2, 0)]), device=session)) == 3

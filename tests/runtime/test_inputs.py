@@ -479,12 +479,17 @@ def test_other_metadata_than_those_of_geoparquet(metadata):
     assert plain(as_given(table, caller="f")) == plain(CLOUD)
 
 
-def test_two_columns_are_taken_in_their_order():
-    """As ``numpy.asarray`` takes them, whatever their names."""
-    swapped = {"y": CLOUD[:, 0].copy(), "x": CLOUD[:, 1].copy()}
+@pytest.mark.parametrize(
+    "names, place", ((("y", "x"), 1), (("lat", "lon"), 1), (("POINT_Y", "POINT_X"), 1), (("a", "x"), 0)), ids=str
+)
+def test_two_columns_are_taken_by_known_names_else_in_their_order(names, place):
+    columns = {names[0]: CLOUD[:, place].copy(), names[1]: CLOUD[:, 1 - place].copy()}
+    frame = pd.DataFrame(columns)
     for given in (
-        pd.DataFrame(swapped),
-        pl.DataFrame(swapped),
-        pa.table(swapped),
+        frame,
+        frame.convert_dtypes(),
+        frame.to_records(index=False),
+        pl.DataFrame(columns),
+        pa.table(columns),
     ):
         assert plain(as_given(given, caller="f")) == plain(CLOUD)

@@ -22,6 +22,7 @@ KNOWN_PAIRS = (
     ("easting", "northing"),
     ("east", "north"),
     ("e", "n"),
+    ("point_x", "point_y"),
 )
 #: Largest integer up to which all are exact in float64.
 LARGEST_EXACT = 1 << 53
@@ -53,13 +54,13 @@ class Column:
 
 
 def choose_pair(names: Sequence[str], parameter: Parameter, others: str = "") -> tuple[int, int]:
-    """Positions of the columns of x and y: the only two columns, or those with names of `KNOWN_PAIRS`.
+    """Positions of the columns of x and y: those with names of `KNOWN_PAIRS`, or the only two columns.
 
     `others` names other columns that the table could have, for the message.
     """
-    if len(names) == 2:
-        return 0, 1
     pair = known_pair(names)
+    if pair is None and len(names) == 2:
+        return 0, 1
     if pair is None:
         expected = f"two columns, columns named x and y (or lon and lat, or easting and northing){others}"
         raise parameter.wrong(f"have {expected}", f"columns {listed(names)}" if len(names) else "no columns")
