@@ -155,7 +155,7 @@ class EquationWarning(UserWarning):
 
 
 class DeviceWarning(UserWarning):
-    """A device does not support the fastest method. The result is right; a slower method computed it.
+    """A device does not support the fastest method, so a slower one computes the same result; or it cannot be used.
 
     Examples
     --------

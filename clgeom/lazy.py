@@ -5,6 +5,7 @@ table from which `lazy_names` makes the package's ``__getattr__``. A test holds 
 the ``__getattr__``: with it, every misspelt name would be an object of type Any.
 """
 
+import sys
 from importlib import import_module
 
 
@@ -32,7 +33,8 @@ def lazy_names(package, namespace, homes, *others, renamed=None):
             from clgeom.errors import warn_deprecated
 
             new, since, removal = renamed[name]
-            warn_deprecated(f"{package}.{name}", f"{package}.{new}", since=since, removal=removal)
+            if sys._getframe(1).f_code.co_name != "_handle_fromlist":  # where "from package import name" asks first
+                warn_deprecated(f"{package}.{name}", f"{package}.{new}", since=since, removal=removal)
             return getattr(import_module(package), new)
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

@@ -16,16 +16,19 @@ import textwrap
 from pathlib import Path
 
 import click
+import clouds
 import numpy as np
 import pytest
+from command_line import done
 
 import clgeom
-from clgeom import conformance, dp, errors, radio, scale
+from clgeom import conformance, dp, errors, radio, scale, selftest
 from clgeom.alignment import scoring
 from clgeom.alignment.matrices import MATRICES
 from clgeom.commands.bench_parts import FAMILIES
 from clgeom.commands.hull_files import LARGE_BYTES
 from clgeom.commands.main import cli
+from clgeom.data import cities
 from clgeom.dp.filling import KEEPS, PATHS
 from clgeom.dp.language import nodes, trace, users_c
 from clgeom.hull import stream
@@ -48,7 +51,7 @@ if importlib.util.find_spec("dask") is not None:
     PACKAGES += (clgeom.dask,)
 DOCS = ROOT / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.rst")) if not {"generated", "_templates"} & set(page.parts)]
-PAGES += [ROOT / "README.rst", ROOT / "CONTRIBUTING.rst"]
+PAGES += [ROOT / "README.rst", ROOT / "CONTRIBUTING.rst", ROOT / "SECURITY.rst"]
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="needs the checkout")
 
@@ -289,6 +292,23 @@ def test_commands_of_page_have_these_options(page):
                     parameter.type.convert(str(value), parameter, context)
 
 
+@pytest.mark.filterwarnings("error::clgeom.errors.InputWarning")
+def test_commands_of_tutorial_work():
+    """Those that read files, as they stand, in the folder where the Python of the page has written these."""
+    text = (DOCS / "tutorial.rst").read_text(encoding="utf-8")
+    write, lines = [code for _, language, code in blocks(text) if language in ("python", "sh")][-2:]
+    world = cities()
+    names = {"np": np, "world": world, "countries": np.array(world.countries), "keys": np.arange(9)[::-1]}
+    if list(missing(write)):
+        pytest.skip(f"needs {', '.join(missing(write))}")
+    run_block(write, names, "tutorial.rst", 1)
+    for line in lines.strip().splitlines():
+        command, *words = shlex.split(line, comments=True)[1:]
+        if command not in ("demo", "region", "trace"):
+            assert any(Path(word).exists() for word in words), line
+            done(command, *words)
+
+
 def test_pages_have_commands():
     counts = {page.name: len(list(typed(page.read_text(encoding="utf-8")))) for page in PAGES}
     assert counts["README.rst"] >= 15 and counts["tutorial.rst"] >= 8 and counts["lidar_tiles.rst"] >= 3
@@ -331,6 +351,11 @@ def first_words(page, begin, end):
 
 PROBLEMS = dp.problems.CATALOGUE + dp.problems.VARIANTS
 GAPS_OF_BLOSUM62 = MATRICES["BLOSUM62"][1]
+TEST_FUNCTIONS = [
+    name
+    for path in (ROOT / "tests").rglob("test_*.py")
+    for name in re.findall(r"^ *def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
 CLAIMS = {
     "tutorial.rst": [f"dp.problems solves {len(PROBLEMS)} known problems"],
     "explanation/coverage.rst": [f"by strips of {rasters.BLOCK_BYTES >> 20} MiB"],
@@ -356,6 +381,12 @@ CLAIMS = {
         "such as {} and {} for BLOSUM62".format(*GAPS_OF_BLOSUM62),
         "Equal letters score match ({}), different ones mismatch ({})".format(*scoring.DEFAULTS[:2]),
         ", ".join(name for name in MATRICES if name != "NUC.4.4") + "; NUC.4.4",
+    ],
+    "trust.rst": [
+        f"one for each of {sum(len(kernels) for kernels, _ in selftest.CHECKS)} kernels",
+        f"{len(selftest.QUESTIONS)} for public functions",
+        f"more than {len(TEST_FUNCTIONS) // 1000 * 1000:,} test functions",
+        f"{len(clouds.CLOUDS)} named distributions of points",
     ],
     "reference/dp.rst": [
         f"dp.problems has {len(PROBLEMS)} problems",

@@ -173,9 +173,9 @@ def test_a_deprecated_name_works_and_warns_where_it_is_used():
     ) as got:
         assert dp.walk_back is dp.traceback
     assert [Path(one.filename) for one in got] == [Path(__file__)]
-    with pytest.warns(errors.ClgeomDeprecationWarning):
+    with pytest.warns(errors.ClgeomDeprecationWarning) as got:
         from clgeom.dp import walk_back
-    assert walk_back is dp.traceback
+    assert walk_back is dp.traceback and len(got) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert dp.traceback and not hasattr(dp, "walk_forth")

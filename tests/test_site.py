@@ -80,7 +80,7 @@ def test_reference_lists_every_error():
 def test_addresses_of_others_are_on_one_page():
     naming = {page.name for page in PAGES if re.search(r"https?://", page.read_text(encoding="utf-8"))}
     assert naming == {"links.rst"}
-    for name in ("README.rst", "CONTRIBUTING.rst", "CHANGELOG.rst", "setup.cfg"):
+    for name in ("README.rst", "CONTRIBUTING.rst", "SECURITY.rst", "CHANGELOG.rst", "setup.cfg"):
         assert "://" not in (ROOT / name).read_text(encoding="utf-8"), name
 
 

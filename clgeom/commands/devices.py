@@ -5,13 +5,17 @@ from __future__ import annotations
 import click
 
 from clgeom.commands import terminal
+from clgeom.commands.help import Command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--report", "as_report", is_flag=True, help="Print versions, drivers and settings for a bug report.")
 @terminal.json_option
 def devices(as_report, as_json):
-    """List the OpenCL devices of this machine."""
+    """List the OpenCL devices of this machine.
+
+    A warning says which of them cannot be used, and why.
+    """
     if as_report:
         from clgeom.runtime import versions
 
@@ -21,11 +25,17 @@ def devices(as_report, as_json):
         else:
             click.echo(versions.as_text(report))
         return
-    from clgeom.errors import NoDevice
+    from clgeom.errors import DeviceWarning, NoDevice, warn
     from clgeom.runtime.device import devices as find
     from clgeom.runtime.device import unfit_setting, why_none
+    from clgeom.runtime.pocl_linker import check_linker
 
     found = find()
+    for profile in found:
+        try:
+            check_linker(profile)
+        except NoDevice as error:
+            warn(str(error), DeviceWarning)
     if as_json:
         terminal.print_json([profile.asdict() for profile in found])
         return

@@ -20,7 +20,23 @@ import difflib
 import click
 
 
-class Command(click.Command):
+class Spelled(click.Command):
+    """A command that suggests ``--name`` for ``-name``, which Click takes for several options of one letter."""
+
+    def parse_args(self, ctx, args):
+        words = args[: args.index("--")] if "--" in args else list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            names = [name for option in self.get_params(ctx) for name in option.opts if name.startswith("--")]
+            for word in words:
+                near = difflib.get_close_matches(f"-{word}", names, cutoff=0.8)
+                if near and len(word) > 2 and len(error.option_name) == 2 and error.option_name[1] in word:
+                    raise click.NoSuchOption(word, possibilities=near, ctx=ctx) from error
+            raise
+
+
+class Command(Spelled):
     """A command whose help has its options in sections, and examples at its end.
 
     Parameters
@@ -50,12 +66,20 @@ class Command(click.Command):
             formatter.write(f"\nExamples:\n{lines}\n")
 
 
-class Group(click.Group):
-    """A group that suggests commands for a name that does not exist, also those of other groups."""
+class Group(Spelled, click.Group):
+    """A group that suggests commands for a name that does not exist, also those of other groups.
+
+    The word "help" stands for ``--help`` behind the words that follow it.
+    """
 
     command_class, group_class = Command, type
 
     def resolve_command(self, ctx, args):
+        if args[0] == "help" and not ctx.resilient_parsing:
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [*args[1:], "--help"]
         name = args[0]
         if name.startswith("-") or self.get_command(ctx, name) is not None or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)

@@ -44,7 +44,11 @@ def parsing(path, what):
     except InvalidInput:
         raise
     except MALFORMED as error:
-        raise InvalidInput(f"The file '{path}' is not {what}: {_first_line(error)}") from error
+        said = _first_line(error)
+        if "Python objects" in said or "Object arrays" in said:  # NumPy's words for a mapped file, and for an archive
+            facts = f"The file '{path}' holds Python objects, which clgeom does not load."
+            raise InvalidInput(f"{facts} Save an array of numbers or text.") from error
+        raise InvalidInput(f"The file '{path}' is not {what}: {said}") from error
 
 
 def load_array(path) -> np.ndarray:

@@ -106,8 +106,8 @@ class Session:
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
         self.kernel_files: pocl_cache.Watch | None = None
+        check_linker(profile)
         if "needs_ld" in profile.quirks:
-            check_linker(profile)
             self.kernel_files = pocl_cache.Watch()
         if "unnamed_cpu" in profile.quirks:
             name_cpu(self.device)

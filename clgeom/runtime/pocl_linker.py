@@ -22,15 +22,20 @@ HOW_TO_LINK = "Install binutils (apt-get install binutils, dnf install binutils)
 
 
 def check_linker(profile) -> None:
-    """Raise `NoDevice` unless the program ``ld`` is there and links, and files may be large enough."""
+    """Raise `NoDevice` unless the program ``ld`` is there and links, and files may be large enough.
+
+    Devices that need no ``ld`` pass.
+    """
+    if "needs_ld" not in profile.quirks:
+        return
     limit = caches.what_about_limit()
     if limit:
         raise NoDevice(f"The device {profile.name} ({profile.platform}) cannot be used. {limit}")
     linker = shutil.which("ld")
     if linker is None:
         raise NoDevice(
-            f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', which is "
-            f"not on the PATH. {HOW_TO_LINK}"
+            f"The device {profile.name} ({profile.platform}) cannot be used: it links its kernels with the program "
+            f"'ld', which is not on the PATH. {HOW_TO_LINK}"
         )
     found = os.stat(linker)
     known = [os.path.realpath(linker), found.st_size, found.st_mtime_ns]
@@ -38,8 +43,8 @@ def check_linker(profile) -> None:
         said = _failure_of(linker)
         if said:
             raise NoDevice(
-                f"The device {profile.name} ({profile.platform}) links its kernels with the program 'ld', and {linker} "
-                f"fails: {said.splitlines()[0]}. {HOW_TO_LINK}"
+                f"The device {profile.name} ({profile.platform}) cannot be used: it links its kernels with the program "
+                f"'ld', and {linker} fails: {said.splitlines()[0]}. {HOW_TO_LINK}"
             )
         caches.note("linker", {"links": known})
     if not all(map(glob.glob, COMPILER_LIBRARIES)):
@@ -57,8 +62,9 @@ def _supply_libraries(profile) -> None:
         path = folder / f"lib{name}.a"
         if not path.exists() and not caches.write(path, "!<arch>\n"):  # an archive without members
             raise NoDevice(
-                f"The device {profile.name} ({profile.platform}) links its kernels with libgcc and libc, which are "
-                f"missing, and '{folder}' cannot be written. Install a C compiler (apt-get install gcc libc6-dev)."
+                f"The device {profile.name} ({profile.platform}) cannot be used: it links its kernels with libgcc and "
+                f"libc, which are missing, and '{folder}' cannot be written. Install a C compiler (apt-get install gcc "
+                "libc6-dev)."
             )
     named = os.environ.get("LIBRARY_PATH", "").split(os.pathsep)
     if str(folder) not in named:

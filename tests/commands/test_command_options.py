@@ -287,7 +287,9 @@ def value_of(name, option):
 
 
 def values_of(name, option):
-    for one in {**ANYWHERE, **VALUES[name]}[option].split(" / "):
+    values = {**ANYWHERE, **VALUES.get(name, {})}
+    assert option in values, f"enter {option!r} in VALUES[{name!r}], with a value that has an effect"
+    for one in values[option].split(" / "):
         value, _, words = one.partition(" | ")
         value, _, others = value.partition("+")
         yield [*others.split(), *value.split()], others.split(), words
@@ -295,9 +297,10 @@ def values_of(name, option):
 
 def test_every_option_has_a_value():
     for name in COMMANDS:
-        known = {**VALUES[name], **{option: 0 for option in ANYWHERE if option in optional(name)}}
-        assert sorted(known) == sorted(optional(name)), name
-    assert MODES.keys() == COMMANDS.keys()
+        known = {*VALUES.get(name, ()), *(ANYWHERE.keys() & optional(name))}
+        assert not set(optional(name)) - known, f"enter each in VALUES[{name!r}], with a value that has an effect"
+        assert not known - set(optional(name)), f"VALUES[{name!r}] has options that the command does not have"
+    assert MODES.keys() == COMMANDS.keys(), "enter a new command in MODES, with the calls that its options change"
 
 
 # What a call does -----------------------------------------------------------------------------------------------------

@@ -98,11 +98,21 @@ def test_examples_of_help_run(files, name, monkeypatch):
         (["dp", "knapsak"], "Did you mean 'knapsack'? 'clgeom dp --help' lists the commands."),
         (["dp", "hul"], "Did you mean 'clgeom hull'?"),
         (["stations.csv"], "No such command 'stations.csv'. 'clgeom --help' lists the commands."),
+        (["help", "hul"], "Did you mean 'hull'?"),
         (["sort", "a.csv", "--colunm", "1"], "--column"),
+        (["sort", "a.csv", "-column", "1"], "No such option '-column'. Did you mean '--column'?"),
+        (["hull", "-help"], "No such option '-help'. Did you mean '--help'?"),
+        (["-help"], "No such option '-help'. Did you mean '--help'?"),
+        (["hull", "a.csv", "-q"], "No such option '-q'. See 'clgeom hull --help'."),
     ],
 )
 def test_mistyped_names_are_answered_by_near_ones(here, words, suggestion):
     assert suggestion in refused(*words)
+
+
+@pytest.mark.parametrize("words", ([], ["hull"], ["dp"], ["dp", "lcs"]))
+def test_the_word_help_shows_the_help(words):
+    assert done("help", *words) == done(*words, "--help")
 
 
 # Formats --------------------------------------------------------------------------------------------------------------

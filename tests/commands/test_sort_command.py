@@ -432,7 +432,7 @@ WRONG = {
     "objects.npy": (
         lambda: saved(np.save, np.array([None, 1], object)),
         (),
-        "Python objects in dtype",
+        "holds Python objects, which clgeom does not load. Save an array of numbers or text.",
     ),
     "texts.npy": (lambda: saved(np.save, np.array(["2000"])), (), "Got <U4"),
     "keys.npy": (lambda: saved(np.save, np.zeros(3)), ("--column", 1), "two dimensions for --column"),

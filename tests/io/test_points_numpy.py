@@ -79,8 +79,10 @@ def test_read_points_malformed_numpy_files(tmp_path, make):
         with pytest.raises(InvalidInput, match=f"{name}' is not a NumPy") as caught:
             read_points(make(name, content))
         assert "\n" not in str(caught.value), name
-    with pytest.raises(InvalidInput, match="Python objects"):
-        read_points(tmp_path / "objects.npy")
+    np.savez(tmp_path / "objects.npz", np.array([[{}, 1]]))
+    for name in ("objects.npy", "objects.npz"):
+        with pytest.raises(InvalidInput, match=f"{name}' holds Python objects"):
+            read_points(tmp_path / name)
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,9 @@ def test_a_linker_that_fails_is_named(run, pocl, tmp_path):
     assert result.returncode == 2 and result.stdout == ""
     assert f"{linker} fails: ld: cannot open libbfd. Install binutils" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+    result = run(["-m", "clgeom", "devices"], **{**env, "PATH": str(tmp_path / "none")})
+    assert result.returncode == 0 and pocl.profile.name in result.stdout
+    assert "cannot be used: it links its kernels with the program 'ld', which is not on the PATH" in result.stderr
 
 
 def test_a_linker_is_asked_once(pocl, tmp_path, monkeypatch):
