@@ -75,7 +75,7 @@ def test_groups_of_archives_that_are_none(tmp_path, arrays, by, message):
 
 def test_groups_with_object_labels(tmp_path):
     np.savez(tmp_path / "g.npz", points=SQUARE, k=np.array(["a", 1, None, 2], object))
-    with pytest.raises(InvalidInput, match="not a NumPy archive: Object arrays cannot be loaded"):
+    with pytest.raises(InvalidInput, match="holds Python objects, which clgeom does not load"):
         read_groups(tmp_path / "g.npz", "k")
 
 
