@@ -92,6 +92,7 @@ def test_docstring_has_examples_that_run(value):
     assert summary[-1] in ".:" and not summary.startswith(f"{value.__name__}("), "a sentence of its own"
     assert not re.search(r"\bdocs/", text), "a link in place of a path: :doc:`/reference/dp`"
     assert run_examples(value, value.__qualname__, {"__name__": "__main__"})
+    assert not list(Path().iterdir()), "an example leaves no file behind"
 
 
 #: Parameters that functions of clgeom alone pass: the name of the public function, for messages.

@@ -61,11 +61,13 @@ def read_antenna(path: str | os.PathLike[str]) -> Antenna:
 
     Examples
     --------
+    >>> import pathlib, tempfile
     >>> from clgeom import radio
     >>> cut = "".join(f"{degree} {min(degree, 360 - degree) / 10}\\n" for degree in range(360))
-    >>> text = f"NAME Example\\nGAIN 15.5 dBi\\nHORIZONTAL 360\\n{cut}VERTICAL 360\\n{cut}"
-    >>> _ = open("example.msi", "w").write(text)
-    >>> radio.read_antenna("example.msi")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "example.msi")
+    ...     _ = path.write_text(f"NAME Example\\nGAIN 15.5 dBi\\nHORIZONTAL 360\\n{cut}VERTICAL 360\\n{cut}")
+    ...     radio.read_antenna(path)
     Antenna('Example', 15.5 dBi, measured)
     """
     path = Path(path)
