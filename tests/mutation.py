@@ -1,0 +1,344 @@
+"""Would the tests notice? Mutants of kernels and of Python, each tried with the tests of its family. Opt-in, slow.
+
+    python tests/mutation.py --family hull --count 50 --seed 1      # fifty random mutants of hulls
+    python tests/mutation.py --of kernels --count 100 --jobs 14     # of the kernels of all families
+    python tests/mutation.py --again mutants.json                   # the survivors of an earlier run, once more
+    python tests/mutation.py --family dp --list | head              # what could be changed
+
+A mutant is one changed operator, constant, index or barrier (mutants.py). It is made in a copy of the checkout, whose
+tests run until one fails: first the test files whose names are like the mutated file's, then those of the family, then
+those of all families. They are the tests of CI, in the shapes of CPUs and of GPUs; with --profile default all cases.
+
+A mutant is "killed" when a test fails, the process dies, or no test ends for --stall seconds. It is "invalid", and
+not counted, when its kernel does not compile. Otherwise it "survived": a test is missing, or the
+mutant changes nothing that anybody could notice. equivalents.toml lists such lines with the reason, and their
+survivors are "equivalent". Exits with 1 if others survive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import contextlib
+import json
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutants import Mutant, mutants_of
+
+try:
+    import tomllib
+except ModuleNotFoundError:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+EQUIVALENTS = ROOT / "tests" / "equivalents.toml"
+
+
+@dataclass(frozen=True)
+class Family:
+    """Folders and files of Python, of kernels, and of the tests of both."""
+
+    python: tuple[str, ...]
+    kernels: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+FAMILIES = {
+    "hull": Family(
+        ("clgeom/hull",),
+        ("templates/hull", "cl_src/batch", "cl_src/geometry", "cl_src/hood"),
+        ("tests/hull", "tests/test_pandas.py"),
+    ),
+    "region": Family(
+        ("clgeom/region",),
+        ("templates/region", "cl_src/arc", "cl_src/coverage", "cl_src/rings"),
+        ("tests/region",),
+    ),
+    "sorting": Family(
+        ("clgeom/sorting", "clgeom/scale/sorting"),
+        ("templates/sorting", "cl_src/keys"),
+        ("tests/sorting", "tests/scale"),
+    ),
+    "primitives": Family(
+        ("clgeom/primitives",),
+        ("templates/primitives", "cl_src/group", "cl_src/portable.h"),
+        ("tests/primitives", "tests/runtime", "tests/hull", "tests/sorting"),
+    ),
+    "dp": Family(("clgeom/dp",), ("templates/dp", "cl_src/dp"), ("tests/dp",)),
+    "alignment": Family(("clgeom/alignment",), ("templates/alignment", "cl_src/alignment"), ("tests/alignment",)),
+    "radio": Family(("clgeom/radio",), ("templates/radio", "cl_src/radio"), ("tests/radio",)),
+    "runtime": Family(("clgeom/runtime",), (), ("tests/runtime",)),
+}
+#: Tests of all families, after a family's own.
+SHARED_TESTS = ("tests/test_selftest.py", "tests/test_one_answer.py", "tests/test_exactness.py")
+#: Parts that cannot change an answer, or that are checks themselves: shapes of work-groups, trials of devices.
+LEFT_OUT = re.compile(r"/known\.py$|/tuning\w*\.py$|/polic\w+\.py$|/spaces\.py$|/gains\.py$|/limits\.py$|/study/")
+#: How often each kind is drawn, where a family has it.
+WEIGHTS = {"operator": 10, "constant": 5, "index": 4, "barrier": 2}
+
+
+def main(argv=None) -> int:
+    options = _parser().parse_args(argv)
+    families = options.family or list(FAMILIES)
+    if options.again:
+        chosen = _again(json.loads(Path(options.again).read_text()))
+    else:
+        chosen = [(name, mutant) for name, mutant in draw(families, options.of, options.count, options.seed)]
+    if options.list:
+        for name, mutant in chosen:
+            before, after = mutant.lines((ROOT / mutant.path).read_bytes())
+            print(f"{name}: {mutant.path}:{mutant.line} [{mutant.kind}]\n    {before}\n    {after}")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="clgeom-mutation-") as folder:
+        results = Trials(Path(folder), options).of(chosen)
+    print("\n" + table(results))
+    return any(one["verdict"] == "survived" for one in results)
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n\n")[0],
+        epilog=__doc__.split("\n\n", 1)[1],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--family", action="append", choices=FAMILIES, help="may be repeated; default: all")
+    add("--of", choices=("kernels", "python", "both"), default="both")
+    add("--count", type=int, default=50, metavar="N", help="how many mutants, over all families (default: 50)")
+    add("--seed", type=int, default=1, metavar="N", help="another number draws other mutants (default: 1)")
+    add("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="mutants at a time")
+    add("--profile", choices=("ci", "default"), default="ci", help="the cases of CI, or all (default: ci)")
+    add("--stall", type=float, default=150, metavar="S", help="seconds in which a test must end (default: 150)")
+    add("--minutes", type=float, metavar="M", help="try no further mutants after so long")
+    add("--device", metavar="NAME", help="the device to test on, as for pytest")
+    add("--again", metavar="FILE", help="try the survivors of this record")
+    add("--record", metavar="FILE", help="write all results as JSON")
+    add("--list", action="store_true", help="print the mutants, and try none")
+    return parser
+
+
+def draw(families, of, count, seed) -> list[tuple[str, Mutant]]:
+    """Random mutants, as many of each family as of any other, at most one of a line."""
+    generator = random.Random(seed)
+    shares = [(name, kind) for name in families for kind in ("kernels", "python") if of in (kind, "both")]
+    shares = [share for share in shares if getattr(FAMILIES[share[0]], share[1])]
+    pools = {share: candidates(*share) for share in shares}
+    chosen, lines = [], set()
+    for i in range(count):
+        pool = pools[shares[i % len(shares)]]
+        kinds = sorted(kind for kind in pool if pool[kind])
+        kind = generator.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
+        mutant = pool[kind].pop(generator.randrange(len(pool[kind])))
+        while (mutant.path, mutant.line) in lines:
+            mutant = pool[kind].pop(generator.randrange(len(pool[kind])))
+        lines.add((mutant.path, mutant.line))
+        chosen.append((shares[i % len(shares)][0], mutant))
+    return chosen
+
+
+def candidates(family: str, of: str) -> dict[str, list[Mutant]]:
+    """All mutants of the kernels or the Python of a family, by kind."""
+    found = {kind: [] for kind in WEIGHTS}
+    for name in getattr(FAMILIES[family], of):
+        place = ROOT / name
+        for path in [place] if place.is_file() else sorted(place.rglob("*")):
+            relative = path.relative_to(ROOT).as_posix()
+            if path.suffix in (".py", ".h", ".mako") and not LEFT_OUT.search(relative):
+                for mutant in mutants_of(ROOT, relative):
+                    found[mutant.kind].append(mutant)
+    return found
+
+
+def _again(results):
+    """The mutants of a record that survived, found by their lines."""
+    chosen = []
+    for one in results:
+        if one["verdict"] != "survived":
+            continue
+        source = (ROOT / one["path"]).read_bytes()
+        wanted = one["before"], one["after"]
+        alike = [mutant for mutant in mutants_of(ROOT, one["path"]) if mutant.lines(source) == wanted]
+        if not alike:
+            print(f"{one['path']}: {one['before']!r} is gone")
+            continue
+        chosen.append((one["family"], min(alike, key=lambda mutant: abs(mutant.line - one["line"]))))
+    return chosen
+
+
+class Trials:
+    """Copies of the checkout in which mutants are tried, one for each job."""
+
+    def __init__(self, folder: Path, options):
+        self.folder, self.options = folder, options
+        self.copies = [folder / f"copy{i}" for i in range(options.jobs)]
+        self.free, self.lock = list(self.copies), threading.Lock()
+        self.equivalents = {(one["path"], one["before"], one["after"]) for one in equivalents()}
+        self.results = []
+        self.end = time.monotonic() + 60 * options.minutes if options.minutes else None
+
+    def of(self, chosen):
+        for copy in self.copies:
+            hidden = shutil.ignore_patterns(".*", "__pycache__", "build", "*.egg-info")
+            shutil.copytree(ROOT, copy, ignore=hidden)
+        files = sorted({file for name, _ in chosen for file in test_files(name, "")})
+        with self._copy() as copy:
+            output, seconds, code = self._run(copy, ["-n", str(len(self.copies)), *files])
+        if code:
+            sys.exit(f"The tests fail without a mutant, after {seconds:.0f} s:\n{output[-3000:]}")
+        print(f"all tests pass without a mutant ({seconds:.0f} s)", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(len(self.copies)) as pool:
+            list(pool.map(lambda one: self._try(*one), chosen))
+        return self.results
+
+    def _try(self, name, mutant):
+        if self.end and time.monotonic() > self.end:
+            return
+        source = (ROOT / mutant.path).read_bytes()
+        with self._copy() as copy:
+            (copy / mutant.path).write_bytes(mutant.applied(source))
+            try:
+                output, seconds, code = self._run(copy, ["-p", "no:xdist", *test_files(name, mutant.path)])
+            finally:
+                (copy / mutant.path).write_bytes(source)
+        if self.end and time.monotonic() > self.end and code is None:
+            return  # it was not tried to the end
+        before, after = mutant.lines(source)
+        verdict, by = self._verdict(output, code), ""
+        if verdict == "survived" and (mutant.path, before, after) in self.equivalents:
+            verdict = "equivalent"
+        if verdict == "killed":
+            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+            by = "too slow" if code is None else failed[1] if failed else f"exit code {code}"
+        result = {
+            **{"family": name, "of": "python" if mutant.path.endswith(".py") else "kernels", "kind": mutant.kind},
+            **{"path": mutant.path, "line": mutant.line, "before": before, "after": after},
+            **{"verdict": verdict, "by": by, "seconds": round(seconds)},
+        }
+        shown = f"\n    {before}\n    {after}" if verdict == "survived" else ""
+        print(f"{verdict:10} {mutant.path}:{mutant.line} {by} ({seconds:.0f} s){shown}", flush=True)
+        with self.lock:
+            self.results.append(result)
+            if self.options.record:
+                write(self.options.record, self.results)
+
+    @staticmethod
+    def _verdict(output, code):
+        if code == 0:
+            return "survived"
+        return "invalid" if code == 1 and "KernelBuildError" in output and "The compiler said" in output else "killed"
+
+    @contextlib.contextmanager
+    def _copy(self):
+        """A copy of the checkout that no other mutant is in."""
+        with self.lock:
+            copy = self.free.pop()
+        try:
+            yield copy
+        finally:
+            with self.lock:
+                self.free.append(copy)
+
+    def _run(self, copy, arguments):
+        """The output of tests in a copy, their seconds, and the exit code; None where they stood still."""
+        caches = copy.with_name(copy.name + "-cache")
+        shutil.rmtree(caches, ignore_errors=True)
+        given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        environment = {
+            "POCL_CACHE_DIR": str(self.folder / "kernels"),
+            "POCL_MAX_PTHREAD_COUNT": "2",  # as in CI
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(copy), str(copy / "tests"), *given]),
+            "PYTHONDONTWRITEBYTECODE": "1",  # two mutants may have one size and one time
+            "XDG_CACHE_HOME": str(caches),
+        }
+        environment.pop("CI", None)
+        if self.options.profile == "ci":
+            environment["CI"] = "true"
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "-p", "no:cacheprovider"]
+        command += [*(("--device", self.options.device) if self.options.device else ()), *arguments]
+        start = time.monotonic()
+        said = copy.with_name(copy.name + ".txt")
+        with said.open("wb") as file:
+            process = subprocess.Popen(
+                command, cwd=copy, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        try:
+            code = self._exit_code(process, said)
+        finally:
+            end(process)
+        return said.read_text(errors="replace"), time.monotonic() - start, code
+
+    def _exit_code(self, process, said):
+        length, since = 0, time.monotonic()
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(1)
+            if said.stat().st_size > length:
+                length, since = said.stat().st_size, time.monotonic()
+            if time.monotonic() > min(since + self.options.stall, self.end + 5 if self.end else math.inf):
+                return None
+
+
+def end(process):
+    """End a process and its children."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, 9)
+    process.wait()
+
+
+def write(path, results):
+    ordered = sorted(results, key=lambda one: (one["of"], one["family"], one["path"], one["line"]))
+    Path(path).write_text(json.dumps(ordered, indent=1) + "\n")
+
+
+def test_files(family: str, path: str) -> list[str]:
+    """A family's test files, those first whose names have words of a mutated file's path; then those of all."""
+    wanted = set(re.findall(r"[a-z]+", path)) - {"cl", "mako", "py", "h", "clgeom", "templates", "src"}
+    files = []
+    for name in FAMILIES[family].tests:
+        place = ROOT / name
+        mine = [place] if place.is_file() else sorted(place.glob("test_*.py"))
+        mine.sort(key=lambda file: -len(wanted & set(re.findall(r"[a-z]+", file.stem))))
+        files += mine
+    return [file.relative_to(ROOT).as_posix() for file in [*files, *(ROOT / name for name in SHARED_TESTS)]]
+
+
+def equivalents() -> list[dict]:
+    """Changes that nobody can notice: path, line before and after, and the reason."""
+    return tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))["mutant"]
+
+
+def table(results) -> str:
+    """How many mutants of each family the tests killed."""
+    rows = [f"{'':22}{'killed':>10}{'equivalent':>12}{'survived':>10}{'killed of the others':>22}"]
+    groups = {}
+    for one in results:
+        groups.setdefault((one["of"], one["family"]), []).append(one["verdict"])
+    for of in ("kernels", "python"):
+        mine = {key: verdicts for key, verdicts in sorted(groups.items()) if key[0] == of}
+        for (_, family), verdicts in mine.items():
+            rows.append(_row(f"{of} of {family}", verdicts))
+        if mine:
+            rows.append(_row(f"{of} in all", [one for verdicts in mine.values() for one in verdicts]))
+    return "\n".join(rows)
+
+
+def _row(name, verdicts):
+    killed, equivalent, survived = (verdicts.count(one) for one in ("killed", "equivalent", "survived"))
+    share = f"{100 * killed / (killed + survived):.0f} %" if killed + survived else ""
+    return f"{name:22}{killed:10}{equivalent:12}{survived:10}{share:>22}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
