@@ -208,7 +208,7 @@ class Trials:
         with self._copy() as copy:
             (copy / mutant.path).write_bytes(mutant.applied(source))
             try:
-                output, seconds, code = self._run(copy, ["-p", "no:xdist", *test_files(name, mutant.path)])
+                output, seconds, code = self._run(copy, ["-n", "0", *test_files(name, mutant.path)])
             finally:
                 (copy / mutant.path).write_bytes(source)
         if self.end and time.monotonic() > self.end and code is None:
@@ -225,7 +225,7 @@ class Trials:
             **{"path": mutant.path, "line": mutant.line, "before": before, "after": after},
             **{"verdict": verdict, "by": by, "seconds": round(seconds)},
         }
-        shown = f"\n    {before}\n    {after}" if verdict == "survived" else ""
+        shown = {"survived": f"\n    {before}\n    {after}", "not tried": "\n" + output[-2000:]}.get(verdict, "")
         print(f"{verdict:10} {mutant.path}:{mutant.line} {by} ({seconds:.0f} s){shown}", flush=True)
         with self.lock:
             self.results.append(result)
@@ -236,6 +236,8 @@ class Trials:
     def _verdict(output, code):
         if code == 0:
             return "survived"
+        if code is not None and 2 <= code <= 5:  # of pytest, which did not run the tests
+            return "not tried"
         return "invalid" if code == 1 and "KernelBuildError" in output and "The compiler said" in output else "killed"
 
     @contextlib.contextmanager
