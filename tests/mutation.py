@@ -9,8 +9,9 @@ A mutant is one changed operator, constant, index or barrier (mutants.py). It is
 tests run until one fails: first the test files whose names are like the mutated file's, then those of the family, then
 those of all families. They are the tests of CI, in the shapes of CPUs and of GPUs; with --profile default all cases.
 
-A mutant is "killed" when a test fails, the process dies, or no test ends for --stall seconds. It is "invalid", and
-not counted, when its kernel does not compile. Otherwise it "survived": a test is missing, or the
+A mutant is "killed" when a test fails, or ends the process, or does not end in --stall seconds, and does so again by
+itself. It is "invalid", and not counted, when its kernel does not compile. Tests that fail without a mutant are named
+and left out. Otherwise it "survived": a test is missing, or the
 mutant changes nothing that anybody could notice. equivalents.toml lists such lines with the reason, and their
 survivors are "equivalent". Exits with 1 if others survive.
 """
@@ -42,6 +43,13 @@ except ModuleNotFoundError:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Tests in the output of pytest: those that failed, and all as they began.
+FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+)", re.MULTILINE)
+TEST = re.compile(r"^(tests/[^:\s]+::\S+)", re.MULTILINE)
+#: What pytest says where a module of clgeom cannot be imported.
+IMPORTED = re.compile(r"errors? during collection|while loading conftest|Error importing plugin")
+#: Bytes of memory that no test takes.
+MOST_MEMORY = 8 << 30
 EQUIVALENTS = ROOT / "tests" / "equivalents.toml"
 
 
@@ -184,7 +192,7 @@ class Trials:
         self.copies = [folder / f"copy{i}" for i in range(options.jobs)]
         self.free, self.lock = list(self.copies), threading.Lock()
         self.equivalents = {(one["path"], one["before"], one["after"]) for one in equivalents()}
-        self.results = []
+        self.left_out, self.results = [], []
         self.end = time.monotonic() + 60 * options.minutes if options.minutes else None
 
     def of(self, chosen):
@@ -193,10 +201,11 @@ class Trials:
             shutil.copytree(ROOT, copy, ignore=hidden)
         files = sorted({file for name, _ in chosen for file in test_files(name, "")})
         with self._copy() as copy:
-            output, seconds, code = self._run(copy, ["-n", str(len(self.copies)), *files])
-        if code:
-            sys.exit(f"The tests fail without a mutant, after {seconds:.0f} s:\n{output[-3000:]}")
-        print(f"all tests pass without a mutant ({seconds:.0f} s)", flush=True)
+            output, seconds, code = self._run(copy, ["-q", "-n", str(len(self.copies)), *files], [])
+        if code not in (0, 1):
+            sys.exit(f"The tests did not run without a mutant:\n{output[-3000:]}")
+        self.left_out = sorted(set(FAILED.findall(output)))
+        print(f"without a mutant: {seconds:.0f} s, failed: {', '.join(self.left_out) or 'none'}", flush=True)
         with concurrent.futures.ThreadPoolExecutor(len(self.copies)) as pool:
             list(pool.map(lambda one: self._try(*one), chosen))
         return self.results
@@ -205,21 +214,19 @@ class Trials:
         if self.end and time.monotonic() > self.end:
             return
         source = (ROOT / mutant.path).read_bytes()
+        start = time.monotonic()
         with self._copy() as copy:
             (copy / mutant.path).write_bytes(mutant.applied(source))
             try:
-                output, seconds, code = self._run(copy, ["-n", "0", *test_files(name, mutant.path)])
+                verdict, by, output = self._verdict(copy, test_files(name, mutant.path))
             finally:
                 (copy / mutant.path).write_bytes(source)
-        if self.end and time.monotonic() > self.end and code is None:
+        seconds = time.monotonic() - start
+        if self.end and time.monotonic() > self.end:
             return  # it was not tried to the end
         before, after = mutant.lines(source)
-        verdict, by = self._verdict(output, code), ""
         if verdict == "survived" and (mutant.path, before, after) in self.equivalents:
             verdict = "equivalent"
-        if verdict == "killed":
-            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
-            by = "too slow" if code is None else failed[1] if failed else f"exit code {code}"
         result = {
             **{"family": name, "of": "python" if mutant.path.endswith(".py") else "kernels", "kind": mutant.kind},
             **{"path": mutant.path, "line": mutant.line, "before": before, "after": after},
@@ -232,13 +239,24 @@ class Trials:
             if self.options.record:
                 write(self.options.record, self.results)
 
-    @staticmethod
-    def _verdict(output, code):
-        if code == 0:
-            return "survived"
-        if code is not None and 2 <= code <= 5:  # of pytest, which did not run the tests
-            return "not tried"
-        return "invalid" if code == 1 and "KernelBuildError" in output and "The compiler said" in output else "killed"
+    def _verdict(self, copy, files):
+        """What became of the mutant in a copy, the test that noticed it, and the output of the tests."""
+        last = None
+        for _ in range(2):
+            output, _, code = self._run(copy, ["-v", "-n", "0", *files])
+            if code == 0:
+                return "survived", "", output
+            if code == 1 and "KernelBuildError" in output and "The compiler said" in output:
+                return "invalid", "", output
+            if IMPORTED.search(output):
+                return "killed", "importing the tests", output
+            by = TEST.findall(output)
+            if not by or code is not None and 2 <= code <= 5:  # pytest did not run the tests
+                return "not tried", "", output
+            if by[-1] == last or self._run(copy, ["-v", "-n", "0", by[-1]])[2] != 0:
+                return "killed", by[-1], output
+            last = by[-1]
+        return "not tried", "", output
 
     @contextlib.contextmanager
     def _copy(self):
@@ -251,7 +269,7 @@ class Trials:
             with self.lock:
                 self.free.append(copy)
 
-    def _run(self, copy, arguments):
+    def _run(self, copy, arguments, more=("-x",)):
         """The output of tests in a copy, their seconds, and the exit code; None where they stood still."""
         caches = copy.with_name(copy.name + "-cache")
         shutil.rmtree(caches, ignore_errors=True)
@@ -267,8 +285,9 @@ class Trials:
         environment.pop("CI", None)
         if self.options.profile == "ci":
             environment["CI"] = "true"
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "-p", "no:cacheprovider"]
-        command += [*(("--device", self.options.device) if self.options.device else ()), *arguments]
+        command = [sys.executable, "-m", "pytest", "--tb=short", "-p", "no:cacheprovider", *more, *arguments]
+        command += ["--device", self.options.device] if self.options.device else []
+        command += [f"--deselect={test}" for test in self.left_out]
         start = time.monotonic()
         said = copy.with_name(copy.name + ".txt")
         with said.open("wb") as file:
@@ -288,8 +307,18 @@ class Trials:
                 return process.wait(1)
             if said.stat().st_size > length:
                 length, since = said.stat().st_size, time.monotonic()
-            if time.monotonic() > min(since + self.options.stall, self.end + 5 if self.end else math.inf):
+            if memory_of(process) > MOST_MEMORY or time.monotonic() > min(
+                since + self.options.stall, self.end + 5 if self.end else math.inf
+            ):
                 return None
+
+
+def memory_of(process) -> int:
+    """The bytes that a process holds, where the system says so."""
+    with contextlib.suppress(OSError):
+        pages = Path(f"/proc/{process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 def end(process):
