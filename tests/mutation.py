@@ -10,8 +10,8 @@ tests run until one fails: first the test files whose names are like the mutated
 those of all families. They are the tests of CI, in the shapes of CPUs and of GPUs; with --profile default all cases.
 
 A mutant is "killed" when a test fails, or ends the process, or does not end in --stall seconds, and does so again by
-itself. It is "invalid", and not counted, when its kernel does not compile. Tests that fail without a mutant are named
-and left out. Otherwise it "survived": a test is missing, or the
+itself, but not without the mutant; tests that fail without it are left out. It is "invalid", and not counted, when its
+kernel does not compile. Otherwise it "survived": a test is missing, or the
 mutant changes nothing that anybody could notice. equivalents.toml lists such lines with the reason, and their
 survivors are "equivalent". Exits with 1 if others survive.
 """
@@ -43,11 +43,12 @@ except ModuleNotFoundError:
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Tests in the output of pytest: those that failed, and all as they began.
-FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/\S+)", re.MULTILINE)
+#: Tests in the output of pytest, as they begin.
 TEST = re.compile(r"^(tests/[^:\s]+::\S+)", re.MULTILINE)
 #: What pytest says where a module of clgeom cannot be imported.
 IMPORTED = re.compile(r"errors? during collection|while loading conftest|Error importing plugin")
+#: How often the tests of a mutant are begun, when such fail as fail without it.
+MOST_TRIES = 6
 #: Bytes of memory that no test takes.
 MOST_MEMORY = 8 << 30
 EQUIVALENTS = ROOT / "tests" / "equivalents.toml"
@@ -169,10 +170,10 @@ def candidates(family: str, of: str) -> dict[str, list[Mutant]]:
 
 
 def _again(results):
-    """The mutants of a record that survived, found by their lines."""
+    """The mutants of a record that were not killed, found by their lines."""
     chosen = []
     for one in results:
-        if one["verdict"] != "survived":
+        if one["verdict"] not in ("survived", "not tried"):
             continue
         source = (ROOT / one["path"]).read_bytes()
         wanted = one["before"], one["after"]
@@ -192,20 +193,13 @@ class Trials:
         self.copies = [folder / f"copy{i}" for i in range(options.jobs)]
         self.free, self.lock = list(self.copies), threading.Lock()
         self.equivalents = {(one["path"], one["before"], one["after"]) for one in equivalents()}
-        self.left_out, self.results = [], []
+        self.left_out, self.results = set(), []
         self.end = time.monotonic() + 60 * options.minutes if options.minutes else None
 
     def of(self, chosen):
         for copy in self.copies:
             hidden = shutil.ignore_patterns(".*", "__pycache__", "build", "*.egg-info")
             shutil.copytree(ROOT, copy, ignore=hidden)
-        files = sorted({file for name, _ in chosen for file in test_files(name, "")})
-        with self._copy() as copy:
-            output, seconds, code = self._run(copy, ["-q", "-n", str(len(self.copies)), *files], [])
-        if code not in (0, 1):
-            sys.exit(f"The tests did not run without a mutant:\n{output[-3000:]}")
-        self.left_out = sorted(set(FAILED.findall(output)))
-        print(f"without a mutant: {seconds:.0f} s, failed: {', '.join(self.left_out) or 'none'}", flush=True)
         with concurrent.futures.ThreadPoolExecutor(len(self.copies)) as pool:
             list(pool.map(lambda one: self._try(*one), chosen))
         return self.results
@@ -216,11 +210,11 @@ class Trials:
         source = (ROOT / mutant.path).read_bytes()
         start = time.monotonic()
         with self._copy() as copy:
-            (copy / mutant.path).write_bytes(mutant.applied(source))
+            file = copy / mutant.path
             try:
-                verdict, by, output = self._verdict(copy, test_files(name, mutant.path))
+                verdict, by, output = self._verdict(copy, file, mutant.applied(source), test_files(name, mutant.path))
             finally:
-                (copy / mutant.path).write_bytes(source)
+                file.write_bytes(source)
         seconds = time.monotonic() - start
         if self.end and time.monotonic() > self.end:
             return  # it was not tried to the end
@@ -239,23 +233,28 @@ class Trials:
             if self.options.record:
                 write(self.options.record, self.results)
 
-    def _verdict(self, copy, files):
-        """What became of the mutant in a copy, the test that noticed it, and the output of the tests."""
-        last = None
-        for _ in range(2):
-            output, _, code = self._run(copy, ["-v", "-n", "0", *files])
+    def _verdict(self, copy, file, mutated, tests):
+        """What became of a mutant in a copy, the test that noticed it, and the output of the tests."""
+        source = file.read_bytes()
+        for _ in range(MOST_TRIES):
+            file.write_bytes(mutated)
+            output, code = self._run(copy, tests)
             if code == 0:
                 return "survived", "", output
             if code == 1 and "KernelBuildError" in output and "The compiler said" in output:
                 return "invalid", "", output
             if IMPORTED.search(output):
                 return "killed", "importing the tests", output
-            by = TEST.findall(output)
-            if not by or code is not None and 2 <= code <= 5:  # pytest did not run the tests
-                return "not tried", "", output
-            if by[-1] == last or self._run(copy, ["-v", "-n", "0", by[-1]])[2] != 0:
-                return "killed", by[-1], output
-            last = by[-1]
+            begun = TEST.findall(output)
+            if not begun or code is not None and 2 <= code <= 5:  # pytest did not run the tests
+                break
+            if self._run(copy, begun[-1:])[1] != 0:
+                file.write_bytes(source)
+                if self._run(copy, begun[-1:])[1] == 0:
+                    return "killed", begun[-1], output
+            print(f"left out, for it fails without a mutant or not always: {begun[-1]}", flush=True)
+            with self.lock:
+                self.left_out.add(begun[-1])
         return "not tried", "", output
 
     @contextlib.contextmanager
@@ -269,8 +268,8 @@ class Trials:
             with self.lock:
                 self.free.append(copy)
 
-    def _run(self, copy, arguments, more=("-x",)):
-        """The output of tests in a copy, their seconds, and the exit code; None where they stood still."""
+    def _run(self, copy, tests):
+        """The output of tests in a copy until one fails, and the exit code; None where they stood still."""
         caches = copy.with_name(copy.name + "-cache")
         shutil.rmtree(caches, ignore_errors=True)
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
@@ -285,10 +284,22 @@ class Trials:
         environment.pop("CI", None)
         if self.options.profile == "ci":
             environment["CI"] = "true"
-        command = [sys.executable, "-m", "pytest", "--tb=short", "-p", "no:cacheprovider", *more, *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-v",
+            "-n",
+            "0",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            *tests,
+        ]
         command += ["--device", self.options.device] if self.options.device else []
-        command += [f"--deselect={test}" for test in self.left_out]
-        start = time.monotonic()
+        with self.lock:
+            command += [f"--deselect={test}" for test in self.left_out]
         said = copy.with_name(copy.name + ".txt")
         with said.open("wb") as file:
             process = subprocess.Popen(
@@ -298,7 +309,7 @@ class Trials:
             code = self._exit_code(process, said)
         finally:
             end(process)
-        return said.read_text(errors="replace"), time.monotonic() - start, code
+        return said.read_text(errors="replace"), code
 
     def _exit_code(self, process, said):
         length, since = 0, time.monotonic()
