@@ -54,6 +54,7 @@ def terrain_loss(
     ----------
     transmitters : Transmitter or sequence of Transmitter
         In cells of the map; their position, height (by default 25 m) and frequency (1800 MHz) count, not their range.
+        The height of the ground under a transmitter is that of its cell.
     ground_m : array_like or pyopencl.array.Array, shape (rows, columns)
         Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN, masked cells,
         cells without data and heights of 100 km or more, up or down, are unknown. A dataset of rasterio or a DataArray
@@ -90,7 +91,8 @@ def terrain_loss(
     Warns
     -----
     InputWarning
-        `polarization` with a method without the smooth earth.
+        `polarization` with a method without the smooth earth. A `crs` whose scale at the map's centre differs from 1 by
+        more than 1 %, as that of Web Mercator (EPSG:3857).
 
     Notes
     -----
@@ -138,8 +140,8 @@ def terrain_loss(
         )
     if transform is None:
         raise InvalidInput(f"The 'transform' parameter of {caller} must place the map in metres. Got None instead.")
-    checked_crs(crs, caller)
     grid = as_grid(transform, crs, shape, caller=caller)
+    checked_crs(crs, caller, grid.centre)
     placed(transmitters, grid, caller)
     grounds = heights_under(session, transmitters, grid, ground, caller=caller)
     buffer = whole_buffer(session, ground, "ground_m", caller)
