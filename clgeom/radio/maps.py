@@ -487,9 +487,9 @@ def checked_crs(crs, caller, centre=None):
         scale = max(scales_at(system, *centre), key=lambda scale: abs(scale - 1))
         if abs(scale - 1) > MOST_DISTORTED:
             warn(
-                f"The 'crs' parameter of {caller} has a scale of {scale:.3g} at the map's centre: its metres are not those "
-                f"on the ground, and distances are wrong by that factor. Got {shown(crs)}. Reproject the map and the "
-                f"positions, such as to {utm_zone(system, *centre)}.",
+                f"The 'crs' parameter of {caller} has a scale of {scale:.3g} at the map's centre: its metres are not "
+                f"those on the ground, and distances are wrong by that factor. Got {shown(crs)}. Reproject the map and "
+                f"the positions, such as to {utm_zone(system, *centre)}.",
                 InputWarning,
             )
 

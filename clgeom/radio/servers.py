@@ -456,8 +456,8 @@ def _warn_degrees(at, cells, grid, caller):
         x, y = at[wrong[0]].tolist()
         warn(
             f"The 'transmitters' parameter of {caller} must be in the coordinates of the map, in m. Got x {x:.10g}, "
-            f"y {y:.10g} at index {wrong[0]} ({len(wrong):,} of {len(at):,} alike), far from the map ({grid.extent}). Are "
-            "they a longitude and a latitude? Project them to the map's coordinates.",
+            f"y {y:.10g} at index {wrong[0]} ({len(wrong):,} of {len(at):,} alike), far from the map ({grid.extent}). "
+            "Are they a longitude and a latitude? Project them to the map's coordinates.",
             InputWarning,
         )
 
