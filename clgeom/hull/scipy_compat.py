@@ -89,7 +89,8 @@ class ConvexHull:
         (nx, ny, offset) of each edge: its unit normal, outward, and ``nx * x + ny * y + offset == 0`` on its line. Not
         above 0 inside, but for rounding.
     area, volume : float
-        In the plane: length of the boundary, and area. Both are correctly rounded.
+        In the plane: length of the boundary, and area. Both are correctly rounded, but a volume that would round to 0
+        is the smallest subnormal number.
     min_bound, max_bound : ndarray of float64, shape (2,)
     coplanar : ndarray of int32, shape (ncoplanar, 3)
         With "Qc" the points on edges that are no vertices, of equal points the lowest index: point, edge, nearest

@@ -13,7 +13,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import shown
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.maps import checked_crs, checked_shape
-from clgeom.radio.servers import as_field, as_transmitters, heights_under, placed, whole_buffer
+from clgeom.radio.servers import as_field, as_transmitters, heights_under, one_band, placed, whole_buffer
 from clgeom.radio.transmitters import Transmitter
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import host_values, is_device_array, session_of
@@ -136,7 +136,7 @@ def terrain_loss(
     if not shape or math.prod(shape) >= 1 << 31:
         raise InvalidInput(
             f"The 'ground_m' parameter of {caller} must have shape (rows, columns), less than 2**31 cells. "
-            f"Got {ground.shape} instead."
+            f"Got {ground.shape} instead.{one_band(ground.shape)}"
         )
     if transform is None:
         raise InvalidInput(f"The 'transform' parameter of {caller} must place the map in metres. Got None instead.")
