@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime import device as devices
-from clgeom.runtime.arguments import held, is_masked_array, too_large, unmasked, wrong
+from clgeom.runtime.arguments import held, is_masked_array, too_large, unmasked
 from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, native_array, within_memory
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.host_memory import host_buffer, map_pinned
@@ -212,9 +212,6 @@ def _as_array(values, *, caller, name, expected="an array of numbers"):
         raise InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. {error}") from error
     if array is not values:
         held(array, name, caller=caller)
-        if array.ndim == 0 and array.dtype.kind in "OSU":  # NumPy takes any object for an array
-            got = short(values) if values is None else f"{type(values).__name__} {short(values)}"
-            raise wrong(name, caller, expected, got)
     return array
 
 

@@ -181,10 +181,10 @@ def test_files_of_alignments_are_named(files, command):
         ("a.bam", compressed, "BAM"),
         ("a.cram", b"CRAM\3\0" + bytes(60), "CRAM"),
     ):
-        (files / name).write_bytes(content)
+        Path(name).write_bytes(content)
         said = refused(*command, "a.fa", name)
         assert f"'{name}' is {kind}, not FASTA or FASTQ" in said and f"samtools fastq {name} > reads.fastq" in said
-    (files / "reads.fq").write_bytes(b"@SQ like\nACGT\n+\nIIII\n")  # a name that begins as a header
+    Path("reads.fq").write_bytes(b"@SQ like\nACGT\n+\nIIII\n")  # a name that begins as a header
     assert "SQ" in done(*command, "one.fa", "reads.fq")
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import bits_of, device_array, expected_order, keys_of
 
-from clgeom import argsort, bincount, sort, sort_by_key, unique
+from clgeom import argsort, sort, sort_by_key
 from clgeom.errors import InvalidInput
 from clgeom.primitives.gather import pick_plan
 from clgeom.runtime.device import Session
@@ -184,7 +184,7 @@ def test_values_of_another_context_are_refused(session, shape):
     ),
     ids=str,
 )
-@pytest.mark.parametrize("function", (sort, argsort, unique, bincount), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", (sort, argsort), ids=lambda f: f.__name__)
 def test_an_object_that_is_no_array_is_named(function, keys, got):
     with pytest.raises(InvalidInput, match=f"must be an array of numbers. Got {got} instead"):
         function(keys)
