@@ -317,3 +317,12 @@ def test_what_counts_refuse_on_the_device(session):
         bincount(there)
     with pytest.raises(InvalidInput, match="a number or edges for values on the device. Got 'auto'"):
         histogram(there, "auto")
+
+
+@pytest.mark.parametrize("weights", ([], np.empty(0, np.float32), np.empty(0, np.int8)), ids=str)
+@pytest.mark.parametrize("least", (0, 3))
+def test_weights_of_no_numbers_have_numpys_type(session, weights, least):
+    for numbers in ([], np.empty(0, np.uint8)):
+        found = bincount(numbers, weights, least, device=session)
+        expected = np.bincount(np.empty(0, np.int64), weights, least)
+        assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
