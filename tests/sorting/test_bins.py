@@ -153,7 +153,9 @@ def test_weights_are_summed_in_float64(any_session, kind):
         weights, numbers = weights_of(rng, n, kind), rng.integers(0, 9, n)
         found = bincount(numbers, weights=weights, minlength=11, device=any_session)
         assert found.dtype == np.bincount(numbers, weights=np.ones(n)).dtype  # float64; int64 without numbers
-        np.testing.assert_array_equal(bits_of(found.astype(float)), bits_of(added(numbers, weights, 11)), f"seed {seed}")
+        np.testing.assert_array_equal(
+            bits_of(found.astype(float)), bits_of(added(numbers, weights, 11)), f"seed {seed}"
+        )
         values = rng.normal(size=n).astype(("float32", "float64", "float16")[seed % 3])
         for options in ({"bins": 7}, {"bins": [-1, 0, 0, 0.5, 9]}, {"bins": 5, "range": (-1, 1), "density": True}):
             with np.errstate(all="ignore"):
