@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference.hull as reference
-from conftest import LONG, ONE_TYPE
+from device_settings import ONE_TYPE
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -80,6 +80,7 @@ def check(a, b, session, **options):
         assert (ends.scores[i], ends.a_ends[i], ends.b_ends[i]) == (score, a_end, b_end), (x, y, options)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("case", CASES)
 def test_align_random_pairs(session, case):
     rng = np.random.default_rng(list(CASES).index(case))

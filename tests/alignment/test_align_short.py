@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from test_align import BLOSUM, CASES, ENDS, random_pairs, reference_of

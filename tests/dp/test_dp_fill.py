@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from dp_tables import chain, mixed, mixed_c, same
 from reference import dp as reference
 

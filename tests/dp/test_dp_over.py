@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import LONG, imposed_session
+from device_settings import imposed_session
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 

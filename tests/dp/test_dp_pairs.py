@@ -52,6 +52,7 @@ def check(session, a, b):
 letters = st.text(st.sampled_from("abc\x00ÿα\U0010ffff\ud800"), max_size=9)
 
 
+@pytest.mark.optimised
 @given(st.lists(st.tuples(letters, letters), min_size=1, max_size=20))
 def test_pairs_of_any_code_points(some):
     a, b = map(list, zip(*some))

@@ -12,6 +12,8 @@ from reference import dp_problems as reference
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 
+pytestmark = pytest.mark.optimised
+
 FEW = settings(max_examples=12)
 
 small = st.integers(0, 9)

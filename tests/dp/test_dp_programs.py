@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from children import environment
-from conftest import LONG
+from effort import LONG
 
 from clgeom import dp
 from clgeom.runtime import build

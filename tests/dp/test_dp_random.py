@@ -12,6 +12,8 @@ from clgeom.errors import DependencyError, InvalidInput
 from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy
 from clgeom.runtime.tuning import override
 
+pytestmark = pytest.mark.optimised
+
 #: Tiles and groups so small that small tables have many.
 SMALL = {
     "cpu": {

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import dp as reference
@@ -15,6 +15,8 @@ from clgeom.dp.paths.rows import ALIGN, MOST_ROWS, launches, shape_of
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
+
+pytestmark = pytest.mark.optimised
 
 
 @dp.equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")

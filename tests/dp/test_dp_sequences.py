@@ -12,6 +12,8 @@ from clgeom.errors import DeviceLimit, DeviceWarning, InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
+pytestmark = pytest.mark.optimised
+
 FEW = settings(max_examples=12)
 word = st.text("abc", max_size=9)
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import LONG, imposed_session
+from device_settings import imposed_session
 from dp_tables import mixed
+from effort import LONG
 from reference import dp as reference
 
 from clgeom import dp

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG, thinned
+from effort import LONG, thinned
 from hulls import assert_hull, expected
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +30,7 @@ TILE_EDGES = (1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8193, 16_384
 # The oracle -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
 @pytest.mark.settings("as_is", "as_gpu", "cpu_shapes", "small_groups")  # no allocation is too small for these
@@ -112,6 +113,7 @@ def test_octagon_of_survivors_that_no_allocation_holds(session):
     assert all(np.array_equal(found[0], others) for others in found[1:])
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("square", "circle", "grid"))
 def test_convex_hull_large(session, refused, name, dtype):

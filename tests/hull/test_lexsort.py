@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG
+from effort import LONG
 
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.lexsort import SURVEY_FROM, lexsort

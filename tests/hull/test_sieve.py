@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import reference.hull as reference
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import imposed_session
+from device_settings import imposed_session
 
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG, thinned
+from effort import LONG, thinned
 from reference import hull as reference
 
 from clgeom.hull.convex import convex_hull

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import primitives as reference

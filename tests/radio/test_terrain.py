@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import reference.diffraction as reference
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 

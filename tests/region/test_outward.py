@@ -141,6 +141,7 @@ def test_small_maps_are_those_of_the_reference(any_session, maps, budget):
         check_reference(maps, (1, 2, 3), any_session, **budget)
 
 
+@pytest.mark.optimised
 @pytest.mark.settings("as_is", "as_gpu")
 def test_rough_maps_are_those_of_the_reference(any_session):
     maps = np.stack([shadowing((19, 23), correlation=3, seed=seed) for seed in (3, 4)])

@@ -50,6 +50,7 @@ def check(points, segments, session, **options):
 # The definition -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("name", CLOUDS)
 def test_region_is_the_union_of_neighbours_hulls(session, name):
     for dtype in types(session):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import DTYPES, cloud
-from conftest import LONG
+from effort import LONG
 from reference import region as reference
 from regions import comb, in_order
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 
 import clgeom
 from clgeom.dp import problems

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import thinned
+from effort import thinned
 from hypothesis import given
 from hypothesis import strategies as st
 from point_chunks import allowed, cut, same_region

@@ -19,6 +19,7 @@ NAMES = tuple(dtype.name for dtype in KEY_TYPES)
 # Against NumPy ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", NAMES)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_sort_matches_numpy(session, name, dtype):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import sort as reference

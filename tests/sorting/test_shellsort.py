@@ -7,7 +7,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from conftest import LONG, thinned
+from effort import LONG, thinned
 from reference import shellsort as reference
 from shellsorts import few, random, shapes
 
@@ -26,6 +26,8 @@ from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sorting.shellsort.result import ShellsortResult
 from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS, VARIANTS
+
+pytestmark = pytest.mark.optimised
 
 FULL = [variant for variant in VARIANTS if variant not in "BC"]
 

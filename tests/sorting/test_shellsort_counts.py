@@ -17,6 +17,8 @@ from clgeom.runtime.tuning import override
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS
 
+pytestmark = pytest.mark.optimised
+
 
 @functools.cache
 def small_session(session):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pyopencl.array as cl_array
 import pytest
-from conftest import policies
+from device_settings import policies
 
 from clgeom import argsort, shellsort, sort, sort_by_key
 from clgeom.runtime import sources
@@ -104,6 +104,7 @@ def total_order(keys, descending=False):
     return codes.decode(np.sort(codes.encode(keys)))
 
 
+@pytest.mark.optimised
 @pytest.mark.settings("flushed")
 @pytest.mark.parametrize(
     "variant, dtype",

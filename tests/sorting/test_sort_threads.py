@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyopencl.array as cl_array
 import pytest
-from conftest import LONG
+from effort import LONG
 
 from clgeom import argsort, shellsort, sort, sort_by_key
 

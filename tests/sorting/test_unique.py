@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, distinct_reference, keys_of, types_in
