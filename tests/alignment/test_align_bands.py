@@ -132,13 +132,14 @@ def test_bands_save_cells(session, monkeypatch):
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("mode", ({"mode": "global"}, {"mode": "local", "matrix": BLOSUM}, {"mode": "semiglobal"}))
-def test_bands_in_tiles(any_session, mode, monkeypatch):
+def test_bands_in_tiles(subtests, any_session, mode, monkeypatch):
     """Tiles of 16: bands that end in a tile, at its edges, and beyond all tiles."""
     monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
     a, b = random_pairs(np.random.default_rng(55), 40, 60, "ARNDCQEGX" if "matrix" in mode else "ACGT")
     for band in (0, 1, 14, 15, 16, 17, 90):
-        near = [(x, y) for x, y in zip(a, b) if abs(len(x) - len(y)) <= band]
-        check_reference(*map(list, zip(*near)), any_session, band=band, **mode)
+        with subtests.test(band=band):
+            near = [(x, y) for x, y in zip(a, b) if abs(len(x) - len(y)) <= band]
+            check_reference(*map(list, zip(*near)), any_session, band=band, **mode)
 
 
 def test_long_pair_in_a_band(session):

@@ -224,16 +224,17 @@ def test_check_of_sorts_looks_at_keys_indices_and_stability():
 # Regions ------------------------------------------------------------------------------------------------------------
 
 
-def test_check_region_refuses_other_segments(session):
+def test_check_region_refuses_other_segments(subtests, session):
     points = common.in_order(np.random.default_rng(5).normal(size=(3000, 2)).astype(np.float32))
     for segments in (1, 2, 40, 700):
-        region = clgeom.adaptive_region(points, segments, assume_sorted=True, device=session)
-        bench_region.check_region(region, points, segments)
-        for other in (1, 39):
-            wrong = clgeom.adaptive_region(points, other, assume_sorted=True, device=session)
-            if segments > 2:
-                with pytest.raises(AssertionError, match="ends elsewhere"):
-                    bench_region.check_region(wrong, points, segments)
+        with subtests.test(segments=segments):
+            region = clgeom.adaptive_region(points, segments, assume_sorted=True, device=session)
+            bench_region.check_region(region, points, segments)
+            for other in (1, 39):
+                wrong = clgeom.adaptive_region(points, other, assume_sorted=True, device=session)
+                if segments > 2:
+                    with pytest.raises(AssertionError, match="ends elsewhere"):
+                        bench_region.check_region(wrong, points, segments)
 
 
 def test_points_benches_refuse_other_regions_and_chains(session, quiet, monkeypatch):

@@ -45,6 +45,7 @@ def test_splits(any_session, data):
         small["dp/paths/split_product"] = Policy("serial", 1, items_per_thread=4)
     applied = False
     for side in (1, 3, 13, 22):
+        note(f"side {side}")
         shape = side, side
         expected = plainly(equation, shape, values)
         by_stages = dp.fill(equation, shape, path="stages", device=any_session, **values)

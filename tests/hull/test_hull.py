@@ -23,12 +23,13 @@ from clgeom.runtime.device import Session
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_hull_area(session, refused, name, dtype):
+def test_hull_area(subtests, session, refused, name, dtype):
     for n in (0, 1, 2, 3, 10, 300) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        points, vertices = expected(name, n, dtype)
-        area, exact = convex_hull(points, device=session).area, reference.area(points, vertices)
-        assert isinstance(area, float)
-        assert area == rounded(exact), (name, n, area)
+        with subtests.test(n=n):
+            points, vertices = expected(name, n, dtype)
+            area, exact = convex_hull(points, device=session).area, reference.area(points, vertices)
+            assert isinstance(area, float)
+            assert area == rounded(exact), (name, n, area)
 
 
 @pytest.mark.fp64
@@ -65,11 +66,12 @@ def polygons(dtype=np.float64):
 @pytest.mark.parametrize(
     "name", ("square", "circle", "huge", "small", "one_point", "line", "near_line", "grid", "tiny")
 )
-def test_hull_perimeter(session, refused, name, dtype):
+def test_hull_perimeter(subtests, session, refused, name, dtype):
     for n in (0, 1, 2, 3, 10, 300) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        points, vertices = expected(name, n, dtype)
-        perimeter = convex_hull(points, device=session).perimeter
-        assert perimeter == (rounded(reference.perimeter(points[vertices].tolist())) if n else 0.0)
+        with subtests.test(n=n):
+            points, vertices = expected(name, n, dtype)
+            perimeter = convex_hull(points, device=session).perimeter
+            assert perimeter == (rounded(reference.perimeter(points[vertices].tolist())) if n else 0.0)
 
 
 @pytest.mark.fp64
@@ -112,24 +114,25 @@ def test_hull_perimeter_of_a_segment_counts_twice(session):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_hull_contains(session, refused, name, dtype):
+def test_hull_contains(subtests, session, refused, name, dtype):
     for n in (0, 1, 2, 3, 9, 200) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        points, vertices = expected(name, n, dtype)
-        queries = [points, cloud(name, 100, dtype, seed=1), cloud("extremes_of_type", 40, dtype)]
-        if n:
-            corners = points[vertices]
-            middle = corners // 2 + np.roll(corners, 1, axis=0) // 2 if dtype == np.int32 else None
-            queries.append(corners / 2 + np.roll(corners, 1, axis=0) / 2 if middle is None else middle)
-            if dtype != np.int32:
-                with np.errstate(over="ignore"):
-                    queries += [np.nextafter(queries[-1], np.array(v, dtype)) for v in (-np.inf, np.inf)]
-        queries = np.concatenate(queries).astype(dtype)
-        queries = queries[np.isfinite(queries).all(axis=1)]
-        for collinear in ("drop", "keep"):
-            inside = convex_hull(points, collinear=collinear, device=session).contains(queries)
-            assert inside.dtype == bool and inside.shape == (len(queries),)
-            np.testing.assert_array_equal(inside, reference.contains(points, vertices, queries))
-            assert inside[:n].all()
+        with subtests.test(n=n):
+            points, vertices = expected(name, n, dtype)
+            queries = [points, cloud(name, 100, dtype, seed=1), cloud("extremes_of_type", 40, dtype)]
+            if n:
+                corners = points[vertices]
+                middle = corners // 2 + np.roll(corners, 1, axis=0) // 2 if dtype == np.int32 else None
+                queries.append(corners / 2 + np.roll(corners, 1, axis=0) / 2 if middle is None else middle)
+                if dtype != np.int32:
+                    with np.errstate(over="ignore"):
+                        queries += [np.nextafter(queries[-1], np.array(v, dtype)) for v in (-np.inf, np.inf)]
+            queries = np.concatenate(queries).astype(dtype)
+            queries = queries[np.isfinite(queries).all(axis=1)]
+            for collinear in ("drop", "keep"):
+                inside = convex_hull(points, collinear=collinear, device=session).contains(queries)
+                assert inside.dtype == bool and inside.shape == (len(queries),)
+                np.testing.assert_array_equal(inside, reference.contains(points, vertices, queries))
+                assert inside[:n].all()
 
 
 GRID_POINTS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=14)

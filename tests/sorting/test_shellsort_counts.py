@@ -28,32 +28,33 @@ def small_session(session):
 
 @pytest.mark.parametrize("variant", ["0", "A", "B", "C", "D", "E", "F"])
 @pytest.mark.parametrize("wg_size", [1, 8])
-def test_counts_match_the_simulation(session, variant, wg_size):
+def test_counts_match_the_simulation(subtests, session, variant, wg_size):
     small = small_session(session)
     rng = np.random.default_rng(8)
     with override({**shapes(wg_size, 8), "sorting/shellsort/shell_a": Policy("group", wg_size=1)}):
         for n, most, least in ((50, 512, 1), (200, 512, 5), (201, 6, 2), (333, 16, 1), (5, 3, 2)):
-            if variant == "E" and n // most > 64:
-                continue
-            several = variant in SEVERAL_ITEMS
-            items = {"max_items_per_subsequence": most, "min_elements_per_item": least} if several else {}
-            for keys in (random(rng, n, np.dtype(np.int32)), few(rng, n, np.dtype(np.int32))):
-                result = shellsort(
-                    keys,
-                    variant=variant,
-                    **items,
-                    device=small,
-                    stats=True,
-                )
-                wanted, phases = reference.shellsort(
-                    keys.tolist(), variant, result.gaps, most_items=most, least_elements=least, capacity=64
-                )
-                assert result.keys.tolist() == wanted
-                found = [
-                    reference.Counted(p.gap, p.groups, p.items_per_group, p.passes, p.reads, p.writes)
-                    for p in result.phases
-                ]
-                assert found == phases
+            with subtests.test(n=n, most=most, least=least):
+                if variant == "E" and n // most > 64:
+                    continue
+                several = variant in SEVERAL_ITEMS
+                items = {"max_items_per_subsequence": most, "min_elements_per_item": least} if several else {}
+                for keys in (random(rng, n, np.dtype(np.int32)), few(rng, n, np.dtype(np.int32))):
+                    result = shellsort(
+                        keys,
+                        variant=variant,
+                        **items,
+                        device=small,
+                        stats=True,
+                    )
+                    wanted, phases = reference.shellsort(
+                        keys.tolist(), variant, result.gaps, most_items=most, least_elements=least, capacity=64
+                    )
+                    assert result.keys.tolist() == wanted
+                    found = [
+                        reference.Counted(p.gap, p.groups, p.items_per_group, p.passes, p.reads, p.writes)
+                        for p in result.phases
+                    ]
+                    assert found == phases
 
 
 #: Every item sorts `rows` keys, and adds what that takes to what it counted before: `reads` and its number, `writes`.
