@@ -6,6 +6,7 @@
 that ``@pytest.mark.settings`` names, where ``...`` stands for the usual ones. ``effort.py`` says how much is tried.
 """
 
+import gc
 import os
 import tempfile
 
@@ -35,6 +36,15 @@ _builds = QuickBuilds()
 def pytest_configure(config):
     if not LONG:
         _builds.install()
+
+
+def pytest_collection(session):
+    gc.disable()  # hundreds of thousands of objects are made, and all stay
+
+
+def pytest_collection_finish(session):
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item):
@@ -87,7 +97,7 @@ def _settings(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out other types in the settings of ONE_TYPE, and most cases in CI; nothing in the long profile."""
+    """But in the long profile: leave out other types in the settings of ONE_TYPE, and most cases in CI."""
     if LONG:
         return
     gone = left_out_in_ci(items) if PROFILE == "ci" else set()
@@ -102,7 +112,15 @@ def pytest_collection_modifyitems(config, items):
             if np.dtype(parameters(item)["dtype"]) != one:
                 gone.add(item)
     config.hook.pytest_deselected(items=[item for item in items if item in gone])
-    items[:] = [item for item in items if item not in gone]
+    items[:] = optimised_first([item for item in items if item not in gone])
+
+
+def optimised_first(items) -> list:
+    """Files with optimised tests first, and these tests first in them: others then find their programs."""
+    places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+    optimised = {item: item.get_closest_marker("optimised") is not None for item in items}
+    first = {item.path for item in items if optimised[item]}
+    return sorted(items, key=lambda item: (item.path not in first, places[item.path], not optimised[item]))
 
 
 def parameters(item) -> dict:

@@ -5,7 +5,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from effort import LONG
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 from reference import sort as reference
 from sort_keys import (
