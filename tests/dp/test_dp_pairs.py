@@ -52,7 +52,6 @@ def check(session, a, b):
 letters = st.text(st.sampled_from("abc\x00ÿα\U0010ffff\ud800"), max_size=9)
 
 
-@pytest.mark.optimised
 @given(st.lists(st.tuples(letters, letters), min_size=1, max_size=20))
 def test_pairs_of_any_code_points(some):
     a, b = map(list, zip(*some))
@@ -84,6 +83,7 @@ def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monk
     check(any_session, a, b)
 
 
+@pytest.mark.optimised
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
 def test_strips(any_session, rng, monkeypatch):
     """Long patterns, with memory for few groups at a time, and pairs that are computed one by one."""

@@ -264,6 +264,7 @@ def test_partition_refuses_other_numbers_of_classes(session, classes):
 
 
 @pytest.mark.large
+@pytest.mark.optimised  # 4 GiB are read
 def test_compact_beyond_4_gib(session):
     """Zeros that nobody writes need no memory; survivors beyond 2**32 need 64-bit indices."""
     n = (1 << 32) + 12_345

@@ -102,7 +102,7 @@ OTHER_TYPES = ("?", "M8[D]", "m8[ns]")
 
 
 @pytest.mark.parametrize("dtype", OTHER_TYPES)
-def test_shellsort_sorts_bools_dates_and_durations(subtests, any_session, dtype):
+def test_shellsort_sorts_bools_dates_and_durations(subtests, session, dtype):
     """As NumPy sorts them, NaT last in both orders; by every variant that sorts fully, in every byte order."""
     rng = np.random.default_rng(34)
     for n in (0, 1, 2, 700, 9001):
@@ -110,12 +110,12 @@ def test_shellsort_sorts_bools_dates_and_durations(subtests, any_session, dtype)
             bits = rng.integers(-3, 3, n) if n % 2 else rng.integers(-(2**63), 2**63, n, dtype=np.int64)
             keys = (bits > 0) if dtype == "?" else np.where(rng.random(n) < 0.1, -(2**63), bits).view(dtype)
             for order in ("ascending", "descending"):
-                wanted = clgeom.sort(keys, descending=order == "descending", device=any_session)
+                wanted = clgeom.sort(keys, descending=order == "descending", device=session)
                 known = keys[~np.isnat(keys)] if keys.dtype.kind in "mM" else keys
                 assert np.array_equal(wanted[: len(known)], np.sort(known)[:: -1 if order == "descending" else 1])
                 for variant in ("auto",) if n > 700 else ("auto", "A", "D", "E", "F"):
                     found = shellsort(
-                        keys.astype(keys.dtype.newbyteorder()), variant=variant, order=order, device=any_session
+                        keys.astype(keys.dtype.newbyteorder()), variant=variant, order=order, device=session
                     )
                     assert found.keys.dtype == keys.dtype and np.array_equal(found.keys.view("u1"), wanted.view("u1"))
                     assert "first keys" in found._repr_html_()

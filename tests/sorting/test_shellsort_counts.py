@@ -106,17 +106,6 @@ def test_counts_have_64_bits(session, wg_size, way):
         assert counted == [per_item * (reads + met) + launches * numbers, per_item * (writes + written), launches]
 
 
-@pytest.mark.large
-def test_counts_of_an_h_subsequence_of_93000_keys(session):
-    if not session.profile.is_cpu:
-        pytest.skip("one work-item of a GPU would take many minutes")
-    keys = np.arange(93_000, dtype=np.uint32)
-    result = shellsort(keys[::-1], variant="A", gaps=[1], stats=True, device=session)
-    assert np.array_equal(result.keys, keys)
-    accesses = 93_000 * 92_999 // 2 + 92_999
-    assert accesses > 1 << 32 and (result.phases[0].reads, result.phases[0].writes) == (accesses, accesses)
-
-
 @pytest.mark.parametrize("variant", ["0", "A", "D", "F"])
 def test_counts_of_a_phase_go_beyond_32_bits(session, variant, monkeypatch):
     """What is counted before 2**32 and after it adds up to one number."""
