@@ -119,12 +119,6 @@ def test_hoods_of_every_set_of_a_small_lattice(session):
 # What the published program could not do -------------------------------------------------------------------------
 
 
-def test_n_need_not_be_a_power_of_two(subtests, session):
-    for n in (1021, 1025, 1537):
-        with subtests.test(n=n):
-            check(reference.in_order(cloud("circle", n, np.float32)), session)
-
-
 def test_points_may_be_collinear(session):
     for dtype in types(session):
         for name in ("line", "horizontal", "lattice_edges", "lattice_star"):
