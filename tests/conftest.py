@@ -38,13 +38,14 @@ def pytest_configure(config):
         _builds.install()
 
 
+@pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
     gc.disable()  # hundreds of thousands of objects are made, and all stay
-
-
-def pytest_collection_finish(session):
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item):

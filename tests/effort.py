@@ -31,7 +31,7 @@ def thinned(values, step):
 
 
 def left_out_in_ci(items) -> set:
-    """Most cases on devices of each of these tests: a mixture, the same each time."""
+    """Cases on devices that CI leaves out: most of each test's, in a mixed order that is the same each time."""
     cases = {}
     for item in items:
         if not {"session", "any_session"}.isdisjoint(getattr(item, "fixturenames", ())):
