@@ -1,26 +1,24 @@
-"""Devices, limited sessions and policies as parameters of tests; Hypothesis profiles.
+"""Devices, their settings and policies as parameters of tests.
 
     python -m pytest --device nvidia --device pocl      # devices by part of their name; default: all present
 
-`session` is each device as it is. `any_session` is each device in every setting of ``SETTINGS``, or in those that
-``@pytest.mark.settings`` names, where ``...`` stands for the usual ones: smaller limits, other work-group shapes,
-flushed subnormal numbers. None of them may change an answer.
+`session` is each device as it is. `any_session` is each device in every setting of ``device_settings.py``, or in those
+that ``@pytest.mark.settings`` names, where ``...`` stands for the usual ones. ``effort.py`` says how much is tried.
 """
 
+import gc
 import os
 import tempfile
-import zlib
-from dataclasses import replace
 
-import hypothesis
 import numpy as np
 import pytest
+from device_settings import AS_IS, BY_NAME, OF_PROPERTIES, ONE_TYPE, SETTINGS, assert_kernels_fit, imposed_session
+from effort import LONG, PROFILE, QuickBuilds, left_out_in_ci
 
 from clgeom.errors import DeviceLimit, NoDevice
-from clgeom.runtime import build
-from clgeom.runtime.device import Session, all_devices, as_session, describe, named
+from clgeom.runtime.device import all_devices, as_session, describe, named
 from clgeom.runtime.drivers import install_hint
-from clgeom.runtime.tuning import TABLE, overridden, override
+from clgeom.runtime.tuning import override
 
 # No test, and no child of one, uses policies that the developer measured, or adds to them.
 _own_data = tempfile.TemporaryDirectory(prefix="clgeom-tests-")
@@ -32,104 +30,26 @@ pytest.register_assert_rewrite(
     "command_line", "damaged", "dp_tables", "hulls", "point_chunks", "region_commands", "sort_keys", "sorted_files"
 )
 
-# Fixtures here hold no state that an example could change, so examples may share them.
-COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
-hypothesis.settings.register_profile("default", max_examples=15, **COMMON)
-hypothesis.settings.register_profile("ci", max_examples=5, derandomize=True, **COMMON)
-hypothesis.settings.register_profile("long", max_examples=2000, **COMMON)
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
-#: Whether to try as much as possible, for however long it takes.
-LONG = PROFILE == "long"
-hypothesis.settings.load_profile(PROFILE)
-
-
-def thinned(values, step):
-    """Each `step`-th of a test's values in CI, which has few minutes; all of them elsewhere."""
-    return values[::step] if PROFILE == "ci" else values
-
-
-#: A GPU of AMD, whose groups have at most 256 work-items.
-AMD = {
-    "name": "gfx1100",
-    "platform": "AMD Accelerated Parallel Processing",
-    "vendor": "Advanced Micro Devices, Inc.",
-    "architecture": "gfx1100",
-    "kind": "gpu",
-    "max_wg_size": 256,
-    "local_mem_bytes": 64 << 10,
-}
-#: What a session is made to be, and the policies to use in it. "as_gpu" takes the paths of devices with memory of
-#: their own: copies, aligned loads, the shapes of GPUs.
-SETTINGS = {
-    "as_is": ({}, None),
-    "no_fp64": ({"fp64": False}, None),
-    "small_allocations": ({"max_alloc_bytes": 1 << 20}, None),
-    "as_gpu": ({"kind": "gpu"}, None),
-    "cpu_shapes": ({}, lambda: policies("cpu")),
-    "odd_shapes": ({}, lambda: policies("any", wg_sizes=(32, 1, 128))),
-    "small_groups": ({"max_wg_size": 64, "local_mem_bytes": 8 << 10}, None),
-    "flushed": ({"denormals": False}, None),
-    "as_amd": (AMD, None),
-}
-#: Kernels that PoCL builds without optimisations, but in tests whose names have parts of `OPTIMISED`.
-QUICK = ("dp/", "alignment/", "region/", "radio/", "hull/", "sorting/", "primitives/")
-OPTIMISED = (
-    *("test_align_random_pairs", "test_align_rivals", "test_pairs_of_any_code_points", "test_dp_random"),
-    *("test_dp_problems", "test_dp_books", "test_dp_sequences", "test_dp_rows", "test_dp_launches"),
-    *("test_rough_maps_are_those_of_the_reference", "test_region_is_the_union_of_neighbours_hulls"),
-    *("test_convex_hull_clouds", "test_sort_matches_numpy", "test_convex_hull_large", "test_shellsort"),
-    "test_answers_are_the_known_ones",  # which .ci/run asks again, of the wheel
-)
-#: Settings of tests that name them only.
-BY_NAME = ("flushed", "as_amd")
-#: Settings in which tests of several types try one, float32 if they can: to build kernels for more takes long.
-ONE_TYPE = ("cpu_shapes", "odd_shapes", "small_groups")
-
-
-def build_quickly():
-    """Let PoCL build kernels that it would not run by itself, and most of `QUICK`, without optimising them.
-
-    These are kernels for groups of several work-items, those in other shapes than CPUs take, and all in sessions of
-    devices that call themselves GPUs. To optimise them takes most of the time of the tests with a cold cache. Others
-    are built as everywhere; ``clgeom selftest`` and the long profile build all so.
-    """
-    built = build._built
-
-    def quickly(session, key):
-        kernel, parameters, options = key
-        imposed = not session.profile.is_cpu or overridden() or is_foreign(kernel, **dict(parameters))
-        test = os.environ.get("PYTEST_CURRENT_TEST", "")
-        quick = kernel.startswith(QUICK) and not any(name in test for name in OPTIMISED)
-        if session.own_profile.runtime == "pocl" and (imposed or quick):
-            key = kernel, parameters, (*options, "-cl-opt-disable")
-        return built(session, key)
-
-    build._built = quickly
-
-
-def is_foreign(kernel, variant=None, wg_size=1, **_):
-    """Whether CPUs run a kernel in another shape by themselves."""
-    if wg_size > 1 or variant != "group" or kernel not in TABLE:
-        return wg_size > 1
-    policy = TABLE[kernel].get("cpu", TABLE[kernel]["any"])
-    return not callable(policy) and policy.variant != "group"
+_builds = QuickBuilds()
 
 
 def pytest_configure(config):
     if not LONG:
-        build_quickly()
+        _builds.install()
 
 
-def policies(row, wg_sizes=None):
-    """For every kernel the policy of this row of the table, in groups of one size after the other of `wg_sizes`."""
-    found = {}
-    for i, (kernel, rows) in enumerate(sorted(TABLE.items())):
-        policy = rows.get(row, rows["any"])
-        if callable(policy):
-            continue
-        changes = wg_sizes and policy.variant != "serial"
-        found[kernel] = replace(policy, wg_size=wg_sizes[i % len(wg_sizes)]) if changes else policy
-    return found
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    gc.disable()  # hundreds of thousands of objects are made, and all stay
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_runtest_setup(item):
+    _builds.optimised = item.get_closest_marker("optimised") is not None
 
 
 def pytest_addoption(parser):
@@ -156,82 +76,56 @@ def _devices(config):
     return [(d, name if names.count(name) == 1 else f"{name}{i}") for i, (d, name) in enumerate(zip(found, names))]
 
 
-def _as_is(device):
-    """Settings that a device is in as it is."""
-    return {"cpu": ("cpu_shapes",), "gpu": ("as_gpu",)}.get(describe(device).kind, ())
-
-
 def pytest_generate_tests(metafunc):
     if "session" in metafunc.fixturenames:
         found = _devices(metafunc.config)
         metafunc.parametrize("session", [d for d, _ in found], ids=[name for _, name in found], indirect=True)
     if "any_session" in metafunc.fixturenames:
-        usual = [name for name in SETTINGS if name not in BY_NAME]
-        if not LONG and not hasattr(metafunc.function, "hypothesis"):
-            # properties are tried in them; to build kernels for more takes long
-            usual = [name for name in usual if name not in ("odd_shapes", "no_fp64")]
-        wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), usual)
-        wanted = [name for one in wanted for name in (usual if one is ... else [one])]
-        params = [
-            (d, name, s)
-            for d, name in _devices(metafunc.config)
-            for s in [s for s in wanted if s not in _as_is(d)] or ["as_is"]
-        ]
-        metafunc.parametrize(
-            "any_session",
-            [(d, s) for d, _, s in params],
-            ids=[f"{name}-{s}" for _, name, s in params],
-            indirect=True,
-        )
+        cases = {
+            f"{name}-{setting}": (device, setting)
+            for device, name in _devices(metafunc.config)
+            for setting in [s for s in _settings(metafunc) if s != AS_IS.get(describe(device).kind)] or ["as_is"]
+        }
+        metafunc.parametrize("any_session", list(cases.values()), ids=list(cases), indirect=True)
+
+
+def _settings(metafunc):
+    """The names of the settings that a test takes."""
+    few = not LONG and not hasattr(metafunc.function, "hypothesis")
+    usual = [name for name in SETTINGS if name not in BY_NAME and not (few and name in OF_PROPERTIES)]
+    wanted = next((mark.args for mark in metafunc.definition.iter_markers("settings")), (...,))
+    return [name for one in wanted for name in (usual if one is ... else [one])]
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out other types in the settings of ONE_TYPE, but in the long profile; and most cases in CI."""
+    """But in the long profile: leave out other types in the settings of ONE_TYPE, and most cases in CI."""
     if LONG:
         return
-    if PROFILE == "ci":
-        leave_out_cases(config, items)
+    gone = left_out_in_ci(items) if PROFILE == "ci" else set()
     types = {}  # of each test, by its function
     for item in items:
-        dtype = getattr(item, "callspec", None) and item.callspec.params.get("dtype")
-        if dtype is not None:
-            types.setdefault(item.function, []).append(np.dtype(dtype))
-
-    def is_wanted(item):
-        params = item.callspec.params if hasattr(item, "callspec") else {}
-        if item.function not in types or "any_session" not in params or params["any_session"][1] not in ONE_TYPE:
-            return True
-        single = np.dtype(np.float32)
-        one = single if single in types[item.function] else types[item.function][0]
-        return np.dtype(params["dtype"]) == one
-
-    left_out = [item for item in items if not is_wanted(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if is_wanted(item)]
-
-
-#: CI runs one of so many cases of a test on a device, and at least one.
-CASES_A_RUN = 6
-
-
-def leave_out_cases(config, items):
-    """CI builds all kernels anew, on few cores in few minutes. The cases are mixed, and the same each time."""
-    cases = {}
+        if item not in gone and parameters(item).get("dtype") is not None:
+            types.setdefault(item.function, []).append(np.dtype(parameters(item)["dtype"]))
     for item in items:
-        if is_on_device(item):
-            cases.setdefault(item.function, []).append(item)
-    gone = set()
-    for mine in cases.values():
-        mine.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        gone.update(mine[-(-len(mine) // CASES_A_RUN) :])
-    if gone:
-        config.hook.pytest_deselected(items=[item for item in items if item in gone])
-        items[:] = [item for item in items if item not in gone]
+        if item.function in types and parameters(item).get("any_session", (None, None))[1] in ONE_TYPE:
+            single = np.dtype(np.float32)
+            one = single if single in types[item.function] else types[item.function][0]
+            if np.dtype(parameters(item)["dtype"]) != one:
+                gone.add(item)
+    config.hook.pytest_deselected(items=[item for item in items if item in gone])
+    items[:] = optimised_first([item for item in items if item not in gone])
 
 
-def is_on_device(item):
-    return not {"session", "any_session"}.isdisjoint(getattr(item, "fixturenames", ()))
+def optimised_first(items) -> list:
+    """Files with optimised tests first, and these tests first in them: others then find their programs."""
+    places = {path: place for place, path in enumerate(dict.fromkeys(item.path for item in items))}
+    optimised = {item: item.get_closest_marker("optimised") is not None for item in items}
+    first = {item.path for item in items if optimised[item]}
+    return sorted(items, key=lambda item: (item.path not in first, places[item.path], not optimised[item]))
+
+
+def parameters(item) -> dict:
+    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 @pytest.fixture
@@ -244,29 +138,6 @@ def session(request):
 
 
 _sessions = {}
-
-
-def imposed_session(device, **imposed):
-    """A session of its own with these limits, whose device has these facts in its profile, such as a `kind`."""
-    facts = {
-        name: imposed.pop(name) for name in ("name", "platform", "vendor", "architecture", "kind") if name in imposed
-    }
-    session = Session(device, context=as_session(device).context, **imposed)  # each takes 0.5 GB of an H100
-    session.profile = replace(session.profile, **facts)
-    return session
-
-
-def assert_kernels_fit(session):
-    """No program of a session has larger groups, and no kernel of this thread more local memory, than the profile."""
-    import pyopencl as cl
-
-    profile, ask = session.profile, cl.kernel_work_group_info.LOCAL_MEM_SIZE
-    sizes = {(key[0], dict(key[1]).get("wg_size", 1)) for key in session.programs}
-    assert sizes and not [one for one in sizes if one[1] > profile.max_wg_size]
-    for key, kernel in session.threads.__dict__.get("kernels", {}).items():
-        if key != "plans":
-            used = kernel.get_work_group_info(ask, session.device)
-            assert used <= profile.local_mem_bytes, f"{key} takes {used} bytes of local memory"
 
 
 @pytest.fixture

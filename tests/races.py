@@ -39,7 +39,7 @@ ATTEMPTS = 6
 
 def session_and_policies(shape):
     """A session that copies its input, so that the simulator knows what is initialised, and small shapes."""
-    from conftest import policies
+    from device_settings import policies
 
     from clgeom.runtime.device import Session
 

@@ -3,7 +3,7 @@
 import zlib
 
 import numpy as np
-from conftest import LONG
+from effort import LONG
 
 from clgeom import argsort, sort
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference.hull as reference
-from conftest import LONG, ONE_TYPE
+from device_settings import ONE_TYPE
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,12 +33,13 @@ def test_cases_have_the_exact_answer(family):
         assert case.name == f"{family} {case.points.dtype}"
 
 
-def test_families_take_any_number_of_points():
+def test_families_take_any_number_of_points(subtests):
     for family in conformance.FAMILIES:
         for n in (0, 1, 2, 3, 1025):
-            for dtype in conformance.TYPES:
-                points = conformance.family_points(family, n, dtype, seed=n)
-                assert points.shape == (n, 2) and points.dtype == dtype and np.isfinite(points).all()
+            with subtests.test(n=n):
+                for dtype in conformance.TYPES:
+                    points = conformance.family_points(family, n, dtype, seed=n)
+                    assert points.shape == (n, 2) and points.dtype == dtype and np.isfinite(points).all()
 
 
 def test_a_right_implementation_passes():

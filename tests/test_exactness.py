@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 from clouds import DTYPES
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import orient as reference

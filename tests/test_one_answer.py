@@ -10,7 +10,7 @@ import itertools
 import answers
 import numpy as np
 import pytest
-from conftest import LONG, thinned
+from effort import LONG, thinned
 
 import clgeom
 import clgeom.runtime.device

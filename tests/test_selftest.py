@@ -3,7 +3,7 @@
 import functools
 
 import numpy as np
-from conftest import imposed_session
+from device_settings import imposed_session
 
 from clgeom import selftest
 from clgeom.selftest import answers

@@ -28,23 +28,57 @@ needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason
 needs_basedpyright = pytest.mark.skipif(importlib.util.find_spec("basedpyright") is None, reason="needs basedpyright")
 
 
-def mypy(*arguments):
-    command = [sys.executable, "-m", "mypy", "--hide-error-context", "--no-error-summary", *map(str, arguments)]
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The files that type checkers see, by name: all in one run of each checker, which takes seconds to start."""
+    for module in ALSO_PUBLIC:
+        importlib.import_module(module)
+    script = tmp_path_factory.mktemp("surface") / "surface.py"
+    script.write_text(surface())
+    assert script.read_text().count("\n") > 300
+    return {"sample": SAMPLES / "sample.py", "wrong": SAMPLES / "wrong.py", "surface": script}
+
+
+@pytest.fixture(scope="module")
+def mypy(files):
+    """(line, message) of each fault that mypy finds in each of the files."""
+    shown = "--hide-error-context", "--no-error-summary", "--show-absolute-path"
+    command = [sys.executable, "-m", "mypy", "--strict", *shown, *map(str, files.values())]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode < 2, done.stdout + done.stderr
-    return done.stdout
+    faults = re.findall(r"^(.+\.py):(\d+): error: (.+)$", done.stdout, re.MULTILINE)
+    assert {path for path, _, _ in faults} <= set(map(str, files.values())), done.stdout
+    return {
+        name: [(int(line), said) for path, line, said in faults if path == str(file)] for name, file in files.items()
+    }
 
 
-def basedpyright(folder, file, **settings):
-    """(line, message) of each fault of a file; `folder` is for the settings."""
-    settings = {"include": [str(file)], "extraPaths": [str(ROOT)], "typeCheckingMode": "standard"} | settings
+@pytest.fixture(scope="module")
+def basedpyright(files, tmp_path_factory):
+    """(line, message, rule) of each fault that basedpyright finds in each of the files."""
+    folder = tmp_path_factory.mktemp("basedpyright")
+    unknown = ("reportUnknownMemberType", "reportUnknownVariableType", "reportUnknownParameterType")
+    settings = {
+        "include": [str(file) for file in files.values()],
+        "extraPaths": [str(ROOT)],
+        "typeCheckingMode": "standard",
+        "reportUnusedExpression": False,
+        **dict.fromkeys(unknown, True),
+    }
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable]
     done = subprocess.run([*command, "--project", str(folder)], cwd=ROOT, capture_output=True, text=True)
     found = json.loads(done.stdout)
-    assert found["summary"]["filesAnalyzed"] == 1, done.stdout + done.stderr
+    assert found["summary"]["filesAnalyzed"] == len(files), done.stdout + done.stderr
     faults = [one for one in found["generalDiagnostics"] if one["severity"] == "error"]
-    return [(one["range"]["start"]["line"] + 1, one["message"]) for one in faults]
+    return {
+        name: [
+            (one["range"]["start"]["line"] + 1, one["message"], one.get("rule"))
+            for one in faults
+            if one["file"] == str(file) and (name == "surface" or one.get("rule") not in unknown)
+        ]
+        for name, file in files.items()
+    }
 
 
 def marked(file):
@@ -146,26 +180,23 @@ def test_overloads_name_the_parameters_of_the_function(tree):
 
 
 @needs_mypy
-def test_mypy_passes_right_uses():
-    assert mypy("--strict", SAMPLES / "sample.py") == ""
+def test_mypy_passes_right_uses(mypy):
+    assert mypy["sample"] == []
 
 
 @needs_mypy
-def test_mypy_reports_wrong_uses():
-    found = mypy("--strict", SAMPLES / "wrong.py")
-    lines = [int(number) for number in re.findall(r"^tests/typing/wrong\.py:(\d+): error", found, re.MULTILINE)]
-    assert sorted(set(lines)) == marked(SAMPLES / "wrong.py"), found
+def test_mypy_reports_wrong_uses(mypy, files):
+    assert sorted({line for line, _ in mypy["wrong"]}) == marked(files["wrong"]), mypy["wrong"]
 
 
 @needs_basedpyright
-def test_basedpyright_passes_right_uses(tmp_path):
-    assert basedpyright(tmp_path, SAMPLES / "sample.py") == []
+def test_basedpyright_passes_right_uses(basedpyright):
+    assert basedpyright["sample"] == []
 
 
 @needs_basedpyright
-def test_basedpyright_reports_wrong_uses(tmp_path):
-    found = basedpyright(tmp_path, SAMPLES / "wrong.py", reportUnusedExpression=False)
-    assert sorted({line for line, _ in found}) == marked(SAMPLES / "wrong.py"), found
+def test_basedpyright_reports_wrong_uses(basedpyright, files):
+    assert sorted({line for line, *_ in basedpyright["wrong"]}) == marked(files["wrong"]), basedpyright["wrong"]
 
 
 def test_right_uses_run():
@@ -210,24 +241,12 @@ def attributes(cls):
     return sorted(name for name in found if not name.startswith("_"))
 
 
-@pytest.fixture
-def surface_script(tmp_path):
-    for module in ALSO_PUBLIC:
-        importlib.import_module(module)
-    script = tmp_path / "surface.py"
-    script.write_text(surface())
-    assert script.read_text().count("\n") > 300
-    return script
-
-
 @needs_mypy
-def test_mypy_knows_every_public_name(surface_script):
-    assert mypy("--strict", surface_script) == ""
+def test_mypy_knows_every_public_name(mypy):
+    assert mypy["surface"] == []
 
 
 @needs_basedpyright
-def test_no_public_name_is_of_unknown_type(surface_script, tmp_path):
-    unknown = {"reportUnknownMemberType": True, "reportUnknownVariableType": True, "reportUnknownParameterType": True}
-    found = basedpyright(tmp_path, surface_script, reportUnusedExpression=False, **unknown)
-    lines = surface_script.read_text().splitlines()
-    assert not found, "\n".join(f"{lines[line - 1].strip()}: {message}" for line, message in found)
+def test_no_public_name_is_of_unknown_type(basedpyright, files):
+    lines, found = files["surface"].read_text().splitlines(), basedpyright["surface"]
+    assert not found, "\n".join(f"{lines[line - 1].strip()}: {message}" for line, message, _ in found)

@@ -81,6 +81,7 @@ def check(a, b, session, **options):
         assert (ends.scores[i], ends.a_ends[i], ends.b_ends[i]) == (score, a_end, b_end), (x, y, options)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("case", CASES)
 def test_align_random_pairs(session, case):
     rng = np.random.default_rng(list(CASES).index(case))
@@ -145,13 +146,16 @@ def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
     return counts[0] * match + counts[1] * mismatch - gap_open * begins.sum() - gap_extend * counts[2:].sum()
 
 
-def test_align_saturated_scores_again(session):
+def test_align_saturated_scores_again(subtests, session):
     """A local score beyond 16 bits, of one tile and of several, is exact."""
     for n in (600, 2_500):
-        text = "ACGT" * (n // 4)
-        for path in (True, False):
-            found = clgeom.align([text, text[:8]], [text, text[:8]], mode="local", match=100, path=path, device=session)
-            assert found.scores.tolist() == [100 * n, 800]
+        with subtests.test(n=n):
+            text = "ACGT" * (n // 4)
+            for path in (True, False):
+                found = clgeom.align(
+                    [text, text[:8]], [text, text[:8]], mode="local", match=100, path=path, device=session
+                )
+                assert found.scores.tolist() == [100 * n, 800]
 
 
 @pytest.mark.parametrize("mode", ("global", "local"))

@@ -8,6 +8,8 @@ import pytest
 
 import clgeom
 
+pytestmark = pytest.mark.optimised
+
 SEED, COUNT = 11, 1_500
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from test_align import BLOSUM, CASES, ENDS, random_pairs, reference_of
@@ -109,14 +109,15 @@ def test_short_pairs_next_to_16_bits(session, shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_short_pairs_with_low_borders(session, shape):
+def test_short_pairs_with_low_borders(subtests, session, shape):
     """Global alignments whose borders are next to the least number of 16 bits, beside pairs that are far from it."""
     a, b = ["A" * k for k in (250, 120, 3, 255)], ["C" * k for k in (5, 130, 3, 255)]
     for extend in (31, 32, 33, 64, 127, 4_000):
-        options = {"match": 1, "mismatch": -100, "gap_open": 9, "gap_extend": extend, "path": False}
-        expected = clgeom.align(a, b, device=session, **options)
-        with in_shape(shape):
-            assert clgeom.align(a, b, device=session, **options).scores.tolist() == expected.scores.tolist()
+        with subtests.test(extend=extend):
+            options = {"match": 1, "mismatch": -100, "gap_open": 9, "gap_extend": extend, "path": False}
+            expected = clgeom.align(a, b, device=session, **options)
+            with in_shape(shape):
+                assert clgeom.align(a, b, device=session, **options).scores.tolist() == expected.scores.tolist()
 
 
 def test_short_pairs_with_little_local_memory(session):
@@ -141,16 +142,17 @@ def test_short_pairs_of_one_with_all(session):
                     assert other.scores[i] == reference_of(y, one, mode=mode)[0]
 
 
-def test_scores_without_ends(session):
+def test_scores_without_ends(subtests, session):
     """Ends that are not asked for are not known; those of global alignments are."""
     for shape in SHAPES:
-        with in_shape(shape):
-            found = clgeom.align(["ACGT", "GG"], "ACG", mode="local", path=False, ends=False, device=session)
-            assert found.a_ends.tolist() == found.b_ends.tolist() == [-1, -1] and found.scores.tolist() == [6, 2]
-            turned = clgeom.align("ACGT", ["ACG", "CGT"], mode="local", strand="both", path=False, ends=False)
-            assert turned.b_starts.tolist() == turned.b_ends.tolist() == [-1, -1]
-            ends = clgeom.align(["ACGT"], ["ACG"], path=False, ends=False, device=session).a_ends
-            assert ends.tolist() == [4]
+        with subtests.test(shape=shape):
+            with in_shape(shape):
+                found = clgeom.align(["ACGT", "GG"], "ACG", mode="local", path=False, ends=False, device=session)
+                assert found.a_ends.tolist() == found.b_ends.tolist() == [-1, -1] and found.scores.tolist() == [6, 2]
+                turned = clgeom.align("ACGT", ["ACG", "CGT"], mode="local", strand="both", path=False, ends=False)
+                assert turned.b_starts.tolist() == turned.b_ends.tolist() == [-1, -1]
+                ends = clgeom.align(["ACGT"], ["ACG"], path=False, ends=False, device=session).a_ends
+                assert ends.tolist() == [4]
     assert clgeom.align("ACGT", "ACG", mode="local", path=False, ends=False, device=session).score == 6
 
 

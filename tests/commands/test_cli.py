@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from children import environment
 from command_line import PNG, done, here, refused, run, square
-from conftest import LONG
+from effort import LONG
 
 import clgeom
 from clgeom import optional

@@ -18,7 +18,7 @@ import click
 import numpy as np
 import pytest
 from command_line import run
-from conftest import LONG, PROFILE
+from effort import LONG, PROFILE
 
 from clgeom.commands import bench, terminal, tune
 from clgeom.commands import main as cli

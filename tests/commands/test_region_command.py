@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import shapely
 import shapely.geometry
-from conftest import LONG
+from effort import LONG
 from region_commands import done, features, frame_of, here, hill, needs, refused
 
 from clgeom import coverage_regions

@@ -188,15 +188,16 @@ def test_ascii_grids_are_read_whole(monkeypatch, body, expected):
 
 @needs("rasterio", "pyproj")
 @pytest.mark.filterwarnings("ignore")
-def test_rasters_that_are_odd_or_broken():
+def test_rasters_that_are_odd_or_broken(subtests):
     local = 'LOCAL_CS["yard",UNIT["metre",1]]'
     whole = Path(tiff("hill.tif", hill(), crs=local)).read_bytes()
     facts = json.loads(done("hill.tif", "--level", 60, "--json", "-o", "hill.wkt"))
     assert facts["levels"][0]["area_km2"] == pytest.approx(facts["levels"][0]["area"] / 1e6)
     assert "a way from 'yard' to longitude and latitude" in refused("hill.tif", "--level", 60, "-o", "hill.geojson")
     for count in (0, 3, 8, 50, 400, len(whole) // 2, len(whole) - 9):
-        Path("cut.tif").write_bytes(whole[:count])
-        assert "'cut.tif' is not a raster, or it is damaged: " in refused("cut.tif", "--level", 60)
+        with subtests.test(count=count):
+            Path("cut.tif").write_bytes(whole[:count])
+            assert "'cut.tif' is not a raster, or it is damaged: " in refused("cut.tif", "--level", 60)
     for transform in ((0, 0, 1, 0, 0, 1), (float("nan"), 0, 1, 0, -1, 1), (1, 0, 1e300, 0, -1, 1e300)):
         assert "The transform must" in refused(tiff("odd.tif", hill(), transform=transform), "--level", 60)
     assert "must hold numbers. Got complex64" in refused(tiff("c.tif", hill().astype(np.complex64)), "--level", 60)

@@ -101,7 +101,7 @@ def edits():
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_ends_between_tiles(any_session):
+def test_ends_between_tiles(subtests, any_session):
     """Cells at an end of the band, whose neighbours up and to the left are in another tile."""
     with override(SMALL["cpu" if any_session.profile.is_cpu else "gpu"]):
         for pattern, band in (
@@ -111,8 +111,9 @@ def test_ends_between_tiles(any_session):
             ("NESO", (-29, 1)),
             ("SONE", (5, 89)),
         ):
-            found = dp.fill(mixed(pattern), (30, 90), band=band, outside=-7, path="tiles", device=any_session)
-            np.testing.assert_array_equal(found.numpy(), plain_mixed(pattern, (30, 90), band, -7))
+            with subtests.test(pattern=pattern, band=band):
+                found = dp.fill(mixed(pattern), (30, 90), band=band, outside=-7, path="tiles", device=any_session)
+                np.testing.assert_array_equal(found.numpy(), plain_mixed(pattern, (30, 90), band, -7))
 
 
 @pytest.mark.settings("as_is", "as_gpu")

@@ -44,53 +44,56 @@ def test_distances(some):
     assert [batch[k][-1, -1] for k in range(len(batch))] == batch.corners.tolist()
 
 
-def check_tables(session, pattern, keep):
+def check_tables(subtests, session, pattern, keep):
     """Each table, and what is kept of it, is that of plain Python; one table is filled alone."""
     equation, chosen = mixed(pattern, "int32"), dp.PATTERNS[pattern]
     batch = dp.fill_batch(equation, SHAPES, keep=keep, device=session)
     for k, (n, m) in enumerate(SHAPES):
-        expected = plain.mixed(pattern, (n, m), "int32")
-        line = chosen.last(n, m)
-        assert batch.corners[k] == expected[chosen.corner(n, m)]
-        if keep == "table":
-            np.testing.assert_array_equal(batch[k], expected)
-        elif keep == "last":
-            last = batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]]
-            np.testing.assert_array_equal(last, expected[:, line] if chosen.last_is_column else expected[line])
+        with subtests.test(n=n, m=m):
+            expected = plain.mixed(pattern, (n, m), "int32")
+            line = chosen.last(n, m)
+            assert batch.corners[k] == expected[chosen.corner(n, m)]
+            if keep == "table":
+                np.testing.assert_array_equal(batch[k], expected)
+            elif keep == "last":
+                last = batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]]
+                np.testing.assert_array_equal(last, expected[:, line] if chosen.last_is_column else expected[line])
 
 
 @pytest.mark.parametrize("pattern", dp.PATTERNS)
-def test_patterns(session, pattern):
-    check_tables(session, pattern, "table")
+def test_patterns(subtests, session, pattern):
+    check_tables(subtests, session, pattern, "table")
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
 @pytest.mark.parametrize("pattern, keep", [("SENO", "table"), ("SENO", "last"), ("CRL", "last"), ("CRL", "corner")])
-def test_parts(any_session, pattern, keep, monkeypatch):
+def test_parts(subtests, any_session, pattern, keep, monkeypatch):
     """In several launches, and with one table that is filled alone."""
     monkeypatch.setattr(fills, "MOST_CELLS", 300)
     monkeypatch.setattr(fills, "LARGE", 600)
-    check_tables(any_session, pattern, keep)
+    check_tables(subtests, any_session, pattern, keep)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
-def test_types(session, dtype, refused):
+def test_types(subtests, session, dtype, refused):
     equation = mixed("SONE", dtype)
     if refused(session, dtype, dp.fill_batch, equation, SHAPES):
         return
     batch = dp.fill_batch(equation, SHAPES, device=session)
     for k, shape in enumerate(SHAPES):
-        np.testing.assert_array_equal(batch[k], plain.mixed("SONE", shape, dtype))
+        with subtests.test(shape=shape):
+            np.testing.assert_array_equal(batch[k], plain.mixed("SONE", shape, dtype))
 
 
-def test_text_in_c(session):
+def test_text_in_c(subtests, session):
     batch = dp.fill_batch(mixed("NESO", "int32", mixed_c), SHAPES, device=session)
     for k, shape in enumerate(SHAPES):
-        np.testing.assert_array_equal(batch[k], plain.mixed("NESO", shape, "int32"))
+        with subtests.test(shape=shape):
+            np.testing.assert_array_equal(batch[k], plain.mixed("NESO", shape, "int32"))
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_choices(any_session, monkeypatch):
+def test_choices(subtests, any_session, monkeypatch):
     """Of counts and of indices, for each table, also of one that is filled alone."""
     monkeypatch.setattr(fills, "LARGE", 700)
     rng = np.random.default_rng(3)
@@ -99,11 +102,12 @@ def test_choices(any_session, monkeypatch):
     for keep in ("table", "decisions"):
         batch = dp.fill_batch(sack, shapes, w=w, v=v, keep=keep, device=any_session)
         for k, shape in enumerate(shapes):
-            table = dp.fill(
-                sack, shape, w=np.array(w[k], np.int32), v=np.array(v[k], np.int32), device=any_session.device
-            )
-            np.testing.assert_array_equal(batch.decisions_of(k), table.decisions.numpy())
-            assert batch.corners[k] == table.corner
+            with subtests.test(shape=shape):
+                table = dp.fill(
+                    sack, shape, w=np.array(w[k], np.int32), v=np.array(v[k], np.int32), device=any_session.device
+                )
+                np.testing.assert_array_equal(batch.decisions_of(k), table.decisions.numpy())
+                assert batch.corners[k] == table.corner
 
     @dp.equation(pattern="SONE", parameters={"p": "int32[]"})
     def chain(M, i, j, p):
@@ -125,7 +129,7 @@ def sums(M, i, j, c, x, s):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_kinds_of_parameters(any_session):
+def test_kinds_of_parameters(subtests, any_session):
     """Numbers, arrays and tables, for all or for each, in lists, in one array, or with offsets."""
     rng = np.random.default_rng(4)
     shapes = [(3, 4), (5, 2), (1, 6)]
@@ -137,9 +141,10 @@ def test_kinds_of_parameters(any_session):
     def check(given, own, **options):
         batch = dp.fill_batch(sums, shapes, device=any_session, **given, **options)
         for k, (n, m) in enumerate(shapes):
-            c, x, s = own(k)
-            expected = s + np.cumsum(np.vstack([np.zeros((1, m), int), (c[:n, :m] * x[:m])[1:]]), axis=0)
-            np.testing.assert_array_equal(batch[k], expected)
+            with subtests.test(n=n, m=m):
+                c, x, s = own(k)
+                expected = s + np.cumsum(np.vstack([np.zeros((1, m), int), (c[:n, :m] * x[:m])[1:]]), axis=0)
+                np.testing.assert_array_equal(batch[k], expected)
 
     check({"c": tables, "x": rows, "s": [1, 2, 3]}, lambda k: (tables[k], rows[k], k + 1))
     check({"c": big, "x": long, "s": 7}, lambda k: (big, long, 7))
@@ -268,7 +273,7 @@ def test_wrong_knapsacks():
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_narrow_cells(any_session):
+def test_narrow_cells(subtests, any_session):
     """Cells that wrap around, that become the nearest value, and that end the fill with the table's number."""
 
     def grow(M, i, j, step):
@@ -280,9 +285,10 @@ def test_narrow_cells(any_session):
         equation = dp.Equation(grow, overflow=overflow, **options)
         batch = dp.fill_batch(equation, shapes, step=steps, check=False, device=any_session)
         for k, (shape, step) in enumerate(zip(shapes, steps)):
-            table = dp.fill(equation, shape, step=step, check=False, device=any_session.device)
-            np.testing.assert_array_equal(batch[k], table.numpy())
-            assert batch.values.dtype == np.int16
+            with subtests.test(shape=shape, step=step):
+                table = dp.fill(equation, shape, step=step, check=False, device=any_session.device)
+                np.testing.assert_array_equal(batch[k], table.numpy())
+                assert batch.values.dtype == np.int16
     with pytest.raises(IntegerOverflow, match=r"Cell \(0, 15\) of grow goes beyond int16.* \(table 1 of the batch\)"):
         dp.fill_batch(dp.Equation(grow, **options), shapes, step=steps, check=False, device=any_session)
     fits = dp.fill_batch(dp.Equation(grow, **options), shapes, step=[1, 1, -1], device=any_session)
@@ -290,7 +296,7 @@ def test_narrow_cells(any_session):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_cells_with_fields(any_session):
+def test_cells_with_fields(subtests, any_session):
     @dp.equation(pattern="NOSE", dtype={"up": "int16", "left": "uint8", "both": "int64"}, parameters={"k": "int16"})
     def fields(M, i, j, k):
         up = dp.where(i == 0, k, M.up[i - 1, j] + 1)
@@ -301,12 +307,13 @@ def test_cells_with_fields(any_session):
     for keep in ("table", "last", "corner"):
         batch = dp.fill_batch(fields, shapes, k=[1, 2, 3], keep=keep, device=any_session)
         for k, (n, m) in enumerate(shapes):
-            expected = dp.fill(fields, (n, m), k=k + 1, device=any_session.device).numpy()
-            assert batch.corners[k] == expected[-1, -1]
-            if keep == "table":
-                assert (batch[k] == expected).all()
-            elif keep == "last":
-                assert (batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]] == expected[-1]).all()
+            with subtests.test(n=n, m=m):
+                expected = dp.fill(fields, (n, m), k=k + 1, device=any_session.device).numpy()
+                assert batch.corners[k] == expected[-1, -1]
+                if keep == "table":
+                    assert (batch[k] == expected).all()
+                elif keep == "last":
+                    assert (batch.last[batch.last_offsets[k] : batch.last_offsets[k + 1]] == expected[-1]).all()
 
 
 @pytest.mark.parametrize("wrong, b", [("c", "cart"), ("cat", "c")])

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from clgeom.dp import problems
 from clgeom.errors import InvalidInput
 
+pytestmark = pytest.mark.optimised
+
 FEW = settings(max_examples=12)
 cost = st.integers(0, 40)
 

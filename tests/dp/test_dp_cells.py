@@ -142,7 +142,7 @@ def test_in_c(session):
         dp.fill(dp.Equation(text, dtype="int8", pattern="RUD"), (40, 3), check=False)
 
 
-def test_before_the_launch(session):
+def test_before_the_launch(subtests, session):
     """Overflows that the check finds, the type that is enough, and what is refused."""
 
     @dp.equation(pattern="NOSE", dtype="int8")
@@ -151,9 +151,10 @@ def test_before_the_launch(session):
 
     assert dp.fill(gaps, (100, 28)).corner == 126
     for shape in ((10, 1000), (200, 3)):
-        with pytest.raises(IntegerOverflow, match="with the value .*: int16 is enough") as caught:
-            dp.fill(gaps, shape)
-        assert min(caught.value.cell) == 0 and max(caught.value.cell) >= 128
+        with subtests.test(shape=shape):
+            with pytest.raises(IntegerOverflow, match="with the value .*: int16 is enough") as caught:
+                dp.fill(gaps, shape)
+            assert min(caught.value.cell) == 0 and max(caught.value.cell) >= 128
     with pytest.raises(IntegerOverflow, match="int16 is enough"):
         dp.fill(gaps, (10, 1000), check=True)
     assert dp.fill(gaps, (30, 28)).overflow == "impossible"

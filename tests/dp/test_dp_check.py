@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import LONG
+from effort import LONG
 from reference import dp as reference
 
 from clgeom import dp

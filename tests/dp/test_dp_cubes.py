@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from hypothesis import given
 
 from clgeom import dp

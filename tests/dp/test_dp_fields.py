@@ -64,25 +64,26 @@ def letters(n, seed):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_affine_gaps(any_session):
+def test_affine_gaps(subtests, any_session):
     """Values by every path, and alignments from the choices of the fields."""
     for n, m in ((0, 0), (5, 0), (70, 90), (150, 33)):
-        a, b = letters(n, 1), letters(m, 2)
-        expected = dict(zip("MXY", map(np.array, gotoh(a, b))))
-        options = {"a": a, "b": b, "device": any_session}
-        for path in ("stages", "tiles") if any_session is as_session(any_session.device) else ("tiles",):
-            table = dp.fill(GAPS, (n + 1, m + 1), path=path, **options)
-            for name, values in expected.items():
-                assert table[name].dtype == np.int16 and table[name].flags.c_contiguous
-                np.testing.assert_array_equal(table[name], values)
-        best = max(expected, key=lambda name: expected[name][-1, -1])
-        way = dp.traceback(ALIGNED, (n + 1, m + 1), MOVES, field=best, band_bytes=1000, **options)
-        assert way.value[best] == expected[best][-1, -1]
-        steps = [(i, j, name) for (i, j), name in zip(way.cells.tolist(), way.fields) if i or j][::-1]
-        pairs = [(None if name == "Y" else i - 1, None if name == "X" else j - 1) for i, j, name in steps]
-        assert [x for x, _ in pairs if x is not None] == list(range(n))
-        assert [y for _, y in pairs if y is not None] == list(range(m))
-        assert alignment_score(a, b, pairs) == expected[best][-1, -1]
+        with subtests.test(n=n, m=m):
+            a, b = letters(n, 1), letters(m, 2)
+            expected = dict(zip("MXY", map(np.array, gotoh(a, b))))
+            options = {"a": a, "b": b, "device": any_session}
+            for path in ("stages", "tiles") if any_session is as_session(any_session.device) else ("tiles",):
+                table = dp.fill(GAPS, (n + 1, m + 1), path=path, **options)
+                for name, values in expected.items():
+                    assert table[name].dtype == np.int16 and table[name].flags.c_contiguous
+                    np.testing.assert_array_equal(table[name], values)
+            best = max(expected, key=lambda name: expected[name][-1, -1])
+            way = dp.traceback(ALIGNED, (n + 1, m + 1), MOVES, field=best, band_bytes=1000, **options)
+            assert way.value[best] == expected[best][-1, -1]
+            steps = [(i, j, name) for (i, j), name in zip(way.cells.tolist(), way.fields) if i or j][::-1]
+            pairs = [(None if name == "Y" else i - 1, None if name == "X" else j - 1) for i, j, name in steps]
+            assert [x for x, _ in pairs if x is not None] == list(range(n))
+            assert [y for _, y in pairs if y is not None] == list(range(m))
+            assert alignment_score(a, b, pairs) == expected[best][-1, -1]
 
 
 @pytest.mark.settings("as_is", "as_gpu")

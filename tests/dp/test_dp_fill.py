@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from dp_tables import chain, mixed, mixed_c, same
 from reference import dp as reference
 
@@ -37,42 +37,46 @@ def paired(names):
 
 
 @pytest.mark.parametrize("pattern, layout", paired(dp.LAYOUTS))
-def test_every_pattern_and_layout(session, pattern, layout):
+def test_every_pattern_and_layout(subtests, session, pattern, layout):
     for shape in SHAPES:
-        table = dp.fill(mixed(pattern, "int32"), shape, layout=layout, path="stages", device=session)
-        expected = reference.mixed(pattern, shape, "int32")
-        same(table, expected)
-        assert (table.layout, table.pattern, table.path) == (layout, pattern, "stages")
-        i, j = shape[0] // 2, shape[1] // 2
-        assert table[i, j] == expected[i, j] and table[-1, -1] == expected[-1, -1]
-        np.testing.assert_array_equal(table[i], expected[i])
-        np.testing.assert_array_equal(table[:, j], expected[:, j])
+        with subtests.test(shape=shape):
+            table = dp.fill(mixed(pattern, "int32"), shape, layout=layout, path="stages", device=session)
+            expected = reference.mixed(pattern, shape, "int32")
+            same(table, expected)
+            assert (table.layout, table.pattern, table.path) == (layout, pattern, "stages")
+            i, j = shape[0] // 2, shape[1] // 2
+            assert table[i, j] == expected[i, j] and table[-1, -1] == expected[-1, -1]
+            np.testing.assert_array_equal(table[i], expected[i])
+            np.testing.assert_array_equal(table[:, j], expected[:, j])
 
 
 @pytest.mark.parametrize("pattern, dtype", paired(TYPES[1:]))
-def test_every_type(session, pattern, dtype):
+def test_every_type(subtests, session, pattern, dtype):
     if dtype == "float64" and not session.profile.fp64:
         pytest.skip("no float64")
     for shape in SHAPES[2:]:
-        table = dp.fill(mixed(pattern, dtype), shape, path="stages", device=session)
-        same(table, reference.mixed(pattern, shape, dtype))
+        with subtests.test(shape=shape):
+            table = dp.fill(mixed(pattern, dtype), shape, path="stages", device=session)
+            same(table, reference.mixed(pattern, shape, dtype))
 
 
 @pytest.mark.settings("as_gpu", "cpu_shapes", "odd_shapes")
 @pytest.mark.parametrize("pattern", ("RUD", "CRL", "NOSE", "NESO"))
-def test_every_shape_of_groups(any_session, pattern):
+def test_every_shape_of_groups(subtests, any_session, pattern):
     for shape in ((5, 9), (3, 1025), (1025, 3)):
-        table = dp.fill(mixed(pattern, "int32"), shape, path="stages", device=any_session)
-        same(table, reference.mixed(pattern, shape, "int32"))
+        with subtests.test(shape=shape):
+            table = dp.fill(mixed(pattern, "int32"), shape, path="stages", device=any_session)
+            same(table, reference.mixed(pattern, shape, "int32"))
 
 
 @pytest.mark.parametrize("dtype, pattern", list(zip(TYPES, ("SONE", "CRL", "NOSE", "RDU"))))
-def test_c_and_python_agree(session, dtype, pattern):
+def test_c_and_python_agree(subtests, session, dtype, pattern):
     if dtype == "float64" and not session.profile.fp64:
         pytest.skip("no float64")
     for shape in ((1, 1), (40, 37)):
-        table = dp.fill(mixed(pattern, dtype, mixed_c), shape, path="stages", device=session)
-        same(table, reference.mixed(pattern, shape, dtype))
+        with subtests.test(shape=shape):
+            table = dp.fill(mixed(pattern, dtype, mixed_c), shape, path="stages", device=session)
+            same(table, reference.mixed(pattern, shape, dtype))
 
 
 @pytest.mark.settings("small_allocations")
@@ -123,53 +127,55 @@ def test_decisions_are_packed_where_they_would_not_fit(session, kind, count):
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("pattern", dp.PATTERNS)
-def test_what_is_kept(any_session, pattern):
+def test_what_is_kept(subtests, any_session, pattern):
     session = any_session
     for shape in ((5, 9), (9, 5), (1, 1)):
-        expected = reference.mixed(pattern, shape, "int32")
-        equation = mixed(pattern, "int32")
-        whole = dp.fill(equation, shape, path="stages", device=session)
-        last = dp.fill(equation, shape, keep="last", path="stages", device=session)
-        corner = dp.fill(equation, shape, keep="corner", path="stages", device=session)
-        n, m = shape
-        line = {
-            "RUD": expected[n - 1],
-            "NOSE": expected[n - 1],
-            "NESO": expected[n - 1],
-            "RDU": expected[0],
-            "SENO": expected[0],
-            "SONE": expected[0],
-            "CLR": expected[:, m - 1],
-            "CRL": expected[:, 0],
-        }[pattern]
-        at = {
-            "RUD": (n - 1, m - 1),
-            "CLR": (n - 1, m - 1),
-            "NOSE": (n - 1, m - 1),
-            "RDU": (0, m - 1),
-            "SONE": (0, m - 1),
-            "CRL": (n - 1, 0),
-            "NESO": (n - 1, 0),
-            "SENO": (0, 0),
-        }[pattern]
-        for table in (whole, last):
-            np.testing.assert_array_equal(table.last, line)
-        for table in (whole, last, corner):
-            assert table.corner == table.cell(*at) == expected[at]
-        for table in (last, corner):
-            with pytest.raises(InvalidInput, match="does not hold the whole table: fill it with keep='table'"):
-                table.numpy()
+        with subtests.test(shape=shape):
+            expected = reference.mixed(pattern, shape, "int32")
+            equation = mixed(pattern, "int32")
+            whole = dp.fill(equation, shape, path="stages", device=session)
+            last = dp.fill(equation, shape, keep="last", path="stages", device=session)
+            corner = dp.fill(equation, shape, keep="corner", path="stages", device=session)
+            n, m = shape
+            line = {
+                "RUD": expected[n - 1],
+                "NOSE": expected[n - 1],
+                "NESO": expected[n - 1],
+                "RDU": expected[0],
+                "SENO": expected[0],
+                "SONE": expected[0],
+                "CLR": expected[:, m - 1],
+                "CRL": expected[:, 0],
+            }[pattern]
+            at = {
+                "RUD": (n - 1, m - 1),
+                "CLR": (n - 1, m - 1),
+                "NOSE": (n - 1, m - 1),
+                "RDU": (0, m - 1),
+                "SONE": (0, m - 1),
+                "CRL": (n - 1, 0),
+                "NESO": (n - 1, 0),
+                "SENO": (0, 0),
+            }[pattern]
+            for table in (whole, last):
+                np.testing.assert_array_equal(table.last, line)
+            for table in (whole, last, corner):
+                assert table.corner == table.cell(*at) == expected[at]
+            for table in (last, corner):
+                with pytest.raises(InvalidInput, match="does not hold the whole table: fill it with keep='table'"):
+                    table.numpy()
     with pytest.raises(InvalidInput, match="does not hold cell"):
         dp.fill(equation, (5, 9), keep="last", path="stages", device=session)[2, 2]
 
 
-def test_few_lines_are_held_when_the_table_is_not_kept(session):
+def test_few_lines_are_held_when_the_table_is_not_kept(subtests, session):
     job = type("Job", (), {})()
     job.keep, job.check, job.stages, job.shape, job.initial = "last", False, 100, (100, 100), None
     job.session = imposed_session(session.device, kind="gpu")
     for pattern, depth in (("RUD", 2), ("CLR", 2), ("NOSE", 3), ("SONE", 3)):
-        job.equation, job.pattern = mixed(pattern, "int32"), dp.PATTERNS[pattern]
-        assert ring_of(job) == depth
+        with subtests.test(pattern=pattern):
+            job.equation, job.pattern = mixed(pattern, "int32"), dp.PATTERNS[pattern]
+            assert ring_of(job) == depth
     job.session = imposed_session(session.device, kind="cpu", max_alloc_bytes=8 * 40_000)
     assert ring_of(job) == 0  # on CPUs, only where the table is large
     job.shape = (101, 100)
@@ -178,19 +184,20 @@ def test_few_lines_are_held_when_the_table_is_not_kept(session):
     assert ring_of(job) == 0  # not proven: all lines
 
 
-def test_offsets_of_layouts():
+def test_offsets_of_layouts(subtests):
     """Every layout is a one-to-one map; stages lie side by side; offsets pass 2^32."""
     for n, m in ((1, 1), (1, 5), (4, 1), (3, 7), (7, 3), (5, 5)):
-        for layout in dp.LAYOUTS:
-            found = sorted(offset(layout, i, j, n, m) for i in range(n) for j in range(m))
-            assert found == list(range(n * m))
-        for p in dp.PATTERNS.values():
-            cells = [p.cells(s, n, m) for s in range(p.stages(n, m))]
-            assert sorted(c for stage in cells for c in stage) == [(i, j) for i in range(n) for j in range(m)]
-            for s, stage in enumerate(cells):
-                places = [offset(p.layout, i, j, n, m) for i, j in stage]
-                assert places == list(range(places[0], places[0] + len(places)))
-                assert all(p.stage_of(i, j, n, m) == s for i, j in stage) and len(stage) == p.count(s, n, m)
+        with subtests.test(n=n, m=m):
+            for layout in dp.LAYOUTS:
+                found = sorted(offset(layout, i, j, n, m) for i in range(n) for j in range(m))
+                assert found == list(range(n * m))
+            for p in dp.PATTERNS.values():
+                cells = [p.cells(s, n, m) for s in range(p.stages(n, m))]
+                assert sorted(c for stage in cells for c in stage) == [(i, j) for i in range(n) for j in range(m)]
+                for s, stage in enumerate(cells):
+                    places = [offset(p.layout, i, j, n, m) for i, j in stage]
+                    assert places == list(range(places[0], places[0] + len(places)))
+                    assert all(p.stage_of(i, j, n, m) == s for i, j in stage) and len(stage) == p.count(s, n, m)
     side = 65_537
     assert before(2 * side - 2, side, side) == side * side - 1 > 2**32
 
@@ -226,21 +233,24 @@ def test_small_stages_go_together(session):
 WIDE = {"dp/paths/wide_stage": Policy("group", wg_size=32, groups_per_unit=4)}
 
 
-def test_wide_stages(session):
+def test_wide_stages(subtests, session):
     """A group for each cell of small stages: the same values and decisions, ties included, in every pattern."""
     rng = np.random.default_rng(4)
     d = rng.integers(1, 4, 200)
     for n in (1, 2, 70):
-        plain = dp.fill(chain(), (n, n), d=d[: n + 1], path="stages", device=session)
-        for keep in ("table", "decisions"):
-            with override(WIDE):
-                wide = dp.fill(chain(), (n, n), d=d[: n + 1], path="stages", keep=keep, device=session, profile=True)
-            assert "wide_stage" in [phase.name for phase in wide.phases]
-            np.testing.assert_array_equal(wide.decisions.numpy(), plain.decisions.numpy())
-            np.testing.assert_array_equal(wide.last, plain.last)
-        # narrow in the middle, where stages are long, unless the device has a group for each of their cells
-        stages = [phase.name for phase in wide.phases if phase.name != "read_cells"]
-        assert len(stages) in ((1, 3) if n == 70 else (1,))
+        with subtests.test(n=n):
+            plain = dp.fill(chain(), (n, n), d=d[: n + 1], path="stages", device=session)
+            for keep in ("table", "decisions"):
+                with override(WIDE):
+                    wide = dp.fill(
+                        chain(), (n, n), d=d[: n + 1], path="stages", keep=keep, device=session, profile=True
+                    )
+                assert "wide_stage" in [phase.name for phase in wide.phases]
+                np.testing.assert_array_equal(wide.decisions.numpy(), plain.decisions.numpy())
+                np.testing.assert_array_equal(wide.last, plain.last)
+            # narrow in the middle, where stages are long, unless the device has a group for each of their cells
+            stages = [phase.name for phase in wide.phases if phase.name != "read_cells"]
+            assert len(stages) in ((1, 3) if n == 70 else (1,))
     np.testing.assert_array_equal(plain.numpy(), reference.chain_table(d[:71].tolist())[0])
 
     def farthest(M, i, j, w):

@@ -227,7 +227,7 @@ def test_ends_beyond_32_bits(session):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_ends_beyond_32_bits_of_a_group(any_session):
+def test_ends_beyond_32_bits_of_a_group(subtests, any_session):
     """The same where a group does a reduction."""
 
     @dp.equation(pattern="RUD", dtype="int64", parameters={"w": "int64"})
@@ -237,8 +237,9 @@ def test_ends_beyond_32_bits_of_a_group(any_session):
     assert widely.wide is not None
     expected = np.arange(700)
     for end in (5, 700):
-        found = dp.fill(widely, (2, 700), w=end, device=any_session).numpy()
-        assert np.array_equal(found[0], expected) and (found[1] == 0).all()
+        with subtests.test(end=end):
+            found = dp.fill(widely, (2, 700), w=end, device=any_session).numpy()
+            assert np.array_equal(found[0], expected) and (found[1] == 0).all()
     assert "convert_int_sat" in widely.text(wide=True)
     with pytest.raises(IntegerOverflow, match="beyond the 32 bits"):
         dp.fill(widely, (2, 700), w=2**31, device=any_session)

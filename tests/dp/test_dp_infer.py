@@ -60,12 +60,13 @@ def test_one_offset(session, offset, how):
     assert found.proven == (how != "probe") and found.regions == (REGIONS[offset],)
 
 
-def test_fits_count_cells_of_stages():
+def test_fits_count_cells_of_stages(subtests):
     for n, m in ((1, 1), (3, 8), (9, 2)):
-        for fit in fits(frozenset(), n, m):
-            sizes = [PATTERNS[fit.pattern].count(s, n, m) for s in range(fit.stages)]
-            assert (fit.widest, fit.mean) == (max(sizes), np.mean(sizes))
-        assert len(fits(frozenset(), n, m)) == 8
+        with subtests.test(n=n, m=m):
+            for fit in fits(frozenset(), n, m):
+                sizes = [PATTERNS[fit.pattern].count(s, n, m) for s in range(fit.stages)]
+                assert (fit.widest, fit.mean) == (max(sizes), np.mean(sizes))
+            assert len(fits(frozenset(), n, m)) == 8
     assert [fit.pattern for fit in fits(frozenset({(-1, 0)}), 3, 8)] == ["RUD", "NOSE", "NESO"]
     assert [fit.pattern for fit in fits(frozenset({(-1, -1)}), 9, 2)] == ["CLR", "RUD", "NOSE"]
     assert fits(frozenset({(-1, 0), (1, 0)}), 3, 3) == ()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from dp_tables import mixed, mixed_c
 from hypothesis import given
 from hypothesis import strategies as st

@@ -18,6 +18,8 @@ from clgeom.errors import DeviceWarning, InvalidInput
 from clgeom.runtime.policies import Policy, TilePolicy
 from clgeom.runtime.tuning import override, select
 
+pytestmark = pytest.mark.optimised
+
 
 @pytest.fixture
 def short(monkeypatch, request):

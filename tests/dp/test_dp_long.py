@@ -53,20 +53,21 @@ def plain_coins(coins, amount):
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("size", [0, 8])
-def test_long_reach(any_session, size):
+def test_long_reach(subtests, any_session, size):
     """With groups that reduce a cell together, of the usual size and of 8."""
     options = {"device": any_session, "check": False}
     with override({"dp/paths/wide_stage": Policy("group", wg_size=size, groups_per_unit=64)} if size else {}):
         for coins, amount in (([1, 5, 10, 25], 99), ([7, 3, 40, 111, 12, 3, 90, 5, 17, 64], 700)):
-            count, last, orders = plain_coins(coins, amount)
-            given = {"coins": coins, "count": len(coins)}
-            table = dp.fill(fewest, (1, amount + 1), **given, **options)
-            count = np.array(count)
-            reachable = count < NEVER
-            np.testing.assert_array_equal(table[0][reachable], count[reachable])
-            np.testing.assert_array_equal(table.decisions.row(0)[reachable], np.array(last)[reachable])
-            table = dp.fill(ways, (1, amount + 1), steps=coins, count=len(coins), **options)
-            np.testing.assert_array_equal(table[0], np.array(orders))
+            with subtests.test(amount=amount):
+                count, last, orders = plain_coins(coins, amount)
+                given = {"coins": coins, "count": len(coins)}
+                table = dp.fill(fewest, (1, amount + 1), **given, **options)
+                count = np.array(count)
+                reachable = count < NEVER
+                np.testing.assert_array_equal(table[0][reachable], count[reachable])
+                np.testing.assert_array_equal(table.decisions.row(0)[reachable], np.array(last)[reachable])
+                table = dp.fill(ways, (1, amount + 1), steps=coins, count=len(coins), **options)
+                np.testing.assert_array_equal(table[0], np.array(orders))
         weights, profits = [4, 7, 9, 23, 5], [3, 9, 11, 35, 6]
         best = [0]
         for j in range(1, 400):

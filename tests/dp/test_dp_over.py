@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import LONG, imposed_session
+from device_settings import imposed_session
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,17 +94,18 @@ def check(table, values, name, axis, region):
         ("float64", "DIAGS_SONE", ("sum",)),
     ],
 )
-def test_reductions_are_those_of_numpy(any_session, dtype, layout, reductions):
+def test_reductions_are_those_of_numpy(subtests, any_session, dtype, layout, reductions):
     if dtype == "float64" and not any_session.profile.fp64:
         pytest.skip("no float64")
     rng = np.random.default_rng(5)
     for shape in ((23, 61), (1, 700), (300, 3)):
-        values = values_of(rng, shape, dtype)
-        table = table_of(values, any_session, layout)
-        for name in reductions:
-            for axis in (None, 0, 1):
-                for region in REGIONS if shape[0] == 23 else REGIONS[:1]:
-                    check(table, values, name, axis, region)
+        with subtests.test(shape=shape):
+            values = values_of(rng, shape, dtype)
+            table = table_of(values, any_session, layout)
+            for name in reductions:
+                for axis in (None, 0, 1):
+                    for region in REGIONS if shape[0] == 23 else REGIONS[:1]:
+                        check(table, values, name, axis, region)
 
 
 #: Floats that differ by NaN, infinities and the sign of zero only.
@@ -120,42 +122,44 @@ FLOATS = (
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_extreme_floats(any_session, setting, dtype="float32"):
+def test_extreme_floats(subtests, any_session, setting, dtype="float32"):
     """NaN and infinities as NumPy has them, and the larger of the zeros is 0.0."""
     if setting == "as_is" and any_session.profile.fp64:
         dtype = "float64"
     rng = np.random.default_rng(8)
     for palette in FLOATS:
         for shape in ((1, 1), (30, 70)):
-            values = rng.choice(np.array(palette, dtype), shape)
-            table = table_of(values, any_session)
-            for axis in (None, 0, 1):
-                for name, sign in (("max", 1), ("min", -1)):
-                    found, expected = np.asarray(getattr(table, name)(axis)), getattr(values, name)(axis)
-                    np.testing.assert_array_equal(found, expected)
-                    wanted = ((values == 0) & (np.signbit(values) == (sign < 0))).any(axis)
-                    zeros = found == 0
-                    np.testing.assert_array_equal(np.signbit(found)[zeros], (wanted == (sign < 0))[zeros])
-                    same(getattr(table, f"arg{name}")(axis), getattr(values, f"arg{name}")(axis), palette)
-                same(table.sum(axis), exact_sums(values, axis), palette)
-            same(np.stack(table.where("==", 0)), np.stack(np.nonzero(values == 0)), palette)
-            same(np.stack(table.where("!=", np.nan)), np.stack(np.nonzero(values != np.nan)), palette)
+            with subtests.test(shape=shape):
+                values = rng.choice(np.array(palette, dtype), shape)
+                table = table_of(values, any_session)
+                for axis in (None, 0, 1):
+                    for name, sign in (("max", 1), ("min", -1)):
+                        found, expected = np.asarray(getattr(table, name)(axis)), getattr(values, name)(axis)
+                        np.testing.assert_array_equal(found, expected)
+                        wanted = ((values == 0) & (np.signbit(values) == (sign < 0))).any(axis)
+                        zeros = found == 0
+                        np.testing.assert_array_equal(np.signbit(found)[zeros], (wanted == (sign < 0))[zeros])
+                        same(getattr(table, f"arg{name}")(axis), getattr(values, f"arg{name}")(axis), palette)
+                    same(table.sum(axis), exact_sums(values, axis), palette)
+                same(np.stack(table.where("==", 0)), np.stack(np.nonzero(values == 0)), palette)
+                same(np.stack(table.where("!=", np.nan)), np.stack(np.nonzero(values != np.nan)), palette)
 
 
-def test_lines_of_many_parts(session, monkeypatch):
+def test_lines_of_many_parts(subtests, session, monkeypatch):
     """Long lines are cut into parts, and large regions go in several launches."""
     monkeypatch.setattr(reduce, "PART", 16)
     monkeypatch.setattr(reduce, "LAUNCH_CELLS", 5000)
     many = imposed_session(session.device, kind="gpu")
     rng = np.random.default_rng(6)
     for shape, layout in (((7, 3000), "ROWS"), ((3000, 7), "ROWS"), ((130, 140), "DIAGS_NOSE")):
-        values = values_of(rng, shape, "float32")
-        values[np.isnan(values) & (rng.random(shape) < 0.9)] = 1
-        table = table_of(values, many, layout)
-        for name in ("argmax", "sum"):
-            for axis in (None, 0, 1):
-                check(table, values, name, axis, np.s_[...])
-        same(np.stack(table.where(">", 2.0)), np.stack(np.nonzero(values > 2)), shape)
+        with subtests.test(shape=shape, layout=layout):
+            values = values_of(rng, shape, "float32")
+            values[np.isnan(values) & (rng.random(shape) < 0.9)] = 1
+            table = table_of(values, many, layout)
+            for name in ("argmax", "sum"):
+                for axis in (None, 0, 1):
+                    check(table, values, name, axis, np.s_[...])
+            same(np.stack(table.where(">", 2.0)), np.stack(np.nonzero(values > 2)), shape)
 
 
 @given(st.data())

@@ -83,6 +83,7 @@ def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monk
     check(any_session, a, b)
 
 
+@pytest.mark.optimised
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
 def test_strips(any_session, rng, monkeypatch):
     """Long patterns, with memory for few groups at a time, and pairs that are computed one by one."""

@@ -12,6 +12,8 @@ from reference import dp_problems as reference
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 
+pytestmark = pytest.mark.optimised
+
 FEW = settings(max_examples=12)
 
 small = st.integers(0, 9)
@@ -90,9 +92,10 @@ def test_float64_is_refused_without(any_session):
 # Binomials --------------------------------------------------------------------------------------------------------
 
 
-def test_binomials():
+def test_binomials(subtests):
     for n, k in ((0, 0), (1, 0), (5, 9), (12, 5), (66, 33), (67, 29), (1000, 2), (20000, 19999)):
-        assert problems.binomial(n, k).value == comb(n, k)
+        with subtests.test(n=n, k=k):
+            assert problems.binomial(n, k).value == comb(n, k)
     rows = [[comb(i, j) for j in range(34)] for i in range(34)]
     assert problems.pascal_triangle(34, dtype="int32").tolist() == rows
 
@@ -386,9 +389,10 @@ def test_negative_circle():
     assert problems.shortest_paths([[inf, 3], [-2, inf]]).distances.tolist() == [0, 3]
 
 
-def test_nim():
+def test_nim(subtests):
     for most in (1, 2, 5):
         for n in range(12):
-            taken = problems.nim(n, most)
-            assert (taken > 0) == reference.nim(n, most)
-            assert taken == 0 or not reference.nim(n - taken, most)
+            with subtests.test(most=most, n=n):
+                taken = problems.nim(n, most)
+                assert (taken > 0) == reference.nim(n, most)
+                assert taken == 0 or not reference.nim(n - taken, most)

@@ -12,6 +12,8 @@ from clgeom.errors import DependencyError, InvalidInput
 from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy
 from clgeom.runtime.tuning import override
 
+pytestmark = pytest.mark.optimised
+
 #: Tiles and groups so small that small tables have many.
 SMALL = {
     "cpu": {
@@ -43,6 +45,7 @@ def test_splits(any_session, data):
         small["dp/paths/split_product"] = Policy("serial", 1, items_per_thread=4)
     applied = False
     for side in (1, 3, 13, 22):
+        note(f"side {side}")
         shape = side, side
         expected = plainly(equation, shape, values)
         by_stages = dp.fill(equation, shape, path="stages", device=any_session, **values)

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import LONG
+from effort import LONG
 
 from clgeom import dp
 from clgeom.dp.analysis import readiness

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import dp as reference
@@ -15,6 +15,8 @@ from clgeom.dp.paths.rows import ALIGN, MOST_ROWS, launches, shape_of
 from clgeom.errors import InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
+
+pytestmark = pytest.mark.optimised
 
 
 @dp.equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
@@ -54,41 +56,42 @@ CASES = ((1, 0, 1), (7, 40, 9), (70, 5000, 40), (12, 20_000, 1500), (9, 3000, 30
 SMALL = {"dp/paths/rows_fused": Policy("group", 64, 4), "dp/paths/rows_direct": Policy("group", 32, 2)}
 
 
-def check_knapsack(session, cases):
+def check_knapsack(subtests, session, cases):
     for count, capacity, heaviest in cases:
-        given_items = items(count, heaviest)
-        table = reference.knapsack_table(given_items["w"].tolist(), given_items["v"].tolist(), capacity)
-        taken = np.zeros(table.shape, np.uint8)
-        taken[1:] = table[1:] > table[:-1]
-        for keep in ("table", "last", "corner", "decisions") if capacity == 5000 else ("corner", "decisions"):
-            # one buffer must hold the table
-            small = table.size * 4 + 4096 > session.profile.max_alloc_bytes and keep == "table"
-            path_ = "stages" if small else "rows"
-            found = dp.fill(knapsack, table.shape, keep=keep, path=path_, device=session, **given_items)
-            assert found.corner == table[-1, -1]
-            if keep != "corner":
-                np.testing.assert_array_equal(found.last, table[-1])
-            if keep == "table":
-                np.testing.assert_array_equal(found.numpy(), table)
-                np.testing.assert_array_equal(found.column(capacity // 2), table[:, capacity // 2])
-            if keep in ("table", "decisions"):
-                np.testing.assert_array_equal(found.decisions.numpy(), taken)
+        with subtests.test(count=count, capacity=capacity):
+            given_items = items(count, heaviest)
+            table = reference.knapsack_table(given_items["w"].tolist(), given_items["v"].tolist(), capacity)
+            taken = np.zeros(table.shape, np.uint8)
+            taken[1:] = table[1:] > table[:-1]
+            for keep in ("table", "last", "corner", "decisions") if capacity == 5000 else ("corner", "decisions"):
+                # one buffer must hold the table
+                small = table.size * 4 + 4096 > session.profile.max_alloc_bytes and keep == "table"
+                path_ = "stages" if small else "rows"
+                found = dp.fill(knapsack, table.shape, keep=keep, path=path_, device=session, **given_items)
+                assert found.corner == table[-1, -1]
+                if keep != "corner":
+                    np.testing.assert_array_equal(found.last, table[-1])
+                if keep == "table":
+                    np.testing.assert_array_equal(found.numpy(), table)
+                    np.testing.assert_array_equal(found.column(capacity // 2), table[:, capacity // 2])
+                if keep in ("table", "decisions"):
+                    np.testing.assert_array_equal(found.decisions.numpy(), taken)
 
 
 @pytest.mark.settings("as_is", "small_allocations")
-def test_knapsack(any_session):
-    check_knapsack(any_session, CASES)
+def test_knapsack(subtests, any_session):
+    check_knapsack(subtests, any_session, CASES)
 
 
 @pytest.mark.settings("as_gpu", "as_amd")
-def test_knapsack_in_groups(any_session):
-    check_knapsack(any_session, CASES[2:3])
+def test_knapsack_in_groups(subtests, any_session):
+    check_knapsack(subtests, any_session, CASES[2:3])
 
 
 @pytest.mark.parametrize("wg_size", (1, 64))
-def test_knapsack_in_small_groups(session, wg_size):
+def test_knapsack_in_small_groups(subtests, session, wg_size):
     with override({**SMALL, "dp/paths/rows_direct": Policy("group", wg_size, 2)}):
-        check_knapsack(imposed_session(session.device, kind="gpu"), CASES)
+        check_knapsack(subtests, imposed_session(session.device, kind="gpu"), CASES)
 
 
 def test_items_of_the_knapsack_are_recovered_from_bits(session):
@@ -105,23 +108,24 @@ def test_items_of_the_knapsack_are_recovered_from_bits(session):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_rows_from_below(any_session):
+def test_rows_from_below(subtests, any_session):
     with override(SMALL if any_session.profile.kind == "gpu" else {}):
-        check_path(any_session)
+        check_path(subtests, any_session)
 
 
-def check_path(any_session):
+def check_path(subtests, any_session):
     for shape in ((1, 1), (3, 1), (20, 300), (130, 1600)):
-        cost = np.random.default_rng(5).integers(0, 50, shape).astype(np.int32)
-        table = cost.astype(np.int64)
-        for i in range(shape[0] - 2, -1, -1):
-            beside = np.pad(table[i + 1], 1, constant_values=9999)
-            table[i] += np.minimum(np.minimum(beside[:-2], beside[1:-1]), beside[2:])
-        for keep in ("table", "last"):
-            found = dp.fill(path, shape, keep=keep, path="rows", cost=cost, device=any_session)
-            np.testing.assert_array_equal(found.last, table[0])
-            if keep == "table":
-                np.testing.assert_array_equal(found.numpy(), table)
+        with subtests.test(shape=shape):
+            cost = np.random.default_rng(5).integers(0, 50, shape).astype(np.int32)
+            table = cost.astype(np.int64)
+            for i in range(shape[0] - 2, -1, -1):
+                beside = np.pad(table[i + 1], 1, constant_values=9999)
+                table[i] += np.minimum(np.minimum(beside[:-2], beside[1:-1]), beside[2:])
+            for keep in ("table", "last"):
+                found = dp.fill(path, shape, keep=keep, path="rows", cost=cost, device=any_session)
+                np.testing.assert_array_equal(found.last, table[0])
+                if keep == "table":
+                    np.testing.assert_array_equal(found.numpy(), table)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +137,7 @@ def check_path(any_session):
         pytest.param("RUD", "float64", marks=pytest.mark.fp64),
     ],
 )
-def test_every_direction_and_type(session, pattern, dtype):
+def test_every_direction_and_type(subtests, session, pattern, dtype):
     step = -1 if pattern == "RUD" else 1
 
     @dp.equation(pattern=pattern, dtype=dtype)
@@ -143,17 +147,18 @@ def test_every_direction_and_type(session, pattern, dtype):
         return dp.where(i == (0 if step < 0 else n - 1), j % 5, further)
 
     for shape in ((1, 1), (1, 50), (40, 1), (33, 257)):
-        expected = np.zeros(shape, dtype)
-        order = range(shape[0])[::-step]
-        for i in order:
-            expected[i] = np.arange(shape[1]) % 5 if i == order[0] else expected[i + step]
-            if i != order[0]:
-                expected[i, 2:] = np.maximum(expected[i + step, 2:], expected[i + step, :-2] + i + 1)
-        for shapes in ({}, SMALL):
-            with override(shapes):
-                found = dp.fill(rows, shape, path="rows", device=session)
-            np.testing.assert_array_equal(found.numpy(), expected)
-            assert found.dtype == np.dtype(dtype)
+        with subtests.test(shape=shape):
+            expected = np.zeros(shape, dtype)
+            order = range(shape[0])[::-step]
+            for i in order:
+                expected[i] = np.arange(shape[1]) % 5 if i == order[0] else expected[i + step]
+                if i != order[0]:
+                    expected[i, 2:] = np.maximum(expected[i + step, 2:], expected[i + step, :-2] + i + 1)
+            for shapes in ({}, SMALL):
+                with override(shapes):
+                    found = dp.fill(rows, shape, path="rows", device=session)
+                np.testing.assert_array_equal(found.numpy(), expected)
+                assert found.dtype == np.dtype(dtype)
 
 
 def test_reach_without_bounds(session):

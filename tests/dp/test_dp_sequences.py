@@ -12,6 +12,8 @@ from clgeom.errors import DeviceLimit, DeviceWarning, InvalidInput
 from clgeom.runtime.policies import Policy
 from clgeom.runtime.tuning import override
 
+pytestmark = pytest.mark.optimised
+
 FEW = settings(max_examples=12)
 word = st.text("abc", max_size=9)
 
@@ -75,35 +77,36 @@ SIZES = [(1, 1), (31, 33), (64, 32), (511, 513), (1025, 2049), (2100, 70)]
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes")
-def test_bits_of_sizes(any_session):
+def test_bits_of_sizes(subtests, any_session):
     """Around words, blocks and tiles, with masks in local memory; ways in one piece and in many."""
-    check_bits(any_session, 30, SIZES)
+    check_bits(subtests, any_session, 30, SIZES)
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_bits_of_many_symbols(any_session):
+def test_bits_of_many_symbols(subtests, any_session):
     """With masks that are not in local memory."""
-    check_bits(any_session, 1000, SIZES)
+    check_bits(subtests, any_session, 1000, SIZES)
 
 
 @pytest.mark.parametrize("symbols", [1, 4, 256])
-def test_bits_of_symbols(session, symbols):
-    check_bits(session, symbols, SIZES[1:5:3])
+def test_bits_of_symbols(subtests, session, symbols):
+    check_bits(subtests, session, symbols, SIZES[1:5:3])
 
 
-def check_bits(session, symbols, sizes):
+def check_bits(subtests, session, symbols, sizes):
     rng = np.random.default_rng(symbols)
     dtype = np.uint8 if symbols <= 256 else np.int64
     for n, m in sizes:
-        a, b = rng.integers(0, symbols, n).astype(dtype), rng.integers(0, symbols, m).astype(dtype)
-        length, distance = both_tables(a, b)
-        for most in (1 << 30, 1):
-            found, way = bits.Pair(session, "lcs", a, b).steps(most)
-            assert found == length == (way == 0).sum() and not (way == 1).any()
-            check_way(a, b, way)
-            found, way = bits.Pair(session, "edit", a, b).steps(most)
-            assert found == distance == (way != 0).sum()
-            check_way(a, b, way)
+        with subtests.test(n=n, m=m):
+            a, b = rng.integers(0, symbols, n).astype(dtype), rng.integers(0, symbols, m).astype(dtype)
+            length, distance = both_tables(a, b)
+            for most in (1 << 30, 1):
+                found, way = bits.Pair(session, "lcs", a, b).steps(most)
+                assert found == length == (way == 0).sum() and not (way == 1).any()
+                check_way(a, b, way)
+                found, way = bits.Pair(session, "edit", a, b).steps(most)
+                assert found == distance == (way != 0).sum()
+                check_way(a, b, way)
 
 
 def check_way(a, b, way):
@@ -124,20 +127,21 @@ def test_bits_of_shapes(session, wg_size, words):
 
 
 @pytest.mark.settings("as_gpu")
-def test_sweep_in_several_launches(any_session, monkeypatch):
+def test_sweep_in_several_launches(subtests, any_session, monkeypatch):
     """Launches of few cells; words of the columns before pieces that are not whole launches."""
     rng = np.random.default_rng(10)
     a, b = rng.integers(0, 3, 2100).astype(np.uint8), rng.integers(0, 3, 1300).astype(np.uint8)
     length, distance = both_tables(a, b)
     with override({"dp/paths/bits_sweep": Policy("group", 32, 2)}):
         for cells in (1, 500 * 2100):
-            monkeypatch.setattr(bits, "LAUNCH_CELLS", cells / any_session.profile.compute_units)
-            for most in (1 << 30, 3 << 17):
-                found, way = bits.Pair(any_session, "lcs", a, b).steps(most)
-                assert found == length == (way == 0).sum()
-                found, way = bits.Pair(any_session, "edit", a, b).steps(most)
-                assert found == distance == (way != 0).sum()
-                check_way(a, b, way)
+            with subtests.test(cells=cells):
+                monkeypatch.setattr(bits, "LAUNCH_CELLS", cells / any_session.profile.compute_units)
+                for most in (1 << 30, 3 << 17):
+                    found, way = bits.Pair(any_session, "lcs", a, b).steps(most)
+                    assert found == length == (way == 0).sum()
+                    found, way = bits.Pair(any_session, "edit", a, b).steps(most)
+                    assert found == distance == (way != 0).sum()
+                    check_way(a, b, way)
 
 
 @pytest.mark.settings("as_gpu")

@@ -38,21 +38,22 @@ def dims(n, seed=1):
 
 
 @pytest.mark.settings("as_is", "small_allocations", "as_gpu", "odd_shapes")
-def test_chain(any_session):
+def test_chain(subtests, any_session):
     for n in SIZES:
-        p = dims(n)
-        cost, split = reference.chain_table(p.tolist())
-        upper = np.triu_indices(n)
-        for keep in ("table", "last", "corner", "decisions"):
-            found = dp.fill(chain, (n, n), keep=keep, path="splits", p=p, device=any_session)
-            assert found.corner == cost[0, -1]
-            if keep == "table":
-                np.testing.assert_array_equal(found.numpy()[upper], cost[upper])
-                assert not found.numpy()[np.tril_indices(n, -1)].any()
-            if keep != "corner":
-                np.testing.assert_array_equal(found.last, cost[0])
-            if keep in ("table", "decisions"):
-                np.testing.assert_array_equal(found.decisions.numpy()[upper], split[upper])
+        with subtests.test(n=n):
+            p = dims(n)
+            cost, split = reference.chain_table(p.tolist())
+            upper = np.triu_indices(n)
+            for keep in ("table", "last", "corner", "decisions"):
+                found = dp.fill(chain, (n, n), keep=keep, path="splits", p=p, device=any_session)
+                assert found.corner == cost[0, -1]
+                if keep == "table":
+                    np.testing.assert_array_equal(found.numpy()[upper], cost[upper])
+                    assert not found.numpy()[np.tril_indices(n, -1)].any()
+                if keep != "corner":
+                    np.testing.assert_array_equal(found.last, cost[0])
+                if keep in ("table", "decisions"):
+                    np.testing.assert_array_equal(found.decisions.numpy()[upper], split[upper])
 
 
 #: Tables of `test_other_forms`.
@@ -60,15 +61,18 @@ BY_STAGES: dict = {}
 
 
 @pytest.mark.settings("as_is", "odd_shapes")
-def test_other_forms(any_session):
+def test_other_forms(subtests, any_session):
     for n in (1, 33, 100):
-        shape, p = (n + 1, n + 1), dims(n)
-        w = np.random.default_rng(2).random((n + 1, n)).astype(np.float32)
-        for equation, shape, given in ((dearest, (n + 1, n + 1), {"p": p}), (tree, (n + 1, n), {"w": w})):
-            found = dp.fill(equation, shape, path="splits", device=any_session, **given).numpy()
-            if (equation, n) not in BY_STAGES:
-                BY_STAGES[equation, n] = dp.fill(equation, shape, path="stages", device=any_session, **given).numpy()
-            np.testing.assert_array_equal(found, BY_STAGES[equation, n])
+        with subtests.test(n=n):
+            shape, p = (n + 1, n + 1), dims(n)
+            w = np.random.default_rng(2).random((n + 1, n)).astype(np.float32)
+            for equation, shape, given in ((dearest, (n + 1, n + 1), {"p": p}), (tree, (n + 1, n), {"w": w})):
+                found = dp.fill(equation, shape, path="splits", device=any_session, **given).numpy()
+                if (equation, n) not in BY_STAGES:
+                    BY_STAGES[equation, n] = dp.fill(
+                        equation, shape, path="stages", device=any_session, **given
+                    ).numpy()
+                np.testing.assert_array_equal(found, BY_STAGES[equation, n])
 
 
 @dp.equation(parameters={"p": "int32[]"}, pattern="NESO")
@@ -80,19 +84,20 @@ def mirrored(M, i, j, p):
 
 
 @pytest.mark.settings("as_is")
-def test_the_other_corner(any_session):
+def test_the_other_corner(subtests, any_session):
     for n in (1, 40, 70):
-        p = dims(n)
-        cost, split = reference.chain_table(p.tolist())
-        lower = np.tril_indices(n)
-        for keep in ("table", "last", "decisions"):
-            found = dp.fill(mirrored, (n, n), keep=keep, path="splits", p=p, device=any_session)
-            assert found.corner == cost[0, -1]
-            np.testing.assert_array_equal(found.last, cost[:, -1])
-            if keep == "table":
-                np.testing.assert_array_equal(found.numpy()[lower], cost.T[lower])
-            if keep != "last":
-                np.testing.assert_array_equal(found.decisions.numpy()[lower], split.T[lower])
+        with subtests.test(n=n):
+            p = dims(n)
+            cost, split = reference.chain_table(p.tolist())
+            lower = np.tril_indices(n)
+            for keep in ("table", "last", "decisions"):
+                found = dp.fill(mirrored, (n, n), keep=keep, path="splits", p=p, device=any_session)
+                assert found.corner == cost[0, -1]
+                np.testing.assert_array_equal(found.last, cost[:, -1])
+                if keep == "table":
+                    np.testing.assert_array_equal(found.numpy()[lower], cost.T[lower])
+                if keep != "last":
+                    np.testing.assert_array_equal(found.decisions.numpy()[lower], split.T[lower])
     found = dp.fill(mirrored, (33, 50), path="splits", p=dims(50), device=any_session)
     plain = dp.fill(mirrored, (33, 50), path="stages", p=dims(50), device=any_session)
     np.testing.assert_array_equal(found.numpy(), plain.numpy())
@@ -118,7 +123,7 @@ def test_equations_that_are_no_such_reduction(session):
             dp.fill(equation, (9, 9), path="splits", device=session)
 
 
-def test_indices_are_clamped_only_where_they_may_leave():
+def test_indices_are_clamped_only_where_they_may_leave(subtests):
     class Job:
         def __init__(self, equation, shape, **values):
             self.equation, self.shape, self.values = equation, shape, values
@@ -126,8 +131,9 @@ def test_indices_are_clamped_only_where_they_may_leave():
             self.session = SimpleNamespace(profile=SimpleNamespace(is_cpu=True))
 
     for equation, size, expected in ((chain, 11, False), (chain, 10, True), (dearest, 11, True)):
-        job = Job(equation, (10, 10), p=np.zeros(size, np.int32))
-        assert leaves_parameters(job, Frame.of(job)) == expected
+        with subtests.test(size=size):
+            job = Job(equation, (10, 10), p=np.zeros(size, np.int32))
+            assert leaves_parameters(job, Frame.of(job)) == expected
 
 
 def test_pair_by_name(session):

@@ -85,18 +85,19 @@ def paths(observed, start, transitions, emissions):
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_groups")
-def test_viterbi(any_session):
+def test_viterbi(subtests, any_session):
     rng = np.random.default_rng(8)
     for states, n in ((1, 4), (2, 7), (3, 6)):
-        start = rng.dirichlet(np.ones(states))
-        transitions, emissions = (rng.dirichlet(np.ones(size), states) for size in (states, 4))
-        transitions[0, -1] = 0  # impossible, where there are others
-        observed = rng.integers(0, 4, n)
-        found = problems.viterbi(observed, start, transitions, emissions, device=any_session)
-        every = paths(observed, start, transitions, emissions)
-        assert found.log_probability == pytest.approx(max(every.values()), rel=1e-12)
-        if states > 1:
-            assert every[tuple(found.states.tolist())] == pytest.approx(max(every.values()), rel=1e-12)
+        with subtests.test(states=states, n=n):
+            start = rng.dirichlet(np.ones(states))
+            transitions, emissions = (rng.dirichlet(np.ones(size), states) for size in (states, 4))
+            transitions[0, -1] = 0  # impossible, where there are others
+            observed = rng.integers(0, 4, n)
+            found = problems.viterbi(observed, start, transitions, emissions, device=any_session)
+            every = paths(observed, start, transitions, emissions)
+            assert found.log_probability == pytest.approx(max(every.values()), rel=1e-12)
+            if states > 1:
+                assert every[tuple(found.states.tolist())] == pytest.approx(max(every.values()), rel=1e-12)
     never = problems.viterbi([1, 1], [1, 0], [[1, 0], [0, 1]], [[1, 0], [0, 1]], device=any_session)
     assert never.log_probability == -math.inf and never.states is None
 

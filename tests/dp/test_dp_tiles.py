@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import LONG, imposed_session
+from device_settings import imposed_session
 from dp_tables import mixed
+from effort import LONG
 from reference import dp as reference
 
 from clgeom import dp
@@ -54,39 +55,40 @@ def whence(table, x, y):
     return out
 
 
-def check(session, keep, shapes=SHAPES):
+def check(subtests, session, keep, shapes=SHAPES):
     for shape in shapes:
-        given = words(shape)
-        table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
-        found = dp.fill(lcs, shape, keep=keep, path="tiles", device=session, **given)
-        assert found.corner == table[-1, -1]
-        if keep != "corner":
-            np.testing.assert_array_equal(found.last, table[-1])
-        if keep == "table":
-            np.testing.assert_array_equal(found.numpy(), table)
-            np.testing.assert_array_equal(found.row(shape[0] // 2), table[shape[0] // 2])
-            np.testing.assert_array_equal(found.column(shape[1] // 2), table[:, shape[1] // 2])
-        if keep in ("table", "decisions"):
-            np.testing.assert_array_equal(found.decisions.numpy(), whence(table, given["x"], given["y"]))
-            assert found.decisions.cell(shape[0] - 1, 0) == 0
+        with subtests.test(shape=shape):
+            given = words(shape)
+            table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
+            found = dp.fill(lcs, shape, keep=keep, path="tiles", device=session, **given)
+            assert found.corner == table[-1, -1]
+            if keep != "corner":
+                np.testing.assert_array_equal(found.last, table[-1])
+            if keep == "table":
+                np.testing.assert_array_equal(found.numpy(), table)
+                np.testing.assert_array_equal(found.row(shape[0] // 2), table[shape[0] // 2])
+                np.testing.assert_array_equal(found.column(shape[1] // 2), table[:, shape[1] // 2])
+            if keep in ("table", "decisions"):
+                np.testing.assert_array_equal(found.decisions.numpy(), whence(table, given["x"], given["y"]))
+                assert found.decisions.cell(shape[0] - 1, 0) == 0
 
 
-def test_values_and_decisions(any_session):
-    check(any_session, "table")
+def test_values_and_decisions(subtests, any_session):
+    check(subtests, any_session, "table")
 
 
 @pytest.mark.parametrize("keep", ("last", "corner", "decisions"))
-def test_what_is_kept(session, keep):
-    check(session, keep)
+def test_what_is_kept(subtests, session, keep):
+    check(subtests, session, keep)
 
 
 @pytest.mark.parametrize("wg_size", (1, 2, 8, 64))
-def test_other_tiles(session, wg_size):
+def test_other_tiles(subtests, session, wg_size):
     """Several strips an item, tiles much shorter or longer than the slant."""
     variant, strips = ("serial", 3) if wg_size == 1 else ("group", 1)
     policy = TilePolicy(variant, wg_size, block_rows=2, block_columns=4, steps=5 if wg_size < 64 else 96, strips=strips)
     with override({"dp/paths/tile_sweep": policy}):
-        check(session, "table", ((1, 1), (50, 61), (139, 200)))
+        check(subtests, session, "table", ((1, 1), (50, 61), (139, 200)))
 
 
 SMALL = {"dp/paths/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_columns=2, steps=8, strips=4)}
@@ -94,16 +96,17 @@ SMALL = {"dp/paths/tile_sweep": TilePolicy("serial", 1, block_rows=2, block_colu
 
 @pytest.mark.parametrize("pattern", CORNERS)
 @pytest.mark.parametrize("dtype", ("int32", "int64", "float32", pytest.param("float64", marks=pytest.mark.fp64)))
-def test_every_corner_and_type(session, pattern, dtype):
+def test_every_corner_and_type(subtests, session, pattern, dtype):
     if dtype != "int32" and pattern != "NOSE" and not LONG:
         return  # to build kernels takes long
     for shape in ((1, 1), (70, 37), (129, 66)) if dtype == "int32" else ((1, 30), (41, 1), (37, 70)):
-        expected = reference.mixed(pattern, shape, dtype)
-        with override(SMALL):
-            found = dp.fill(mixed(pattern, dtype), shape, path="tiles", device=session)
-        np.testing.assert_array_equal(found.numpy(), expected)
-        np.testing.assert_array_equal(found.last, expected[dp.PATTERNS[pattern].last(*shape)])
-        assert found.corner == expected[dp.PATTERNS[pattern].corner(*shape)]
+        with subtests.test(shape=shape):
+            expected = reference.mixed(pattern, shape, dtype)
+            with override(SMALL):
+                found = dp.fill(mixed(pattern, dtype), shape, path="tiles", device=session)
+            np.testing.assert_array_equal(found.numpy(), expected)
+            np.testing.assert_array_equal(found.last, expected[dp.PATTERNS[pattern].last(*shape)])
+            assert found.corner == expected[dp.PATTERNS[pattern].corner(*shape)]
 
 
 @pytest.mark.parametrize("pattern", CORNERS)
@@ -129,16 +132,17 @@ def test_reads_along_one_axis(session, pattern, axis):
 
 
 @pytest.mark.parametrize("wg_size", (1, 8))
-def test_offsets_beyond_the_next_cell(session, wg_size):
+def test_offsets_beyond_the_next_cell(subtests, session, wg_size):
     policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=8)
     for shape in ((1, 2), (40, 71), (270, 30)):
-        with override({"dp/paths/tile_sweep": policy}):
-            found = dp.fill(far, shape, path="tiles", device=session)
-        np.testing.assert_array_equal(found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy())
+        with subtests.test(shape=shape):
+            with override({"dp/paths/tile_sweep": policy}):
+                found = dp.fill(far, shape, path="tiles", device=session)
+            np.testing.assert_array_equal(found.numpy(), dp.fill(far, shape, path="stages", device=session).numpy())
 
 
 @pytest.mark.parametrize("pattern", ("NOSE", "SENO"))
-def test_tables_and_numbers_as_parameters(session, pattern):
+def test_tables_and_numbers_as_parameters(subtests, session, pattern):
     """Read ahead of the cells, also where blocks stick out of the table."""
     step = -1 if pattern == "NOSE" else 1
 
@@ -148,20 +152,21 @@ def test_tables_and_numbers_as_parameters(session, pattern):
         return cost[i, j] + dp.minimum(up, dp.where((j + step >= 0) & (j + step < m), M[i, j + step] + at[j] // 2, 99))
 
     for n, m in ((1, 3), (70, 45)):
-        given = {
-            "cost": rng().integers(0, 9, (n, m)).astype(np.int16),
-            "at": rng().integers(0, 5, 70).astype(np.uint8),
-            "toll": 3,
-        }
+        with subtests.test(n=n, m=m):
+            given = {
+                "cost": rng().integers(0, 9, (n, m)).astype(np.int16),
+                "at": rng().integers(0, 5, 70).astype(np.uint8),
+                "toll": 3,
+            }
 
-        def cell(M, i, j, n=n, m=m, given=given):
-            up = M[i + step, j] + 3 * int(given["at"][i]) if 0 <= i + step < n else 99
-            left = M[i, j + step] + int(given["at"][j]) // 2 if 0 <= j + step < m else 99
-            return given["cost"][i, j] + min(up, left)
+            def cell(M, i, j, n=n, m=m, given=given):
+                up = M[i + step, j] + 3 * int(given["at"][i]) if 0 <= i + step < n else 99
+                left = M[i, j + step] + int(given["at"][j]) // 2 if 0 <= j + step < m else 99
+                return given["cost"][i, j] + min(up, left)
 
-        with override(SMALL):
-            found = dp.fill(cheapest, (n, m), path="tiles", device=session, **given)
-        np.testing.assert_array_equal(found.numpy(), reference.fill_plainly(cell, (n, m), pattern, np.int32))
+            with override(SMALL):
+                found = dp.fill(cheapest, (n, m), path="tiles", device=session, **given)
+            np.testing.assert_array_equal(found.numpy(), reference.fill_plainly(cell, (n, m), pattern, np.int32))
 
 
 LCS_IN_C = (
@@ -172,17 +177,18 @@ LCS_IN_C = (
 
 @pytest.mark.parametrize("wg_size", (1, 8))
 @pytest.mark.parametrize("body", LCS_IN_C)
-def test_equations_in_c(session, wg_size, body):
+def test_equations_in_c(subtests, session, wg_size, body):
     """Inner blocks know that they are not in the first row or column; tables that end within blocks, and do not."""
     equation = dp.Equation(body, parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
     assert (as_traced(equation) is None) == ("{" in body)
     policy = TilePolicy("group", wg_size, block_rows=2, block_columns=4, steps=4)
     for shape in ((130, 259), (128, 256), (3, 200)):
-        given = words(shape)
-        with override({"dp/paths/tile_sweep": policy}):
-            found = dp.fill(equation, shape, path="tiles", device=session, **given)
-        table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
-        np.testing.assert_array_equal(found.numpy(), table)
+        with subtests.test(shape=shape):
+            given = words(shape)
+            with override({"dp/paths/tile_sweep": policy}):
+                found = dp.fill(equation, shape, path="tiles", device=session, **given)
+            table = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
+            np.testing.assert_array_equal(found.numpy(), table)
 
 
 def test_parameters_of_columns_that_local_memory_does_not_hold(session):
@@ -198,23 +204,24 @@ def test_parameters_of_columns_that_local_memory_does_not_hold(session):
 SINGLE = {"dp/paths/tile_sweep": TilePolicy("group", 8, block_rows=2, block_columns=4, steps=3, launches="single")}
 
 
-def test_one_launch(session):
+def test_one_launch(subtests, session):
     """Where groups see each other's writes."""
     if not tickets.are_safe(session):
         with override(SINGLE), pytest.raises(DeviceLimit):
             dp.fill(lcs, (67, 519), path="tiles", device=session, **words((67, 519)))
         return
     for shape in ((1, 1), (67, 519), (257, 130)):
-        given = words(shape)
-        expected = dp.fill(lcs, shape, path="stages", device=session, **given)
-        for keep in ("table", "corner"):
-            with override(SINGLE):
-                found = dp.fill(lcs, shape, keep=keep, path="tiles", profile=True, device=session, **given)
-            assert [phase.launches for phase in found.phases] == [1]
-            assert found.corner == expected.corner
-            if keep == "table":
-                np.testing.assert_array_equal(found.numpy(), expected.numpy())
-                np.testing.assert_array_equal(found.decisions.numpy(), expected.decisions.numpy())
+        with subtests.test(shape=shape):
+            given = words(shape)
+            expected = dp.fill(lcs, shape, path="stages", device=session, **given)
+            for keep in ("table", "corner"):
+                with override(SINGLE):
+                    found = dp.fill(lcs, shape, keep=keep, path="tiles", profile=True, device=session, **given)
+                assert [phase.launches for phase in found.phases] == [1]
+                assert found.corner == expected.corner
+                if keep == "table":
+                    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+                    np.testing.assert_array_equal(found.decisions.numpy(), expected.decisions.numpy())
 
 
 def test_one_launch_by_the_policy_of_the_device(session):

@@ -154,14 +154,15 @@ def test_narrow_cells_and_bands_of_a_table(session):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_bands_of_batches(any_session):
+def test_bands_of_batches(subtests, any_session):
     equation, options = EQUATIONS["fields", "NOSE"], {"band": (-3, 3), "outside": 2, "device": any_session}
     shapes = [(1, 1), SHAPE, (4, 7), (12, 12)]
     batch = pickle.loads(pickle.dumps(dp.fill_batch(equation, shapes, **options)))
     for k, shape in enumerate(shapes):
-        table = dp.fill(equation, shape, path="stages", **options)
-        assert batch.corners[k] == table.corner
-        np.testing.assert_array_equal(batch[k], table.numpy())
+        with subtests.test(shape=shape):
+            table = dp.fill(equation, shape, path="stages", **options)
+            assert batch.corners[k] == table.corner
+            np.testing.assert_array_equal(batch[k], table.numpy())
 
 
 @given(st.lists(st.tuples(st.integers(1, 90), st.integers(1, 90)), min_size=1, max_size=6), st.sampled_from((1, 4)))
@@ -191,7 +192,7 @@ def largest(n, m, step):
     return above[-1]
 
 
-def test_batches_with_choices_of_fields(session, monkeypatch):
+def test_batches_with_choices_of_fields(subtests, session, monkeypatch):
     @dp.equation(pattern="RUD", dtype={"M": "int32", "X": "uint8"})
     def chosen(M, i, j):
         up, other = M.M[i - 1, j], M.X[i - 1, j]
@@ -203,12 +204,16 @@ def test_batches_with_choices_of_fields(session, monkeypatch):
     shapes = [(5, 4), (8, 3)]
     batch = dp.fill_batch(chosen, shapes, device=session)
     for k, shape in enumerate(shapes):
-        np.testing.assert_array_equal(batch.decisions_of(k), dp.fill(chosen, shape, device=session).decisions.numpy())
+        with subtests.test(shape=shape):
+            np.testing.assert_array_equal(
+                batch.decisions_of(k), dp.fill(chosen, shape, device=session).decisions.numpy()
+            )
     monkeypatch.setattr(fills, "LARGE", 10)
     alone = dp.fill_batch(chosen, shapes, band=(-7, 2), outside={"M": 5, "X": 1}, device=session)
     for k, shape in enumerate(shapes):
-        table = dp.fill(chosen, shape, band=(-7, 2), outside={"M": 5, "X": 1}, device=session)
-        np.testing.assert_array_equal(alone[k], table.numpy())
+        with subtests.test(shape=shape):
+            table = dp.fill(chosen, shape, band=(-7, 2), outside={"M": 5, "X": 1}, device=session)
+            np.testing.assert_array_equal(alone[k], table.numpy())
 
 
 def test_bands_of_batches_that_do_not_fit(session):

@@ -24,15 +24,16 @@ def way(decisions, i, j, moves):
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("band_bytes", (1, 1 << 14, 1 << 28))
-def test_longest_common_subsequence(any_session, band_bytes):
+def test_longest_common_subsequence(subtests, any_session, band_bytes):
     for shape in ((1, 1), (600, 437), (90, 1100)):
-        given = words(shape)
-        found = dp.traceback(lcs, shape, MOVES, band_bytes=band_bytes, device=any_session, **given)
-        whole = dp.fill(lcs, shape, path="stages", device=any_session.device, **given)
-        decisions = whole.decisions.numpy()
-        assert found.value == whole.corner
-        assert list(map(tuple, found.cells.tolist())) == list(way(decisions, shape[0] - 1, shape[1] - 1, MOVES))
-        assert found.decisions.tolist() == decisions[tuple(found.cells.T)].tolist()
+        with subtests.test(shape=shape):
+            given = words(shape)
+            found = dp.traceback(lcs, shape, MOVES, band_bytes=band_bytes, device=any_session, **given)
+            whole = dp.fill(lcs, shape, path="stages", device=any_session.device, **given)
+            decisions = whole.decisions.numpy()
+            assert found.value == whole.corner
+            assert list(map(tuple, found.cells.tolist())) == list(way(decisions, shape[0] - 1, shape[1] - 1, MOVES))
+            assert found.decisions.tolist() == decisions[tuple(found.cells.T)].tolist()
 
 
 def test_other_corner_and_an_end(session):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 
 from clgeom import dp
 from clgeom.dp.analysis import trial

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import LONG
+from effort import LONG
 
 import clgeom
 from clgeom.errors import InputWarning, InvalidInput

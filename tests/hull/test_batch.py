@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from batches import SIZES, device_arrays, mixed
 from clouds import cloud
-from conftest import LONG, ONE_TYPE
+from device_settings import ONE_TYPE
+from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import batch as reference

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG, thinned
+from effort import LONG, thinned
 from hulls import assert_hull, expected
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,32 +30,35 @@ TILE_EDGES = (1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 8193, 16_384
 # The oracle -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
 @pytest.mark.settings("as_is", "as_gpu", "cpu_shapes", "small_groups")  # no allocation is too small for these
-def test_convex_hull_clouds(any_session, refused, name, dtype):
+def test_convex_hull_clouds(subtests, any_session, refused, name, dtype):
     for n in SIZES if not refused(any_session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        assert_hull(convex_hull(expected(name, n, dtype)[0], device=any_session), *expected(name, n, dtype))
+        with subtests.test(n=n):
+            assert_hull(convex_hull(expected(name, n, dtype)[0], device=any_session), *expected(name, n, dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_convex_hull_keeps_collinear_and_filters_small_clouds(session, refused, name, dtype):
+def test_convex_hull_keeps_collinear_and_filters_small_clouds(subtests, session, refused, name, dtype):
     for n in thinned(SIZES[::3], 2) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        for collinear in ("drop", "keep"):
-            points, vertices = expected(name, n, dtype, collinear)
-            # what is dropped with the filter that is chosen, `test_convex_hull_clouds` compares
-            for filter in ("auto", "octagon", "none")[collinear == "drop" :]:
-                hull = convex_hull(points, collinear=collinear, filter=filter, device=session)
-                assert_hull(hull, points, vertices)
+        with subtests.test(n=n):
+            for collinear in ("drop", "keep"):
+                points, vertices = expected(name, n, dtype, collinear)
+                # what is dropped with the filter that is chosen, `test_convex_hull_clouds` compares
+                for filter in ("auto", "octagon", "none")[collinear == "drop" :]:
+                    hull = convex_hull(points, collinear=collinear, filter=filter, device=session)
+                    assert_hull(hull, points, vertices)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_convex_hull_tile_edges(session, refused, name, dtype):
+def test_convex_hull_tile_edges(subtests, session, refused, name, dtype):
     if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)):
         sizes = TILE_EDGES if name in ("square", "grid") else TILE_EDGES[::5]
-        check_tile_edges(session, name, dtype, thinned(sizes, 1 if dtype == np.float32 else 3))
+        check_tile_edges(subtests, session, name, dtype, thinned(sizes, 1 if dtype == np.float32 else 3))
 
 
 OTHER_CLOUDS = ("square", "circle", "duplicates", "near_line", "vertical")
@@ -64,24 +67,25 @@ OTHER_CLOUDS = ("square", "circle", "duplicates", "near_line", "vertical")
 @pytest.mark.parametrize("dtype", (np.float32, np.int32) if LONG else (np.float32,))  # int32: lattices below
 @pytest.mark.parametrize("name", OTHER_CLOUDS)
 @pytest.mark.settings("no_fp64")
-def test_convex_hull_tile_edges_without_float64(any_session, name, dtype):
-    check_tile_edges(any_session, name, dtype, TILE_EDGES[::5])
+def test_convex_hull_tile_edges_without_float64(subtests, any_session, name, dtype):
+    check_tile_edges(subtests, any_session, name, dtype, TILE_EDGES[::5])
 
 
 @pytest.mark.parametrize("name", ("square", "circle", "duplicates"))
 @pytest.mark.settings("as_gpu", "as_amd")
-def test_convex_hull_tile_edges_in_groups(any_session, name):
-    check_tile_edges(any_session, name, np.float32, TILE_EDGES[::6])
+def test_convex_hull_tile_edges_in_groups(subtests, any_session, name):
+    check_tile_edges(subtests, any_session, name, np.float32, TILE_EDGES[::6])
 
 
-def check_tile_edges(session, name, dtype, sizes):
+def check_tile_edges(subtests, session, name, dtype, sizes):
     for n in sizes:
-        points = cloud(name, n, dtype)
-        for collinear in ("drop", "keep"):
-            hulls = [convex_hull(points, collinear=collinear, filter=f, device=session) for f in ("auto", "none")]
-            np.testing.assert_array_equal(hulls[0].vertices, hulls[1].vertices)
-            reference.certify(points, hulls[0].vertices, collinear=collinear)
-            assert hulls[0].dimension == reference.dimension(points[hulls[0].vertices])
+        with subtests.test(n=n):
+            points = cloud(name, n, dtype)
+            for collinear in ("drop", "keep"):
+                hulls = [convex_hull(points, collinear=collinear, filter=f, device=session) for f in ("auto", "none")]
+                np.testing.assert_array_equal(hulls[0].vertices, hulls[1].vertices)
+                reference.certify(points, hulls[0].vertices, collinear=collinear)
+                assert hulls[0].dimension == reference.dimension(points[hulls[0].vertices])
 
 
 @pytest.mark.parametrize("name", (*OTHER_CLOUDS, "parabola", "mixed_magnitudes"))
@@ -112,6 +116,7 @@ def test_octagon_of_survivors_that_no_allocation_holds(session):
     assert all(np.array_equal(found[0], others) for others in found[1:])
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("square", "circle", "grid"))
 def test_convex_hull_large(session, refused, name, dtype):
@@ -180,13 +185,14 @@ def test_convex_hull_merges_small_blocks_of_lattices(session, blocks, collinear,
 
 @pytest.mark.parametrize("blocks", SMALL_BLOCKS)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_convex_hull_merges_small_blocks_of_clouds(session, blocks, name):
+def test_convex_hull_merges_small_blocks_of_clouds(subtests, session, blocks, name):
     for n in (2, 9, 65, 300):
-        for collinear in ("drop", "keep"):
-            points, vertices = expected(name, n, np.float32, collinear)
-            with small_blocks(blocks):
-                hull = convex_hull(points, collinear=collinear, filter="none", device=session)
-            assert_hull(hull, points, vertices)
+        with subtests.test(n=n):
+            for collinear in ("drop", "keep"):
+                points, vertices = expected(name, n, np.float32, collinear)
+                with small_blocks(blocks):
+                    hull = convex_hull(points, collinear=collinear, filter="none", device=session)
+                assert_hull(hull, points, vertices)
 
 
 @given(

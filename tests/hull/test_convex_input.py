@@ -272,14 +272,15 @@ def test_convex_hull_device_array(any_session, refused, dtype, n):
         np.testing.assert_array_equal(there.get(), points)
 
 
-def test_convex_hull_device_array_views_types_and_contexts(session):
+def test_convex_hull_device_array_views_types_and_contexts(subtests, session):
     import pyopencl as cl
     import pyopencl.array as cl_array
 
     points = cloud("normal", 5000, np.float32)
     there = cl_array.to_device(session.queue, points)
     for start in (1, 16, 17, 4000):
-        assert convex_hull(there[start:]).vertices.tolist() == convex_hull(points[start:]).vertices.tolist()
+        with subtests.test(start=start):
+            assert convex_hull(there[start:]).vertices.tolist() == convex_hull(points[start:]).vertices.tolist()
     small = (points * 10).astype(np.int16)
     there = cl_array.to_device(session.queue, small)
     assert convex_hull(there).vertices.tolist() == convex_hull(small).vertices.tolist()

@@ -39,19 +39,21 @@ def assert_filter(found, octagon, labels):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
 @pytest.mark.settings("as_is", "as_gpu", "cpu_shapes", "small_groups")  # no allocation is too small for these
-def test_heaphull_filter_clouds(any_session, refused, name, dtype):
+def test_heaphull_filter_clouds(subtests, any_session, refused, name, dtype):
     for n in SIZES if not refused(any_session, dtype, heaphull_filter, cloud(name, 5, dtype)) else ():
-        points, octagon, labels = expected(name, n, dtype)
-        assert_filter(heaphull_filter(points, device=any_session), octagon, labels)
+        with subtests.test(n=n):
+            points, octagon, labels = expected(name, n, dtype)
+            assert_filter(heaphull_filter(points, device=any_session), octagon, labels)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("square", "circle", "grid", "octagon_edges", "near_line", "one_point", "huge"))
 @pytest.mark.settings("as_is", "as_gpu", "cpu_shapes", "small_groups")  # no allocation is too small for these
-def test_heaphull_filter_tile_edges(any_session, refused, name, dtype):
+def test_heaphull_filter_tile_edges(subtests, any_session, refused, name, dtype):
     for n in LARGE if not refused(any_session, dtype, heaphull_filter, cloud(name, 5, dtype)) else ():
-        points, octagon, labels = expected(name, n, dtype)
-        assert_filter(heaphull_filter(points, device=any_session), octagon, labels)
+        with subtests.test(n=n):
+            points, octagon, labels = expected(name, n, dtype)
+            assert_filter(heaphull_filter(points, device=any_session), octagon, labels)
 
 
 @pytest.mark.parametrize("name", ("normal", "lattice_edges", "octagon_edges"))
@@ -92,12 +94,13 @@ def test_heaphull_filter_any_floats(session, points):
 
 
 @pytest.mark.parametrize("wg_size", (1, 16, 32, 64, 256))
-def test_heaphull_filter_every_group_size(session, wg_size):
+def test_heaphull_filter_every_group_size(subtests, session, wg_size):
     with override({"hull/heaphull_label": Policy("group", wg_size=wg_size)}):
         for name in ("normal", "octagon_edges"):
             for n in (100, 3000, 4096, 9000):
-                points, octagon, labels = expected(name, n, np.float32)
-                assert_filter(heaphull_filter(points, device=session), octagon, labels)
+                with subtests.test(n=n):
+                    points, octagon, labels = expected(name, n, np.float32)
+                    assert_filter(heaphull_filter(points, device=session), octagon, labels)
 
 
 def test_heaphull_filter_worked_example(session):

@@ -23,27 +23,13 @@ from clgeom.runtime.device import Session
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_hull_area(session, refused, name, dtype):
+def test_hull_area_and_perimeter(subtests, session, refused, name, dtype):
     for n in (0, 1, 2, 3, 10, 300) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        points, vertices = expected(name, n, dtype)
-        area, exact = convex_hull(points, device=session).area, reference.area(points, vertices)
-        assert isinstance(area, float)
-        assert area == rounded(exact), (name, n, area)
-
-
-@pytest.mark.fp64
-def test_hull_area_of_extreme_magnitudes(session):
-    for points in (
-        [[0.0, 0.0], [1e308, 0.0], [0.0, 5e-324]],
-        [[0.0, 0.0], [1e-300, 0.0], [0.0, 1e300]],
-        [[1.0, 1.0], [1 + 2**-52, 1.0], [1.0, 1 + 2**-52]],
-        [[1e15, 1e15], [1e15 + 1, 1e15], [1e15, 1e15 + 1]],
-        [[0.0, 0.0], [3e-160, 1e-162], [1e-162, 3e-160]],
-    ):
-        exact = reference.area(np.array(points), [0, 1, 2])
-        assert convex_hull(points, device=session).area == rounded(exact)
-    tiny = convex_hull(np.array([(0, 0), (3, 0), (0, 1)]) * 5e-324, device=session)
-    assert tiny.area == math.ulp(0.0) and tiny.dimension == 2  # not 0
+        with subtests.test(n=n):
+            points, vertices = expected(name, n, dtype)
+            hull = convex_hull(points, device=session)
+            assert isinstance(hull.area, float) and hull.area == rounded(reference.area(points, vertices))
+            assert hull.perimeter == (rounded(reference.perimeter(points[vertices].tolist())) if n else 0.0)
 
 
 def polygons(dtype=np.float64):
@@ -61,17 +47,6 @@ def polygons(dtype=np.float64):
     return st.lists(corner, min_size=1, max_size=9).map(lambda rows: np.array(rows, dtype))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(
-    "name", ("square", "circle", "huge", "small", "one_point", "line", "near_line", "grid", "tiny")
-)
-def test_hull_perimeter(session, refused, name, dtype):
-    for n in (0, 1, 2, 3, 10, 300) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        points, vertices = expected(name, n, dtype)
-        perimeter = convex_hull(points, device=session).perimeter
-        assert perimeter == (rounded(reference.perimeter(points[vertices].tolist())) if n else 0.0)
-
-
 @pytest.mark.fp64
 @given(points=polygons())
 @example(points=np.array([(1e200, 0), (1e200, 1e-130)]))
@@ -79,6 +54,12 @@ def test_hull_perimeter(session, refused, name, dtype):
 @example(points=np.array([(1e160, 1), (1e160, 1 + 1e-15)]))
 @example(points=np.array([(5e307, 0), (-4e307, 0)]))
 @example(points=np.array([(1.7e308, 5e-324), (1, 1), (-1e308, 0)]))
+@example(points=np.array([(0, 0), (1e308, 0), (0, 5e-324)]))
+@example(points=np.array([(0, 0), (1e-300, 0), (0, 1e300)]))
+@example(points=np.array([(1, 1), (1 + 2**-52, 1), (1, 1 + 2**-52)]))
+@example(points=np.array([(1e15, 1e15), (1e15 + 1, 1e15), (1e15, 1e15 + 1)]))
+@example(points=np.array([(0, 0), (3e-160, 1e-162), (1e-162, 3e-160)]))
+@example(points=np.array([(0, 0), (3, 0), (0, 1)]) * 5e-324)  # its area is not 0
 @settings(max_examples=60)
 def test_measures_are_correctly_rounded_at_any_magnitudes(session, points):
     """Of a hull, and of batches on the device and on the host."""
@@ -112,24 +93,25 @@ def test_hull_perimeter_of_a_segment_counts_twice(session):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_hull_contains(session, refused, name, dtype):
+def test_hull_contains(subtests, session, refused, name, dtype):
     for n in (0, 1, 2, 3, 9, 200) if not refused(session, dtype, convex_hull, cloud(name, 5, dtype)) else ():
-        points, vertices = expected(name, n, dtype)
-        queries = [points, cloud(name, 100, dtype, seed=1), cloud("extremes_of_type", 40, dtype)]
-        if n:
-            corners = points[vertices]
-            middle = corners // 2 + np.roll(corners, 1, axis=0) // 2 if dtype == np.int32 else None
-            queries.append(corners / 2 + np.roll(corners, 1, axis=0) / 2 if middle is None else middle)
-            if dtype != np.int32:
-                with np.errstate(over="ignore"):
-                    queries += [np.nextafter(queries[-1], np.array(v, dtype)) for v in (-np.inf, np.inf)]
-        queries = np.concatenate(queries).astype(dtype)
-        queries = queries[np.isfinite(queries).all(axis=1)]
-        for collinear in ("drop", "keep"):
-            inside = convex_hull(points, collinear=collinear, device=session).contains(queries)
-            assert inside.dtype == bool and inside.shape == (len(queries),)
-            np.testing.assert_array_equal(inside, reference.contains(points, vertices, queries))
-            assert inside[:n].all()
+        with subtests.test(n=n):
+            points, vertices = expected(name, n, dtype)
+            queries = [points, cloud(name, 100, dtype, seed=1), cloud("extremes_of_type", 40, dtype)]
+            if n:
+                corners = points[vertices]
+                middle = corners // 2 + np.roll(corners, 1, axis=0) // 2 if dtype == np.int32 else None
+                queries.append(corners / 2 + np.roll(corners, 1, axis=0) / 2 if middle is None else middle)
+                if dtype != np.int32:
+                    with np.errstate(over="ignore"):
+                        queries += [np.nextafter(queries[-1], np.array(v, dtype)) for v in (-np.inf, np.inf)]
+            queries = np.concatenate(queries).astype(dtype)
+            queries = queries[np.isfinite(queries).all(axis=1)]
+            for collinear in ("drop", "keep"):
+                inside = convex_hull(points, collinear=collinear, device=session).contains(queries)
+                assert inside.dtype == bool and inside.shape == (len(queries),)
+                np.testing.assert_array_equal(inside, reference.contains(points, vertices, queries))
+                assert inside[:n].all()
 
 
 GRID_POINTS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=14)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG
+from effort import LONG
 
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.lexsort import SURVEY_FROM, lexsort
@@ -110,25 +110,27 @@ def test_lexsort_sizes(any_session, setting, refused, n, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.settings("as_is", "as_gpu")
-def test_lexsort_ties(any_session, setting, refused, kind, dtype):
+def test_lexsort_ties(subtests, any_session, setting, refused, kind, dtype):
     if refused(any_session, dtype, convex_hull, cloud("normal", 5, dtype)):
         return
     for n in FEW if LONG or setting == "as_is" else [n for n in FEW if n not in CPU_SIZES]:
-        assert_sorted(any_session, KINDS[kind](np.random.default_rng(n), n, dtype))
+        with subtests.test(n=n):
+            assert_sorted(any_session, KINDS[kind](np.random.default_rng(n), n, dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_lexsort_clouds(session, refused, name, dtype):
+def test_lexsort_clouds(subtests, session, refused, name, dtype):
     if not refused(session, dtype, convex_hull, cloud("normal", 5, dtype)):
         for n in (300, 20_000):
-            assert_sorted(session, cloud(name, n, dtype))
+            with subtests.test(n=n):
+                assert_sorted(session, cloud(name, n, dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("normal", "duplicates", "signed_zeros", "vertical"))
 @pytest.mark.settings("as_is", "as_gpu")
-def test_lexsort_of_some(any_session, setting, refused, name, dtype):
+def test_lexsort_of_some(subtests, any_session, setting, refused, name, dtype):
     """Only the points of some ids, which come in any order, but ascending where points are equal."""
     if refused(any_session, dtype, convex_hull, cloud("normal", 5, dtype)):
         return
@@ -139,17 +141,18 @@ def test_lexsort_of_some(any_session, setting, refused, name, dtype):
     if LONG or setting == "as_is":
         cases += [(40_000, 16_384), (100_000, 99_999)]
     for n, some in cases:
-        points = cloud(name, n, dtype)
-        ascending = np.sort(rng.choice(n, some, replace=False))
-        assert_sorted(any_session, points, ascending)
-        queues = np.concatenate([ascending[points[ascending, 1] > 0], ascending[points[ascending, 1] <= 0]])
-        assert_sorted(any_session, points, queues)  # as the filter leaves them: equal points share a queue
+        with subtests.test(n=n, some=some):
+            points = cloud(name, n, dtype)
+            ascending = np.sort(rng.choice(n, some, replace=False))
+            assert_sorted(any_session, points, ascending)
+            queues = np.concatenate([ascending[points[ascending, 1] > 0], ascending[points[ascending, 1] <= 0]])
+            assert_sorted(any_session, points, queues)  # as the filter leaves them: equal points share a queue
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("items", (1, 7, 512))
 @pytest.mark.parametrize("variant, wg_size, groups_per_unit", [("serial", 1, 1), ("group", 64, 3), ("group", 8, 0)])
-def test_lexsort_shapes(session, refused, dtype, variant, wg_size, groups_per_unit, items):
+def test_lexsort_shapes(subtests, session, refused, dtype, variant, wg_size, groups_per_unit, items):
     """However the points are shared out, no neighbours out of order are missed."""
     if refused(session, dtype, convex_hull, cloud("normal", 5, dtype)):
         return
@@ -163,8 +166,9 @@ def test_lexsort_shapes(session, refused, dtype, variant, wg_size, groups_per_un
     rng = np.random.default_rng(items)
     with override(dict.fromkeys(names, policy)):
         for n in (1, 2, 5, 64, 65, 513, 1500):
-            for kind in ("two_equal_x", "few_x"):
-                assert_sorted(session, KINDS[kind](rng, n, dtype))
+            with subtests.test(n=n):
+                for kind in ("two_equal_x", "few_x"):
+                    assert_sorted(session, KINDS[kind](rng, n, dtype))
 
 
 @pytest.mark.fp64

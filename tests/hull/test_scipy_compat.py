@@ -91,50 +91,52 @@ def assert_ours(hull):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", EXACT_IN_SCIPY)
-def test_convex_hull_as_scipy(session, spatial, refused, name, dtype):
+def test_convex_hull_as_scipy(subtests, session, spatial, refused, name, dtype):
     if refused(session, dtype, convex_hull, cloud(name, 5, dtype)):
         return
     for n in (8, 60, 3000):
-        points = cloud(name, n, dtype)
-        if reference.dimension(points[:300]) < 2:
-            continue
-        mine, theirs = ConvexHull(points, device=session), spatial.ConvexHull(points)
-        assert_ours(mine)
-        assert_consistent(theirs)
-        np.testing.assert_array_equal(mine.points, theirs.points)
-        assert positions(mine, mine.vertices) == positions(theirs, theirs.vertices)
-        assert math.isclose(mine.area, theirs.area, rel_tol=1e-12)
-        assert math.isclose(mine.volume, theirs.volume, rel_tol=1e-12)
-        my_edges, their_edges = edges_of(mine), edges_of(theirs)
-        assert set(my_edges) == set(their_edges)
-        size = np.abs(mine.points).max()
-        for edge, (nx, ny, offset) in my_edges.items():
-            length = math.dist(*edge)  # Qhull's normals suffer from short edges far from the origin
-            np.testing.assert_allclose((nx, ny), their_edges[edge][:2], rtol=0, atol=1e-14 * size / length)
-            assert abs(offset - their_edges[edge][2]) <= 1e-14 * size * (1 + size / length)
-        start = mine.vertices.tolist().index(min(mine.vertices, key=lambda v: tuple(mine.points[v])))
-        assert start == 0
-        around = theirs.points[theirs.vertices].tolist()  # both go round counter-clockwise
-        first = around.index(mine.points[mine.vertices[0]].tolist())
-        assert mine.points[mine.vertices].tolist() == around[first:] + around[:first]
+        with subtests.test(n=n):
+            points = cloud(name, n, dtype)
+            if reference.dimension(points[:300]) < 2:
+                continue
+            mine, theirs = ConvexHull(points, device=session), spatial.ConvexHull(points)
+            assert_ours(mine)
+            assert_consistent(theirs)
+            np.testing.assert_array_equal(mine.points, theirs.points)
+            assert positions(mine, mine.vertices) == positions(theirs, theirs.vertices)
+            assert math.isclose(mine.area, theirs.area, rel_tol=1e-12)
+            assert math.isclose(mine.volume, theirs.volume, rel_tol=1e-12)
+            my_edges, their_edges = edges_of(mine), edges_of(theirs)
+            assert set(my_edges) == set(their_edges)
+            size = np.abs(mine.points).max()
+            for edge, (nx, ny, offset) in my_edges.items():
+                length = math.dist(*edge)  # Qhull's normals suffer from short edges far from the origin
+                np.testing.assert_allclose((nx, ny), their_edges[edge][:2], rtol=0, atol=1e-14 * size / length)
+                assert abs(offset - their_edges[edge][2]) <= 1e-14 * size * (1 + size / length)
+            start = mine.vertices.tolist().index(min(mine.vertices, key=lambda v: tuple(mine.points[v])))
+            assert start == 0
+            around = theirs.points[theirs.vertices].tolist()  # both go round counter-clockwise
+            first = around.index(mine.points[mine.vertices[0]].tolist())
+            assert mine.points[mine.vertices].tolist() == around[first:] + around[:first]
 
 
 @pytest.mark.parametrize("name", sorted(set(CLOUDS) - set(EXACT_IN_SCIPY) - set(FLAT) - {"huge", "extremes_of_type"}))
 @pytest.mark.fp64
-def test_convex_hull_where_scipy_rounds(session, spatial, name):
+def test_convex_hull_where_scipy_rounds(subtests, session, spatial, name):
     """SciPy may merge edges, or refuse the points: where it gives a hull its measures are ours."""
     for n in (60, 3000):
-        points = cloud(name, n, np.float64)
-        mine = ConvexHull(points, device=session)
-        assert mine.vertices.tolist() == convex_hull(points, device=session).vertices.tolist()
-        assert_ours(mine)
-        try:
-            theirs = spatial.ConvexHull(points)
-        except (spatial.QhullError, ValueError):
-            continue
-        size = float(np.abs(points).max())
-        assert math.isclose(mine.area, theirs.area, rel_tol=1e-12, abs_tol=1e-12 * size)
-        assert math.isclose(mine.volume, theirs.volume, rel_tol=1e-12, abs_tol=1e-12 * size * size)
+        with subtests.test(n=n):
+            points = cloud(name, n, np.float64)
+            mine = ConvexHull(points, device=session)
+            assert mine.vertices.tolist() == convex_hull(points, device=session).vertices.tolist()
+            assert_ours(mine)
+            try:
+                theirs = spatial.ConvexHull(points)
+            except (spatial.QhullError, ValueError):
+                continue
+            size = float(np.abs(points).max())
+            assert math.isclose(mine.area, theirs.area, rel_tol=1e-12, abs_tol=1e-12 * size)
+            assert math.isclose(mine.volume, theirs.volume, rel_tol=1e-12, abs_tol=1e-12 * size * size)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -206,34 +208,36 @@ def test_convex_hull_docstring_example(session):
 @pytest.mark.parametrize("restart", (False, True))
 @pytest.mark.parametrize("name", ("normal", "grid", "duplicates", "circle", "lattice_edges", "near_line", "huge"))
 @pytest.mark.settings("as_is", "no_fp64", "as_gpu")
-def test_add_points_equals_a_fresh_hull(any_session, refused, name, restart):
+def test_add_points_equals_a_fresh_hull(subtests, any_session, refused, name, restart):
     for dtype in DTYPES:
         points = cloud(name, 2500, dtype)
         if refused(any_session, dtype, convex_hull, points[:5]):
             continue
         hull = ConvexHull(points[:40], incremental=True, device=any_session)
         for start, stop in ((40, 41), (41, 41), (41, 300), (300, 2500)):
-            hull.simplices, hull.neighbors, hull.equations, hull.min_bound, hull.max_bound
-            hull.add_points(points[start:stop], restart)
-            fresh = ConvexHull(points[:stop], device=any_session)
-            for attribute in ARRAYS:
-                np.testing.assert_array_equal(getattr(hull, attribute), getattr(fresh, attribute), attribute)
-            assert (hull.area, hull.volume, hull.npoints) == (fresh.area, fresh.volume, fresh.npoints)
-            assert hull.nsimplex == fresh.nsimplex
+            with subtests.test(start=start, stop=stop):
+                hull.simplices, hull.neighbors, hull.equations, hull.min_bound, hull.max_bound
+                hull.add_points(points[start:stop], restart)
+                fresh = ConvexHull(points[:stop], device=any_session)
+                for attribute in ARRAYS:
+                    np.testing.assert_array_equal(getattr(hull, attribute), getattr(fresh, attribute), attribute)
+                assert (hull.area, hull.volume, hull.npoints) == (fresh.area, fresh.volume, fresh.npoints)
+                assert hull.nsimplex == fresh.nsimplex
         assert hull.points.dtype == np.float64
 
 
 @pytest.mark.fp64
-def test_add_points_as_scipy(session, spatial):
+def test_add_points_as_scipy(subtests, session, spatial):
     points = cloud("normal", 500, np.float64)
     mine = ConvexHull(points[:50], True, device=session)
     theirs = spatial.ConvexHull(points[:50], True)
     for start in range(50, 500, 90):
-        for hull in (mine, theirs):
-            hull.add_points(points[start : start + 90])
-        assert set(mine.vertices.tolist()) == set(theirs.vertices.tolist())
-        assert mine.npoints == theirs.npoints and mine.points.shape == theirs.points.shape
-        assert math.isclose(mine.volume, theirs.volume, rel_tol=1e-12)
+        with subtests.test(start=start):
+            for hull in (mine, theirs):
+                hull.add_points(points[start : start + 90])
+            assert set(mine.vertices.tolist()) == set(theirs.vertices.tolist())
+            assert mine.npoints == theirs.npoints and mine.points.shape == theirs.points.shape
+            assert math.isclose(mine.volume, theirs.volume, rel_tol=1e-12)
     for hull in (mine, theirs):
         hull.close()
         assert hull.npoints == 500 and hull.volume > 0
@@ -530,35 +534,37 @@ def seen(points, edges, n):
 
 
 @pytest.mark.parametrize("name", ("normal", "grid", "duplicates", "circle_noise", "lattice_edges"))
-def test_what_a_point_sees(session, name):
+def test_what_a_point_sees(subtests, session, name):
     """Beside SciPy, whose edges come in another order, and in rational arithmetic; after add_points too."""
     from scipy import spatial
 
     points = cloud(name, 60, np.float64)
     for n, sign in ((0, ""), (7, "-"), (59, "")):
-        here = ConvexHull(points, qhull_options=f"QG{sign}{n}", device=session)
-        exact = seen([tuple(map(Fraction, p)) for p in points.tolist()], here.simplices, n)
-        np.testing.assert_array_equal(here.good, ~exact if sign else exact)
-        rest = np.delete(points, n, axis=0)
-        without = ConvexHull(rest, device=session)
-        assert (here.npoints, here.volume, here.area) == (60, without.volume, without.area)
-        assert (
-            set(map(tuple, points[here.vertices])) == set(map(tuple, rest[without.vertices])) and n not in here.vertices
-        )
-        corners = {frozenset(e) for e in here.simplices.tolist()}
-        for edge, pair in enumerate(here.neighbors):
-            for k, other in enumerate(pair):  # opposite of an end: the neighbor has the other one
-                assert here.simplices[edge, 1 - k] in here.simplices[other] and other != edge
-        assert len(corners) == here.nsimplex and (here.min_bound == points.min(axis=0)).all()
-        grown = ConvexHull(points[:60], incremental=True, qhull_options=f"QG{sign}{n}", device=session)
-        grown.add_points(points[:5] * 3)
-        again = ConvexHull(np.concatenate([points, points[:5] * 3]), qhull_options=f"QG{sign}{n}", device=session)
-        np.testing.assert_array_equal(grown.good, again.good)
-        np.testing.assert_array_equal(grown.simplices, again.simplices)
-        theirs = spatial.ConvexHull(rest, qhull_options="Qt")
-        if name in ("normal", "circle_noise"):
-            outside = theirs.equations @ [*points[n], 1] > 1e-9
-            assert outside.sum() == exact.sum()
+        with subtests.test(n=n, sign=sign):
+            here = ConvexHull(points, qhull_options=f"QG{sign}{n}", device=session)
+            exact = seen([tuple(map(Fraction, p)) for p in points.tolist()], here.simplices, n)
+            np.testing.assert_array_equal(here.good, ~exact if sign else exact)
+            rest = np.delete(points, n, axis=0)
+            without = ConvexHull(rest, device=session)
+            assert (here.npoints, here.volume, here.area) == (60, without.volume, without.area)
+            assert (
+                set(map(tuple, points[here.vertices])) == set(map(tuple, rest[without.vertices]))
+                and n not in here.vertices
+            )
+            corners = {frozenset(e) for e in here.simplices.tolist()}
+            for edge, pair in enumerate(here.neighbors):
+                for k, other in enumerate(pair):  # opposite of an end: the neighbor has the other one
+                    assert here.simplices[edge, 1 - k] in here.simplices[other] and other != edge
+            assert len(corners) == here.nsimplex and (here.min_bound == points.min(axis=0)).all()
+            grown = ConvexHull(points[:60], incremental=True, qhull_options=f"QG{sign}{n}", device=session)
+            grown.add_points(points[:5] * 3)
+            again = ConvexHull(np.concatenate([points, points[:5] * 3]), qhull_options=f"QG{sign}{n}", device=session)
+            np.testing.assert_array_equal(grown.good, again.good)
+            np.testing.assert_array_equal(grown.simplices, again.simplices)
+            theirs = spatial.ConvexHull(rest, qhull_options="Qt")
+            if name in ("normal", "circle_noise"):
+                outside = theirs.equations @ [*points[n], 1] > 1e-9
+                assert outside.sum() == exact.sum()
 
 
 def test_points_on_edges(session):

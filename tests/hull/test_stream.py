@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import imposed_session
+from device_settings import imposed_session
 
 import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput
@@ -44,17 +44,18 @@ def allowed(session, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_hull_of_chunks(gpu, session, chunks, name, dtype):
+def test_hull_of_chunks(subtests, gpu, session, chunks, name, dtype):
     if not allowed(session, dtype):
         return
     points = cloud(name, 1500, dtype)
     expected = convex_hull(points, device=session)
     for nbytes in CHUNKS[:: 2 if dtype == np.float32 else 1]:
-        chunks(nbytes)
-        found = convex_hull(points, device=gpu)
-        np.testing.assert_array_equal(found.vertices, expected.vertices)
-        np.testing.assert_array_equal(found.points, expected.points)
-        assert found.dimension == expected.dimension and found.n == 1500
+        with subtests.test(nbytes=nbytes):
+            chunks(nbytes)
+            found = convex_hull(points, device=gpu)
+            np.testing.assert_array_equal(found.vertices, expected.vertices)
+            np.testing.assert_array_equal(found.points, expected.points)
+            assert found.dimension == expected.dimension and found.n == 1500
 
 
 @pytest.mark.parametrize("collinear", ("drop", "keep"))

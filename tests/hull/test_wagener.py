@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG, thinned
+from effort import LONG, thinned
 from reference import hull as reference
 
 from clgeom.hull.convex import convex_hull
@@ -71,23 +71,25 @@ def assert_hull(session, points, vertices, keep):
 
 @pytest.mark.parametrize("keep", (False, True))
 @pytest.mark.parametrize("shape", SHAPES)
-def test_hoods_of_clouds(session, shape, keep):
+def test_hoods_of_clouds(subtests, session, shape, keep):
     if keep and shape not in FEW and not LONG:
         return
     with in_shape(shape):
         for name, n in itertools.product(CLOUDS, SIZES if shape in FEW else SIZES[::4]):
-            assert_hull(session, *expected(name, n, np.float32, keep), keep)
+            with subtests.test(name=name, n=n):
+                assert_hull(session, *expected(name, n, np.float32, keep), keep)
 
 
 @pytest.mark.parametrize("keep", (False, True))
 @pytest.mark.parametrize("dtype", (np.float64, np.int32))
 @pytest.mark.parametrize("shape", FEW)
-def test_hoods_of_clouds_of_other_types(session, refused, shape, dtype, keep):
+def test_hoods_of_clouds_of_other_types(subtests, session, refused, shape, dtype, keep):
     if refused(session, dtype, convex_hull, cloud("normal", 5, dtype)) or (keep and not LONG):
         return
     with in_shape(shape):
         for name, n in itertools.product(CLOUDS, SIZES[3::3]):
-            assert_hull(session, *expected(name, n, dtype, keep), keep)
+            with subtests.test(name=name, n=n):
+                assert_hull(session, *expected(name, n, dtype, keep), keep)
 
 
 def graphs(n):
@@ -116,15 +118,16 @@ def graphs(n):
 
 @pytest.mark.parametrize("keep", (False, True))
 @pytest.mark.parametrize("shape", FEW)
-def test_hoods_of_graphs(session, shape, keep):
+def test_hoods_of_graphs(subtests, session, shape, keep):
     """Upright, turned over, and on their side, where many points share an x."""
     with in_shape(shape):
         for n in (40, 333):
-            for points in graphs(n).values():
-                for turned in (points, points[:, ::-1]):
-                    turned = np.ascontiguousarray(turned)
-                    vertices = reference.convex_hull(turned, collinear="keep" if keep else "drop")
-                    assert_hull(session, turned, vertices, keep)
+            with subtests.test(n=n):
+                for points in graphs(n).values():
+                    for turned in (points, points[:, ::-1]):
+                        turned = np.ascontiguousarray(turned)
+                        vertices = reference.convex_hull(turned, collinear="keep" if keep else "drop")
+                        assert_hull(session, turned, vertices, keep)
 
 
 # Every order, every subset ----------------------------------------------------------------------------------------
@@ -249,11 +252,12 @@ def test_hoods_plan(session, shape, n):
     assert left == 1
 
 
-def test_hoods_plan_of_a_cpu_has_few_blocks(session):
+def test_hoods_plan_of_a_cpu_has_few_blocks(subtests, session):
     policy = Policy("serial", 1, 1024, groups_per_unit=4)
     with override({"hull/wagener/hood_blocks": policy}):
         for n, blocks in ((1, 1), (1024, 1), (1025, 2), (10_000_000, 4 * session.profile.compute_units)):
-            assert hoods_plan(session, "rows", n, np.dtype(np.float32), keep_collinear=True)[1].blocks == blocks
+            with subtests.test(n=n):
+                assert hoods_plan(session, "rows", n, np.dtype(np.float32), keep_collinear=True)[1].blocks == blocks
 
 
 @pytest.mark.parametrize("shape", ("16x4 by 8", "3 serially"))

@@ -266,17 +266,18 @@ def test_every_cell_is_covered_in_longitude_and_latitude(name, density):
             assert own * (1 - 1e-8) <= grown <= own * (1 + 1e-8) + around
 
 
-def test_every_point_is_covered_in_longitude_and_latitude():
+def test_every_point_is_covered_in_longitude_and_latitude(subtests):
     """Regions of points, without cells that would tell the resolution."""
     from clgeom import adaptive_region
 
     to_degrees = pyproj.Transformer.from_crs(32632, 4326, always_xy=True)
     points = np.random.default_rng(7).normal((500_000, 5_500_000), (90_000, 200_000), (1500, 2))
     for segments in (1, 9, 400):
-        region = adaptive_region(points, segments)
-        geometry = to_lonlat(region.__geo_interface__, 32632, caller="test")
-        shape = shapely.geometry.shape(geometry)
-        assert shape.is_valid and shapely.covers(shape, shapely.points(*to_degrees.transform(*points.T))).all()
+        with subtests.test(segments=segments):
+            region = adaptive_region(points, segments)
+            geometry = to_lonlat(region.__geo_interface__, 32632, caller="test")
+            shape = shapely.geometry.shape(geometry)
+            assert shape.is_valid and shapely.covers(shape, shapely.points(*to_degrees.transform(*points.T))).all()
     bow = {"type": "Polygon", "coordinates": [[(0, 5e6), (1e5, 5.1e6), (1e5, 5e6), (0, 5.1e6), (0, 5e6)]]}
     assert shapely.geometry.shape(to_lonlat(bow, 32632, caller="test")).is_valid
 

@@ -81,22 +81,23 @@ def test_levels_far_north_stay_close_to_their_cells():
             assert outer.contains(inner)
 
 
-def test_many_levels_stay_close_to_their_cells():
+def test_many_levels_stay_close_to_their_cells(subtests):
     maps = np.stack([shadowing((40, 40), correlation=12, seed=seed) for seed in (1, 2)])
     way = pyproj.Transformer.from_crs("EPSG:4326", "EPSG:32632", always_xy=True)
     levels = np.linspace(-10, 10, 15).tolist()
     for side in (5, 1000):
-        transform = (side, 0, 691_000, 0, -side, 5_335_500)
-        found = coverage_regions(maps, levels, outline="cells", iou=0.9, transform=transform, crs="EPSG:32632")
-        shapes, _ = written(found)
-        assert shapely.is_valid(shapes).all()
-        back = shapely.transform(shapes, lambda places: np.stack(way.transform(*places.T), axis=1))
-        assert shapely.covers(back, found.to_shapely()).all()
-        assert shapely.hausdorff_distance(back, found.to_shapely()).max() < side / 4
-        tree = shapely.STRtree(found.to_shapely())
-        inner, outer = tree.query(shapely.point_on_surface(found.to_shapely()), predicate="within")
-        pairs = (found.maps[inner] == found.maps[outer]) & (found.levels[inner] == found.levels[outer] + 1)
-        assert pairs.sum() > 100 and shapely.covers(shapes[outer[pairs]], shapes[inner[pairs]]).all()
+        with subtests.test(side=side):
+            transform = (side, 0, 691_000, 0, -side, 5_335_500)
+            found = coverage_regions(maps, levels, outline="cells", iou=0.9, transform=transform, crs="EPSG:32632")
+            shapes, _ = written(found)
+            assert shapely.is_valid(shapes).all()
+            back = shapely.transform(shapes, lambda places: np.stack(way.transform(*places.T), axis=1))
+            assert shapely.covers(back, found.to_shapely()).all()
+            assert shapely.hausdorff_distance(back, found.to_shapely()).max() < side / 4
+            tree = shapely.STRtree(found.to_shapely())
+            inner, outer = tree.query(shapely.point_on_surface(found.to_shapely()), predicate="within")
+            pairs = (found.maps[inner] == found.maps[outer]) & (found.levels[inner] == found.levels[outer] + 1)
+            assert pairs.sum() > 100 and shapely.covers(shapes[outer[pairs]], shapes[inner[pairs]]).all()
 
 
 def test_coordinates_in_degrees_keep_every_bit():

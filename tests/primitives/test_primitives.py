@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import primitives as reference
@@ -81,32 +81,33 @@ def assert_same_bits(got, expected):
 # scan -----------------------------------------------------------------------------------------------------------
 
 
-def check_scan(session, op, dtype, sizes):
+def check_scan(subtests, session, op, dtype, sizes):
     start = reference.neutral(op, dtype)
     for n in sizes:
-        values = numbers(n, dtype)
-        for scan, exclusive in ((inclusive_scan, False), (exclusive_scan, True)):
-            expected = reference.scan_in_order(values, reference.COMBINE[op], start, exclusive=exclusive)
-            assert_same_bits(scan(values, op, dtype=dtype, device=session), expected)
-        if dtype in INTEGERS and op == "sum":  # the model itself, against NumPy
-            sums = np.cumsum(values, dtype=dtype)
-            np.testing.assert_array_equal(inclusive_scan(values, dtype=dtype, device=session), sums)
-            np.testing.assert_array_equal(exclusive_scan(values, dtype=dtype, device=session), sums - values)
+        with subtests.test(n=n):
+            values = numbers(n, dtype)
+            for scan, exclusive in ((inclusive_scan, False), (exclusive_scan, True)):
+                expected = reference.scan_in_order(values, reference.COMBINE[op], start, exclusive=exclusive)
+                assert_same_bits(scan(values, op, dtype=dtype, device=session), expected)
+            if dtype in INTEGERS and op == "sum":  # the model itself, against NumPy
+                sums = np.cumsum(values, dtype=dtype)
+                np.testing.assert_array_equal(inclusive_scan(values, dtype=dtype, device=session), sums)
+                np.testing.assert_array_equal(exclusive_scan(values, dtype=dtype, device=session), sums - values)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS if LONG else ("int8", "uint16", "int64", "float64"))
-def test_scan_types(session, refused, dtype):
+def test_scan_types(subtests, session, refused, dtype):
     if refused(session, dtype, inclusive_scan, numbers(5, dtype)):
         return
     for op in ops_of(dtype):
-        check_scan(session, op, dtype, (1, 63, 5000))
+        check_scan(subtests, session, op, dtype, (1, 63, 5000))
 
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("op", ("sum", "min"))
-def test_scan_sizes(any_session, op):
+def test_scan_sizes(subtests, any_session, op):
     for dtype in fitting(any_session, "float64" if op == "sum" else "float32", "uint32"):
-        check_scan(any_session, op, dtype, SIZES)
+        check_scan(subtests, any_session, op, dtype, SIZES)
 
 
 @pytest.mark.parametrize("dtype", ("float32", "uint8"))
@@ -199,12 +200,13 @@ def test_scan_float_sum_has_one_order(session, values):
 
 
 @pytest.mark.parametrize("share", (0.0, 0.01, 0.5, 1.0))
-def test_compact_sizes(any_session, share):
+def test_compact_sizes(subtests, any_session, share):
     for n in [0, *SIZES, 100_003]:
-        flags = np.random.default_rng(n).random(n) < share
-        got = compact(flags, device=any_session)
-        assert got.dtype == np.int64
-        np.testing.assert_array_equal(got, np.flatnonzero(flags))
+        with subtests.test(n=n):
+            flags = np.random.default_rng(n).random(n) < share
+            got = compact(flags, device=any_session)
+            assert got.dtype == np.int64
+            np.testing.assert_array_equal(got, np.flatnonzero(flags))
 
 
 @pytest.mark.parametrize("dtype", (np.uint8, np.int8, bool, None))
@@ -238,14 +240,15 @@ def test_compact_results_beyond_one_allocation(session):
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("classes", (1, 2, 4, 16))
-def test_partition_sizes(any_session, classes):
+def test_partition_sizes(subtests, any_session, classes):
     for n in [0, *SIZES, 100_003]:
-        labels = np.random.default_rng(n).integers(0, classes + 2, n).astype(np.uint8)
-        got = partition(labels, classes, device=any_session)
-        assert len(got) == classes
-        for mine, expected in zip(got, reference.partition(labels, classes)):
-            assert mine.dtype == np.int64
-            np.testing.assert_array_equal(mine, expected)
+        with subtests.test(n=n):
+            labels = np.random.default_rng(n).integers(0, classes + 2, n).astype(np.uint8)
+            got = partition(labels, classes, device=any_session)
+            assert len(got) == classes
+            for mine, expected in zip(got, reference.partition(labels, classes)):
+                assert mine.dtype == np.int64
+                np.testing.assert_array_equal(mine, expected)
 
 
 def test_partition_more_than_1024_tiles(any_session):
@@ -261,6 +264,7 @@ def test_partition_refuses_other_numbers_of_classes(session, classes):
 
 
 @pytest.mark.large
+@pytest.mark.optimised  # 4 GiB are read
 def test_compact_beyond_4_gib(session):
     """Zeros that nobody writes need no memory; survivors beyond 2**32 need 64-bit indices."""
     n = (1 << 32) + 12_345
@@ -298,29 +302,32 @@ def assert_extremes(points, session, axes=OCTAGON_AXES):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_extremes_clouds(session, name, dtype):
+def test_extremes_clouds(subtests, session, name, dtype):
     if not fitting(session, dtype):
         pytest.skip("needs float64")
     for n in around(2, 8, 64, 300, 1024):
-        assert_extremes(cloud(name, n, dtype), session)
+        with subtests.test(n=n):
+            assert_extremes(cloud(name, n, dtype), session)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ("square", "grid", "one_point", "huge", "extremes_of_type"))
-def test_extremes_sizes(any_session, name, dtype):
+def test_extremes_sizes(subtests, any_session, name, dtype):
     if not fitting(any_session, dtype):
         with pytest.raises(DeviceLimit, match="needs float64"):
             as_device_points(any_session, cloud(name, 10, dtype), caller="test")
         return
     for n in around(4, 128, 2048, 4096, 16 * 2048, 70_000):
-        assert_extremes(cloud(name, n, dtype), any_session)
+        with subtests.test(n=n):
+            assert_extremes(cloud(name, n, dtype), any_session)
 
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("axes", (((1, 0),), ((-1, 1),), ((0, 1), (1, 1))))
-def test_extremes_other_axes(any_session, axes):
+def test_extremes_other_axes(subtests, any_session, axes):
     for n in (1, 100, 5000):
-        assert_extremes(cloud("normal", n, np.float32), any_session, axes)
+        with subtests.test(n=n):
+            assert_extremes(cloud("normal", n, np.float32), any_session, axes)
 
 
 def test_extremes_beyond_one_allocation(any_session):
@@ -388,15 +395,16 @@ def test_foreign_layouts(session, dtype):
         np.testing.assert_array_equal(inclusive_scan(same, "min", device=session), np.minimum.accumulate(values))
 
 
-def test_unaligned_memory(session):
+def test_unaligned_memory(subtests, session):
     raw = np.zeros(4 * 5000 + 16, np.uint8)
     for offset in (1, 2, 3, 4, 8, 12):
-        values = raw[offset : offset + 20_000].view(np.float32)
-        values[:] = numbers(5000, "float32")
-        np.testing.assert_array_equal(inclusive_scan(values, "max", device=session), np.maximum.accumulate(values))
+        with subtests.test(offset=offset):
+            values = raw[offset : offset + 20_000].view(np.float32)
+            values[:] = numbers(5000, "float32")
+            np.testing.assert_array_equal(inclusive_scan(values, "max", device=session), np.maximum.accumulate(values))
 
 
-def test_device_arrays(any_session):
+def test_device_arrays(subtests, any_session):
     import pyopencl.array as cl_array
 
     values = numbers(70_000, "float32")
@@ -405,8 +413,9 @@ def test_device_arrays(any_session):
     assert_same_bits(inclusive_scan(there, device=any_session), expected)
     np.testing.assert_array_equal(there.get(), values)  # still what it was
     for start in (1, 32, 37):  # a view at an offset that a sub-buffer may or may not have
-        lowest = inclusive_scan(there[start:], "min", device=any_session)
-        np.testing.assert_array_equal(lowest, np.minimum.accumulate(values[start:]))
+        with subtests.test(start=start):
+            lowest = inclusive_scan(there[start:], "min", device=any_session)
+            np.testing.assert_array_equal(lowest, np.minimum.accumulate(values[start:]))
     flags = values > 1
     for dtype in (np.uint8, np.int8):
         there = cl_array.to_device(any_session.queue, flags.astype(dtype))

@@ -50,26 +50,28 @@ def test_okumura_hata(session, city, area, loss):
 
 
 @pytest.mark.fp64
-def test_cost231_hata(session):
+def test_cost231_hata(subtests, session):
     """[S]: 31.5 + 35 log d for suburban macro cells, 34.5 + 35 log d for urban ones; [N]: 2114 MHz, 2 km, 30 m, 1 m."""
     link = {"frequency": 1900, "base_height": 32, "mobile_height": 1.5, "device": session}
     for city, first in (("medium", 31.5), ("metropolitan", 34.5)):
         for km in (1, 2, 5):
-            assert cost231_hata(km, city=city, **link) == pytest.approx(first + 35 * math.log10(1000 * km), abs=0.2)
+            with subtests.test(km=km):
+                assert cost231_hata(km, city=city, **link) == pytest.approx(first + 35 * math.log10(1000 * km), abs=0.2)
     link = {"frequency": 2114, "base_height": 30, "mobile_height": 1, "strict": False, "device": session}
     with pytest.warns(match="1500 to 2000 MHz"):
         assert cost231_hata(2.0, **link) == pytest.approx(150.64, abs=0.006)
 
 
 @pytest.mark.fp64
-def test_walfisch_ikegami(session):
+def test_walfisch_ikegami(subtests, session):
     """[S], urban micro cells: 34.53 + 38 log d, and 30.18 + 26 log d with line of sight."""
     link = {"frequency": 1900, "base_height": 12.5, "roof_height": 12, "separation": 50, "street_width": 25}
     link |= {"orientation": 30, "city": "metropolitan", "device": session}
     for metres in (20, 100, 1000, 5000):
-        hidden, seen = (walfisch_ikegami(metres / 1000, line_of_sight=los, **link) for los in (False, True))
-        assert hidden == pytest.approx(34.53 + 38 * math.log10(metres), abs=0.05)
-        assert seen == pytest.approx(30.18 + 26 * math.log10(metres), abs=0.01)
+        with subtests.test(metres=metres):
+            hidden, seen = (walfisch_ikegami(metres / 1000, line_of_sight=los, **link) for los in (False, True))
+            assert hidden == pytest.approx(34.53 + 38 * math.log10(metres), abs=0.05)
+            assert seen == pytest.approx(30.18 + 26 * math.log10(metres), abs=0.01)
 
 
 @pytest.mark.fp64

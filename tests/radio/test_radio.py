@@ -106,7 +106,7 @@ def test_walfisch_ikegami_of_every_size(any_session, n):
 
 
 def test_walfisch_ikegami_of_chunks(session):
-    from conftest import imposed_session
+    from device_settings import imposed_session
 
     small = imposed_session(session.device, kind="gpu", max_alloc_bytes=1 << 19)
     d = np.linspace(0.02, 5, 200_003, dtype=np.float32)

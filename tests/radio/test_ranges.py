@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import reference.radio as reference
-from conftest import LONG
+from effort import LONG
 from reference.antennas import powers
 
 from clgeom import radio

@@ -294,7 +294,7 @@ def test_best_server_anywhere(any_session, shape, turn, count, model, least, noi
 
 def test_best_server_by_strips_and_on_the_device(session):
     import pyopencl.array as cl_array
-    from conftest import imposed_session
+    from device_settings import imposed_session
 
     sites, shape = network("uma", 3, shape=(60, 300)), (60, 300)
     extra = np.random.default_rng(0).normal(0, 4, (3, *shape)).astype(np.float32)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference.diffraction as reference
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -36,12 +36,13 @@ def check(found, cells, k, cuts="count"):
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_outline_is_its_definition(session, name):
+def test_outline_is_its_definition(subtests, session, name):
     mask = picture(name)
     cells = [tuple(cell) for cell in np.argwhere(mask).tolist()]
     for k, cuts in ((1, "count"), (3, "count"), (7, "width"), (100, "count")):
-        (found,) = coverage_regions(mask, 1, segments=k, cuts=cuts, parts=False, device=session)
-        check(found, cells, k, cuts)
+        with subtests.test(k=k, cuts=cuts):
+            (found,) = coverage_regions(mask, 1, segments=k, cuts=cuts, parts=False, device=session)
+            check(found, cells, k, cuts)
     (one,) = coverage_regions(mask, 1, segments=1, parts=False, device=session)
     assert one.area == hull_of(mask).area
 

@@ -11,6 +11,7 @@ import pytest
 import reference.outward
 import shapely
 from covered import SHAPES, picture
+from effort import thinned
 from exact_polygons import edges_of, no_edges_cross
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,6 +142,7 @@ def test_small_maps_are_those_of_the_reference(any_session, maps, budget):
         check_reference(maps, (1, 2, 3), any_session, **budget)
 
 
+@pytest.mark.optimised
 @pytest.mark.settings("as_is", "as_gpu")
 def test_rough_maps_are_those_of_the_reference(any_session):
     maps = np.stack([shadowing((19, 23), correlation=3, seed=seed) for seed in (3, 4)])
@@ -190,7 +192,8 @@ def test_reads_do_not_depend_on_the_number_of_maps(any_session, monkeypatch):
 @pytest.mark.settings("as_gpu", "small_allocations")
 def test_rough_maps_in_every_setting(any_session):
     maps = np.stack([shadowing((90, 110), correlation=6, seed=seed) for seed in (1, 2)])
-    for budget in ({"iou": 0.9}, {"vertices": 1400}, {"tolerance": 1.5}, {"part_vertices": 1000}):
+    budgets = {"iou": 0.9}, {"vertices": 1400}, {"tolerance": 1.5}, {"part_vertices": 1000}
+    for budget in thinned(budgets, 2):
         found = coverage_regions(maps, (-4.0, 0.0, 4.0), outline="cells", device=any_session, **budget)
         check(found, maps, **budget)
         usual = coverage_regions(maps, (-4.0, 0.0, 4.0), outline="cells", device=any_session.device, **budget)

@@ -50,13 +50,15 @@ def check(points, segments, session, **options):
 # The definition -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("name", CLOUDS)
-def test_region_is_the_union_of_neighbours_hulls(session, name):
+def test_region_is_the_union_of_neighbours_hulls(subtests, session, name):
     for dtype in types(session):
         points = cloud(name, 60, dtype)
         for segments in (2, 7, 80):
-            for cuts in ("count", "width"):
-                check(points, segments, session, cuts=cuts)
+            with subtests.test(segments=segments):
+                for cuts in ("count", "width"):
+                    check(points, segments, session, cuts=cuts)
 
 
 @pytest.mark.parametrize("name", CLOUDS)
@@ -96,22 +98,23 @@ def test_area_never_grows_when_cuts_nest(seed, segments, dtype):
         assert all(b <= a + slack for a, b in zip(areas, areas[1:])), areas
 
 
-def test_cuts_of_widths_nest_and_hold_their_columns():
+def test_cuts_of_widths_nest_and_hold_their_columns(subtests):
     points = in_order(cloud("normal", 900, np.float32))
     coarse, fine = (set(reference.cuts(points, k, by="width")) for k in (7, 21))
     assert coarse <= fine
     columns = np.repeat(np.arange(5), 40)
     points = np.stack([columns, np.arange(200) % 11], axis=1).astype(np.int32)
     for segments in (1, 3, 5, 9, 200):
-        assert adaptive_region(points, segments).segments == min(segments, 5) or segments == 9
-        check(points, segments, None)
+        with subtests.test(segments=segments):
+            assert adaptive_region(points, segments).segments == min(segments, 5) or segments == 9
+            check(points, segments, None)
 
 
 # Bit for bit ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ("circle", "duplicates", "mixed_magnitudes"))
-def test_naive_and_local_kernels_agree(session, name, monkeypatch):
+def test_naive_and_local_kernels_agree(subtests, session, name, monkeypatch):
     def poisoned(session, nbytes, allocate=launch.allocate):  # what is read must have been written
         buffer = allocate(session, nbytes)
         launch.fill(session, buffer, np.uint32(0x7FABCDEF), nbytes // 4)
@@ -122,37 +125,40 @@ def test_naive_and_local_kernels_agree(session, name, monkeypatch):
         points = cloud(name, 900, dtype)
         shapes = SHAPES if dtype == np.float32 else SHAPES[:1]
         for segments in (1, 4, 300):
-            naive = region_by_kernel(points, segments, kernel="naive", device=session)
-            for policies in shapes:
-                with override(policies):
-                    local = region_by_kernel(points, segments, kernel="local", device=session)
-                assert same(naive, local), (dtype, segments)
-            assert same(naive, adaptive_region(points, segments, device=session))
+            with subtests.test(segments=segments):
+                naive = region_by_kernel(points, segments, kernel="naive", device=session)
+                for policies in shapes:
+                    with override(policies):
+                        local = region_by_kernel(points, segments, kernel="local", device=session)
+                    assert same(naive, local), (dtype, segments)
+                assert same(naive, adaptive_region(points, segments, device=session))
 
 
-def test_columns_longer_than_segments(session):
+def test_columns_longer_than_segments(subtests, session):
     """Most segments are empty, more side by side than a tile has: the nearest others are found wherever they are."""
     rng, turns = np.random.default_rng(7), itertools.count()
     x = np.repeat(np.arange(60), rng.choice([1, 2, 5, 90], 60))
     for dtype in types(session)[:1]:
         points = in_order(np.stack([x, rng.integers(0, 50, len(x))], axis=1).astype(dtype))
         for segments in (len(x), len(x) // 4, len(x) // 15):
-            naive = region_by_kernel(points, segments, kernel="naive", device=session)
-            with override(SHAPES[2 + next(turns) % (len(SHAPES) - 2)]):
-                options = {"kernel": "local", "device": session, "assume_sorted": True}
-                assert same(naive, region_by_kernel(points, segments, **options)), (dtype, segments)
+            with subtests.test(segments=segments):
+                naive = region_by_kernel(points, segments, kernel="naive", device=session)
+                with override(SHAPES[2 + next(turns) % (len(SHAPES) - 2)]):
+                    options = {"kernel": "local", "device": session, "assume_sorted": True}
+                    assert same(naive, region_by_kernel(points, segments, **options)), (dtype, segments)
 
 
-def test_other_devices_and_shapes_agree(session, any_session):
+def test_other_devices_and_shapes_agree(subtests, session, any_session):
     for name, n, segments in (
         ("circle_noise", 5000, 3),
         ("normal", 5000, 64),
         ("circle", 1100, 2),
         ("grid", 700, 90),
     ):
-        points = in_order(cloud(name, n, np.float32))
-        expected = adaptive_region(points, segments, device=session)
-        assert same(expected, adaptive_region(points, segments, assume_sorted=True, device=any_session))
+        with subtests.test(name=name, n=n, segments=segments):
+            points = in_order(cloud(name, n, np.float32))
+            expected = adaptive_region(points, segments, device=session)
+            assert same(expected, adaptive_region(points, segments, assume_sorted=True, device=any_session))
 
 
 #: Sizes beside those of tiles, strips, rows and blocks.
@@ -285,7 +291,7 @@ def test_both_axes_are_tighter_than_one(session):
 
 
 @pytest.mark.parametrize("cuts", ("count", "width"))
-def test_many_regions_at_once(session, cuts):
+def test_many_regions_at_once(subtests, session, cuts):
     rng = np.random.default_rng(3)
     sizes = [0, 1, 40, 0, 3, 200, 17, 0]
     parts = [in_order(cloud("square", n, np.float32)) if n else np.empty((0, 2), np.float32) for n in sizes]
@@ -297,18 +303,19 @@ def test_many_regions_at_once(session, cuts):
     bound = {name: as_device_points(session, p, caller="test").chunks[0].buffer for name, p in sides.items()}
     bound["begins"] = as_device_values(session, starts, caller="test").chunks[0].buffer
     for segments in (1, 6, 2000):
-        options = OutlineOptions(
-            np.dtype(np.float32), len(lower), "low", "up", segments, starts="begins", regions=len(sizes), cuts=cuts
-        )
-        chains = chains_of(session, options, **bound)
-        assert len(chains) == len(sizes) and "8 regions" in repr(chains)
-        for r, size in enumerate(sizes):
-            low, up = chains[r]
-            if not size:
-                assert len(low) == len(up) == chains.effective[r] == 0
-                continue
-            first, last = starts[r], starts[r + 1]
-            for got, source in ((low, lower[first:last]), (up, upper[first:last])):
-                alone = adaptive_region(in_order(source), segments, cuts=cuts, device=session)
-                assert np.array_equal(got, alone.lower if source.base is lower or got is low else alone.upper)
-                assert chains.effective[r] == alone.segments
+        with subtests.test(segments=segments):
+            options = OutlineOptions(
+                np.dtype(np.float32), len(lower), "low", "up", segments, starts="begins", regions=len(sizes), cuts=cuts
+            )
+            chains = chains_of(session, options, **bound)
+            assert len(chains) == len(sizes) and "8 regions" in repr(chains)
+            for r, size in enumerate(sizes):
+                low, up = chains[r]
+                if not size:
+                    assert len(low) == len(up) == chains.effective[r] == 0
+                    continue
+                first, last = starts[r], starts[r + 1]
+                for got, source in ((low, lower[first:last]), (up, upper[first:last])):
+                    alone = adaptive_region(in_order(source), segments, cuts=cuts, device=session)
+                    assert np.array_equal(got, alone.lower if source.base is lower or got is low else alone.upper)
+                    assert chains.effective[r] == alone.segments

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import DTYPES, cloud
-from conftest import LONG
+from effort import LONG
 from reference import region as reference
 from regions import comb, in_order
 
@@ -24,15 +24,16 @@ def masks():
 
 @pytest.mark.parametrize("name, points", list(masks()), ids=lambda v: v if isinstance(v, str) else "")
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_parts_are_valid(name, points, dtype):
+def test_parts_are_valid(subtests, name, points, dtype):
     points = points.astype(dtype)
     for segments in (1, 3, 8, 40):
-        region = adaptive_region(points, segments)
-        shape = region.to_shapely()
-        assert shape.is_valid and shape.area == pytest.approx(region.area, rel=1e-6)
-        assert all(len(part) > 0 for part in region.parts)
-        for ring in region.rings:
-            assert clgeom.orient2d(ring[0], ring[1], ring[2]) != 0 or len(ring) > 3
+        with subtests.test(segments=segments):
+            region = adaptive_region(points, segments)
+            shape = region.to_shapely()
+            assert shape.is_valid and shape.area == pytest.approx(region.area, rel=1e-6)
+            assert all(len(part) > 0 for part in region.parts)
+            for ring in region.rings:
+                assert clgeom.orient2d(ring[0], ring[1], ring[2]) != 0 or len(ring) > 3
 
 
 def test_pinched_regions_have_parts():

@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 
 from clgeom.region.arc import chains
 from clgeom.region.arc.chains import Unread

@@ -15,16 +15,17 @@ HOW = ({}, {"parts": False}, {"axis": "both"}, {"holes": 0}, {"parts": False, "a
 
 
 @pytest.mark.parametrize("how", HOW, ids=str)
-def test_each_resolution_is_as_alone(session, how):
+def test_each_resolution_is_as_alone(subtests, session, how):
     maps = np.stack([shadowing((40, 55), correlation=6, seed=seed) for seed in (1, 2)])
     found = coverage_regions(maps, (-3.0, 2.0), segments=[1, 7, 90], device=session, **how)
     assert found.segments == (1, 7, 90) and len(found) == 3 and "1, 7, 90 segments" in repr(found)
     for segments, made in zip(found.segments, found):
-        alone = coverage_regions(maps, (-3.0, 2.0), segments=segments, device=session, **how)
-        assert np.array_equal(made.maps, alone.maps) and np.array_equal(made.levels, alone.levels)
-        assert np.array_equal(made.parts, alone.parts) and np.array_equal(made.areas, alone.areas)
-        for one, other in zip(made, alone):
-            assert one.area == other.area and all(map(np.array_equal, one.rings, other.rings))
+        with subtests.test(segments=segments):
+            alone = coverage_regions(maps, (-3.0, 2.0), segments=segments, device=session, **how)
+            assert np.array_equal(made.maps, alone.maps) and np.array_equal(made.levels, alone.levels)
+            assert np.array_equal(made.parts, alone.parts) and np.array_equal(made.areas, alone.areas)
+            for one, other in zip(made, alone):
+                assert one.area == other.area and all(map(np.array_equal, one.rings, other.rings))
 
 
 def test_the_raster_is_read_once(session):

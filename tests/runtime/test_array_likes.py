@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from array_calls import CALLS
-from conftest import thinned
+from effort import thinned
 
 import clgeom
 from clgeom.runtime import arguments

@@ -4,7 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from conftest import LONG
+from effort import LONG
 
 import clgeom
 from clgeom import dp, radio

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pyopencl.array
 import pytest
-from conftest import LONG, PROFILE
+from effort import LONG, PROFILE
 
 import clgeom
 from clgeom.errors import InvalidInput

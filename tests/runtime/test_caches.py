@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from children import environment
-from conftest import LONG
+from effort import LONG
 
 from clgeom.errors import NoDevice
 from clgeom.runtime import caches, pocl_cache, pocl_linker

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from clouds import cloud
-from conftest import AMD, assert_kernels_fit, imposed_session
+from device_settings import AMD, assert_kernels_fit, imposed_session
 from sort_keys import device_array
 
 import clgeom

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from command_line import done
-from conftest import imposed_session
+from device_settings import imposed_session
 from profiles import imaginary
 
 import clgeom

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from calls import CALLS, FEW, POINTS, hull
-from conftest import PROFILE, thinned
+from effort import PROFILE, thinned
 from faults import KINDS, Faults
 
 import clgeom

@@ -1,7 +1,7 @@
 """Calls are shared out where that was quicker, measured call by call."""
 
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 
 from clgeom.errors import DeviceLimit
 from clgeom.runtime import gains

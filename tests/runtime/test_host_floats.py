@@ -17,7 +17,7 @@ import pytest
 from calls import hull, plain
 from children import environment
 from command_line import done, here
-from conftest import LONG
+from effort import LONG
 from flushing import BITS, MASK, flushing, modes
 
 import clgeom

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from conftest import LONG
+from effort import LONG
 
 from clgeom.errors import KernelBuildError
 from clgeom.runtime import sources

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from clouds import cloud
-from conftest import imposed_session
+from device_settings import imposed_session
 
 import clgeom
 from clgeom.errors import DeviceLimit

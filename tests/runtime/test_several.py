@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 

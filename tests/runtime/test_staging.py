@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 from faults import Faults
 from hypothesis import given
 from hypothesis import strategies as st

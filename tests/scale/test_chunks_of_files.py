@@ -73,23 +73,24 @@ FORMATS = ("a.las", "a.laz", "a.parquet", "a.feather", "a.npy", "a.npz", "a.csv"
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_parts_are_the_whole(tmp_path, name):
+def test_parts_are_the_whole(subtests, tmp_path, name):
     path = tmp_path / name
     by = write(path)
     columns = None if name == "a.npz" else ("1", "2")
     whole = read_cloud(path, by=by, columns=columns)
     for rows in (1, 64, 699, 700, 10_000):
-        done = []
-        parts = cloud_parts(
-            path, rows=rows, by=by, columns=columns, progress=lambda *part, done=done: done.append(part)
-        )
-        clouds = list(parts)
-        assert max(len(one.points) for one in clouds) <= rows and done[-1][0] == done[-1][1]
-        np.testing.assert_array_equal(np.concatenate([one.points for one in clouds]), whole.points)
-        assert {one.points.dtype for one in clouds} == {whole.points.dtype}
-        assert {(one.names, one.scale, one.offset) for one in clouds} == {(whole.names, whole.scale, whole.offset)}
-        labels = [one.groups.names[number] for one in clouds for number in one.groups.numbers]
-        assert labels == [whole.groups.names[number] for number in whole.groups.numbers]
+        with subtests.test(rows=rows):
+            done = []
+            parts = cloud_parts(
+                path, rows=rows, by=by, columns=columns, progress=lambda *part, done=done: done.append(part)
+            )
+            clouds = list(parts)
+            assert max(len(one.points) for one in clouds) <= rows and done[-1][0] == done[-1][1]
+            np.testing.assert_array_equal(np.concatenate([one.points for one in clouds]), whole.points)
+            assert {one.points.dtype for one in clouds} == {whole.points.dtype}
+            assert {(one.names, one.scale, one.offset) for one in clouds} == {(whole.names, whole.scale, whole.offset)}
+            labels = [one.groups.names[number] for one in clouds for number in one.groups.numbers]
+            assert labels == [whole.groups.names[number] for number in whole.groups.numbers]
 
 
 @pytest.mark.parametrize("name", ("a.laz", "a.parquet", "a.npy", "a.csv"))

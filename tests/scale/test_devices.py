@@ -1,5 +1,6 @@
 """Several devices return what one returns, bit for bit: limits, kinds and speeds of devices do not change an answer."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import imposed_session
+from device_settings import imposed_session
 
 import clgeom
 from clgeom.dp import problems
@@ -22,11 +23,15 @@ from clgeom.sorting.radix import several as several_sorts
 ROOT = Path(clgeom.__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def mixed():
+@functools.cache
+def mixed_sessions(device):
+    return [as_session(device), imposed_session(device, kind="gpu"), imposed_session(device, max_alloc_bytes=1 << 20)]
+
+
+@pytest.fixture
+def mixed(session):
     """A device as it is, one with other kernels, one with little memory."""
-    device = as_session(None).device
-    return [as_session(None), imposed_session(device, kind="gpu"), imposed_session(device, max_alloc_bytes=1 << 20)]
+    return mixed_sessions(session.device)
 
 
 @pytest.fixture(autouse=True)

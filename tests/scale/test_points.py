@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from children import environment
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import imposed_session
+from device_settings import imposed_session
 from faults import Faults
 from hypothesis import given
 from hypothesis import strategies as st

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
-from conftest import thinned
+from effort import thinned
 from hypothesis import given
 from hypothesis import strategies as st
 from point_chunks import allowed, cut, same_region
@@ -17,20 +17,21 @@ from clgeom.runtime.chunks import Chunks
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CLOUDS)
-def test_regions_of_all_clouds(session, name, dtype):
+def test_regions_of_all_clouds(subtests, session, name, dtype):
     if not allowed(session, dtype):
         return
     points = cloud(name, 600, dtype)
     chunks = Chunks(cut(points, 1, 100, 350), max_bytes=1 << 14)
     ways = (("count", "x", 9), ("width", "x", 30), ("count", "y", 40), ("width", "y", 1))
     for cuts, axis, segments in thinned(ways, 1 if dtype == np.float32 else 3):
-        expected = adaptive_region(points, segments, cuts=cuts, axis=axis, device=session)
-        same_region(adaptive_region(chunks, segments, cuts=cuts, axis=axis, device=session), expected)
-        if cuts == "width":
-            bounds = (*points.min(axis=0), *points.max(axis=0))
-            options = {"cuts": cuts, "axis": axis, "bounds": bounds, "device": session}
-            same_region(adaptive_region(iter(chunks), segments, **options), expected)
-            same_region(adaptive_region(points, segments, **options), expected)
+        with subtests.test(cuts=cuts, axis=axis, segments=segments):
+            expected = adaptive_region(points, segments, cuts=cuts, axis=axis, device=session)
+            same_region(adaptive_region(chunks, segments, cuts=cuts, axis=axis, device=session), expected)
+            if cuts == "width":
+                bounds = (*points.min(axis=0), *points.max(axis=0))
+                options = {"cuts": cuts, "axis": axis, "bounds": bounds, "device": session}
+                same_region(adaptive_region(iter(chunks), segments, **options), expected)
+                same_region(adaptive_region(points, segments, **options), expected)
 
 
 @given(

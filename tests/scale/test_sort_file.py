@@ -167,9 +167,14 @@ class Broken(Exception):
     pass
 
 
-@pytest.mark.parametrize("share", (0.0, 0.3, 0.7, 0.93, 0.99))
-@pytest.mark.parametrize("error", (Broken, KeyboardInterrupt))
-@pytest.mark.parametrize("in_place", (False, True))
+@pytest.mark.parametrize(
+    "share, error, in_place",  # all pairs
+    [
+        (share, error, (number + turn) % 2 == 1)
+        for number, share in enumerate((0.0, 0.3, 0.7, 0.93, 0.99))
+        for turn, error in enumerate((Broken, KeyboardInterrupt))
+    ],
+)
 def test_the_same_call_goes_on_after_an_interruption(tmp_path, monkeypatch, share, error, in_place):
     keys = np.random.default_rng(0).integers(0, 2**60, 20_000)
     source, out, order = saved(tmp_path / "keys.npy", keys), tmp_path / "sorted.npy", tmp_path / "order.npy"

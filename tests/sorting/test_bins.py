@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import LONG, imposed_session
+from device_settings import imposed_session
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of, types_in
@@ -247,28 +248,30 @@ def test_edges_of_many_bins_take_little_time():
 
 
 @pytest.mark.settings("small_allocations")
-def test_keys_beyond_one_allocation(any_session):
+def test_keys_beyond_one_allocation(subtests, any_session):
     keys = keys_of("random", 300_000, np.float64)
     np.testing.assert_array_equal(histogram(keys, 50, device=any_session)[0], np.histogram(keys, 50)[0])
     numbers = (np.abs(keys) % 100).astype(np.int64)
     np.testing.assert_array_equal(bincount(numbers, device=any_session), np.bincount(numbers))
     for least in (70_000, 200_000, 1 << 18):  # a few rows of counts are more than one allocation, one is not
-        np.testing.assert_array_equal(
-            bincount(numbers[:150_000], minlength=least, device=any_session),
-            np.bincount(numbers[:150_000], minlength=least),
-        )
+        with subtests.test(least=least):
+            np.testing.assert_array_equal(
+                bincount(numbers[:150_000], minlength=least, device=any_session),
+                np.bincount(numbers[:150_000], minlength=least),
+            )
     with pytest.raises(DeviceLimit, match="bincount would have 1,000,001 counts"):
         bincount([1_000_000], device=any_session)
 
 
-def test_counts_beyond_one_allocation_of_a_gpu(session):
+def test_counts_beyond_one_allocation_of_a_gpu(subtests, session):
     """Counts of int64 need twice the memory of those that kernels write; CPUs write to the host's."""
     small = imposed_session(session.device, kind="gpu", max_alloc_bytes=1 << 20)
     numbers = np.random.default_rng(4).integers(0, 99, 150_000)
     for least in (140_000, 1 << 18):
-        found = bincount(numbers, minlength=least, device=small)
-        np.testing.assert_array_equal(found, np.bincount(numbers, minlength=least))
-        assert found.dtype == np.int64
+        with subtests.test(least=least):
+            found = bincount(numbers, minlength=least, device=small)
+            np.testing.assert_array_equal(found, np.bincount(numbers, minlength=least))
+            assert found.dtype == np.int64
     keys = numbers[:20_000].astype(np.float32)
     np.testing.assert_array_equal(histogram(keys, 200_000, device=small)[0], np.histogram(keys, 200_000)[0])
     with pytest.raises(DeviceLimit, match="200,000 bins, whose edges"):

@@ -137,10 +137,11 @@ def test_counts_of_digits(session):
         assert row.tolist() == np.bincount(digits, minlength=256).tolist()
 
 
-def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(session):
+def test_more_keys_than_a_chain_counts_are_sorted_by_reduction(subtests, session):
     for n, first in ((chained.MOST_CHAINED, "clear_words"), (chained.MOST_CHAINED + 1, "radix_count")):
-        plan, _, _ = radix_plan(session.profile, "keys[0]", n, np.uint32, means=Means(scan="chain"))
-        assert plan[0].kernel.endswith(first)
+        with subtests.test(n=n):
+            plan, _, _ = radix_plan(session.profile, "keys[0]", n, np.uint32, means=Means(scan="chain"))
+            assert plan[0].kernel.endswith(first)
 
 
 def test_no_device_is_chained_unmeasured(session):
@@ -150,25 +151,26 @@ def test_no_device_is_chained_unmeasured(session):
 
 @pytest.mark.settings("as_is", "as_gpu")
 @pytest.mark.parametrize("dtype", ("uint32", "float64", "int8", "float16"))
-def test_sorts_of_device_arrays_again(any_session, monkeypatch, dtype):
+def test_sorts_of_device_arrays_again(subtests, any_session, monkeypatch, dtype):
     """Calls of one shape run the plan that is remembered, with new keys, and events and queues as at first."""
     monkeypatch.setattr(radix, "means_of", lambda _: Means(scan="chain"))
     runs, again = [], radix.sorted_again
     monkeypatch.setattr(api, "sorted_again", lambda *given: runs.append(again(*given)) or runs[-1])
     other = cl.CommandQueue(any_session.context)
     for n in (1, 300, 5000):
-        runs.clear()
-        for turn in range(3):
-            keys = keys_of("special" if dtype == "float64" else "random", n, dtype, seed=turn)
-            descending = turn == 2
-            order = np.argsort(KeyOrder(keys.dtype, descending).digits(keys), kind="stable")
-            there = device_array(any_session, keys).with_queue(other if turn else any_session.queue)
-            options = {"descending": descending, "device": any_session}
-            found = sort(there, **options), argsort(there, axis=0, **options)
-            assert all(one.queue == there.queue and one.events for one in found)
-            np.testing.assert_array_equal(bits_of(found[0].get()), bits_of(keys[order]))
-            np.testing.assert_array_equal(found[1].get(), order)
-        assert [run is None for run in runs] == [True, True, False, False, True, True]
+        with subtests.test(n=n):
+            runs.clear()
+            for turn in range(3):
+                keys = keys_of("special" if dtype == "float64" else "random", n, dtype, seed=turn)
+                descending = turn == 2
+                order = np.argsort(KeyOrder(keys.dtype, descending).digits(keys), kind="stable")
+                there = device_array(any_session, keys).with_queue(other if turn else any_session.queue)
+                options = {"descending": descending, "device": any_session}
+                found = sort(there, **options), argsort(there, axis=0, **options)
+                assert all(one.queue == there.queue and one.events for one in found)
+                np.testing.assert_array_equal(bits_of(found[0].get()), bits_of(keys[order]))
+                np.testing.assert_array_equal(found[1].get(), order)
+            assert [run is None for run in runs] == [True, True, False, False, True, True]
 
 
 @pytest.mark.settings("as_gpu")

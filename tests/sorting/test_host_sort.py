@@ -4,8 +4,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from conftest import LONG
-from hypothesis import given
+from effort import LONG
+from hypothesis import given, note
 from hypothesis import strategies as st
 from reference import sort as reference
 from sort_keys import (
@@ -55,10 +55,11 @@ def long_runs(kind, n, dtype):
 
 @pytest.mark.parametrize("dtype", NAMES)
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_few_keys_need_no_launch(session, launches, name, dtype):
+def test_few_keys_need_no_launch(subtests, session, launches, name, dtype):
     for n in SIZES[:-1]:
-        for descending in (False, True):
-            check(keys_of(name, n, dtype), descending, session)
+        with subtests.test(n=n):
+            for descending in (False, True):
+                check(keys_of(name, n, dtype), descending, session)
     assert not launches
 
 
@@ -78,24 +79,25 @@ def test_long_runs_need_no_launch_on_a_cpu(session, launches, kind, dtype):
 
 
 @pytest.mark.parametrize("dtype", NAMES)
-def test_keys_in_order_or_opposite_are_taken(session, dtype):
+def test_keys_in_order_or_opposite_are_taken(subtests, session, dtype):
     """Also where they are so but for one neighbour, around the length of a block, or are NaN at the end."""
     dtype, block = np.dtype(dtype), host.BLOCK
     for n in (host.LOOKED_AT + 1, block + 1, block + 2):
-        values = np.arange(n, dtype=np.uint16).reshape(n, 1)
-        rising = np.sort(random_keys(np.random.default_rng(n), n, dtype))
-        swapped, ends_in_nan = rising.copy(), rising.copy()
-        at = min(block, n - 1)
-        swapped[at], swapped[at - 1] = rising[0], rising[-1]
-        if dtype.kind == "f":
-            ends_in_nan[-3:] = -np.nan, np.nan, -np.nan
-        for keys in (rising, rising[::-1].copy(), swapped, swapped[::-1].copy(), ends_in_nan, np.zeros(n, dtype)):
-            for descending in (False, True):
-                check(keys, descending, session)
-                found, moved = sort_by_key(keys, values, descending=descending, device=session)
-                order = expected_order(keys, descending)
-                assert np.array_equal(bits_of(found), bits_of(keys[order])) and np.array_equal(moved, values[order])
-                assert not np.shares_memory(found, keys) and not np.shares_memory(moved, values)
+        with subtests.test(n=n):
+            values = np.arange(n, dtype=np.uint16).reshape(n, 1)
+            rising = np.sort(random_keys(np.random.default_rng(n), n, dtype))
+            swapped, ends_in_nan = rising.copy(), rising.copy()
+            at = min(block, n - 1)
+            swapped[at], swapped[at - 1] = rising[0], rising[-1]
+            if dtype.kind == "f":
+                ends_in_nan[-3:] = -np.nan, np.nan, -np.nan
+            for keys in (rising, rising[::-1].copy(), swapped, swapped[::-1].copy(), ends_in_nan, np.zeros(n, dtype)):
+                for descending in (False, True):
+                    check(keys, descending, session)
+                    found, moved = sort_by_key(keys, values, descending=descending, device=session)
+                    order = expected_order(keys, descending)
+                    assert np.array_equal(bits_of(found), bits_of(keys[order])) and np.array_equal(moved, values[order])
+                    assert not np.shares_memory(found, keys) and not np.shares_memory(moved, values)
 
 
 @given(data=st.data())
@@ -173,14 +175,15 @@ def test_mostly_random_keys_are_launched(session, launches):
 
 @pytest.mark.parametrize("dtype", ("uint8", "int8", "uint16", "int16"))
 @pytest.mark.parametrize("name", ("random", "constant", "few", "reversed", "special"))
-def test_narrow_integers_are_counted(session, launches, name, dtype):
+def test_narrow_integers_are_counted(subtests, session, launches, name, dtype):
     """From one key on, around the length of a write, with shares that begin and end within runs."""
     with mock.patch("clgeom.sorting.radix.way.sorted_on_host", lambda call: None):
         for n in (20_011, 131_071, 131_073, 300_003):
-            keys = keys_of(name, n, dtype)
-            for descending in (False, True):
-                expected = np.sort(keys, kind="stable")[:: -1 if descending else 1]
-                np.testing.assert_array_equal(sort(keys, descending=descending, device=session), expected)
+            with subtests.test(n=n):
+                keys = keys_of(name, n, dtype)
+                for descending in (False, True):
+                    expected = np.sort(keys, kind="stable")[:: -1 if descending else 1]
+                    np.testing.assert_array_equal(sort(keys, descending=descending, device=session), expected)
         ours = "radix_values" in launches
         assert ours == session.profile.is_cpu
         out = np.empty(n + 16, dtype)
@@ -255,6 +258,7 @@ def test_topk_by_numpy_begins_the_stable_order(session, data):
     if dtype.kind == "f" and data.draw(st.booleans()):
         keys = np.nan_to_num(keys, copy=True, nan=3)
     for k in (1, 100, n // 2, n - 1):
+        note(f"k = {k}")
         for largest in (False, True):
             order = expected_order(keys, largest)[:k]
             with mock.patch.object(distinct, "numpy_ns", lambda dtype: 0.0):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import sort as reference
@@ -231,12 +231,13 @@ def test_out_may_share_the_keys_memory_by_sub_buffers(session, n):
     np.testing.assert_array_equal(sort(there, out=out).get(), np.sort(keys))
 
 
-def test_callers_keys_stay(session):
+def test_callers_keys_stay(subtests, session):
     for n in (50, 17_000):
-        keys = keys_of("special", n, np.float32)
-        before = keys.tobytes()
-        check(keys, False, session)
-        assert keys.tobytes() == before
+        with subtests.test(n=n):
+            keys = keys_of("special", n, np.float32)
+            before = keys.tobytes()
+            check(keys, False, session)
+            assert keys.tobytes() == before
 
 
 def test_profile_returns_phases(session):

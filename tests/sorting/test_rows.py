@@ -86,40 +86,41 @@ def test_index_types_that_are_none():
 
 
 @pytest.mark.settings("as_gpu")
-def test_dates_sort_in_other_shapes(any_session):
-    sorts_others(any_session, "M8[ns]")
+def test_dates_sort_in_other_shapes(subtests, any_session):
+    sorts_others(subtests, any_session, "M8[ns]")
 
 
 @pytest.mark.parametrize("dtype", ("M8[ns]", ">m8[s]", "?"))
-def test_bools_dates_and_durations_sort(session, dtype):
-    sorts_others(session, dtype)
+def test_bools_dates_and_durations_sort(subtests, session, dtype):
+    sorts_others(subtests, session, dtype)
 
 
-def sorts_others(session, dtype):
+def sorts_others(subtests, session, dtype):
     """Keys of this type, sorted in all ways."""
     native = np.dtype(dtype).newbyteorder("=")
     for n in (0, 1, 500, 3000):
-        rng = np.random.default_rng(n)
-        if native.kind == "b":
-            keys = rng.random(n) < 0.3
-        else:
-            keys = rng.integers(-(2**63), 2**63 - 1, n, dtype=np.int64).view(native)
-            keys[rng.random(n) < 0.2] = "NaT"
-            keys[::5] = keys[0] if n else keys[::5]
-        for descending in (False, True):
-            order = expected_times(keys) if descending else np.argsort(keys, kind="stable")
-            there = device_array(session, keys)
-            for given_keys in (keys.astype(dtype), there):
-                found = sort(given_keys, descending=descending, device=session)
-                assert found.dtype == native
-                pairs = sort_by_key(given_keys, given_keys, descending=descending, device=session)
-                indices = argsort(given_keys, descending=descending, device=session)
-                results = [found, *pairs, indices]
-                if given_keys is there:
-                    results = [one.get() for one in results]
-                for one in results[:3]:
-                    np.testing.assert_array_equal(bits_of(one.astype(native)), bits_of(keys[order]))
-                np.testing.assert_array_equal(results[3], order)
+        with subtests.test(n=n):
+            rng = np.random.default_rng(n)
+            if native.kind == "b":
+                keys = rng.random(n) < 0.3
+            else:
+                keys = rng.integers(-(2**63), 2**63 - 1, n, dtype=np.int64).view(native)
+                keys[rng.random(n) < 0.2] = "NaT"
+                keys[::5] = keys[0] if n else keys[::5]
+            for descending in (False, True):
+                order = expected_times(keys) if descending else np.argsort(keys, kind="stable")
+                there = device_array(session, keys)
+                for given_keys in (keys.astype(dtype), there):
+                    found = sort(given_keys, descending=descending, device=session)
+                    assert found.dtype == native
+                    pairs = sort_by_key(given_keys, given_keys, descending=descending, device=session)
+                    indices = argsort(given_keys, descending=descending, device=session)
+                    results = [found, *pairs, indices]
+                    if given_keys is there:
+                        results = [one.get() for one in results]
+                    for one in results[:3]:
+                        np.testing.assert_array_equal(bits_of(one.astype(native)), bits_of(keys[order]))
+                    np.testing.assert_array_equal(results[3], order)
 
 
 def expected_times(keys):

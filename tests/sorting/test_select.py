@@ -50,7 +50,7 @@ def begins_the_order(session, keys, k, largest):
 
 
 @pytest.mark.parametrize("dtype", [*KEY_TYPES, np.dtype("M8[s]"), np.dtype(bool)], ids=str)
-def test_candidates_of_every_type(session, always, dtype):
+def test_candidates_of_every_type(subtests, session, always, dtype):
     """NaN, zeros of both signs, equal keys around the k-th one, and tiles that end within the last one.
 
     Of equal candidates the first one comes first, so that a stable sort of them begins as one of all keys.
@@ -63,14 +63,15 @@ def test_candidates_of_every_type(session, always, dtype):
             digits = KeyOrder(dtype, descending).digits(keys)
             order = np.argsort(digits, kind="stable")
             for k in (1, n // 3, n - 1, n):
-                for one in (keys, there):
-                    found = candidates.candidates(session, one, k, descending=descending, caller="test")
-                    values, indices = (each.get() if one is there else each for each in found)
-                    np.testing.assert_array_equal(bits_of(values), bits_of(keys[indices]))
-                    assert values.dtype == dtype and k <= len(indices) <= max(2 * k, candidates.FEW)
-                    first = np.argsort(digits[indices], kind="stable")[:k]
-                    np.testing.assert_array_equal(indices[first], order[:k])
-                assert candidates.candidates(session, keys, 0, descending=descending, caller="test") is None
+                with subtests.test(n=n, k=k):
+                    for one in (keys, there):
+                        found = candidates.candidates(session, one, k, descending=descending, caller="test")
+                        values, indices = (each.get() if one is there else each for each in found)
+                        np.testing.assert_array_equal(bits_of(values), bits_of(keys[indices]))
+                        assert values.dtype == dtype and k <= len(indices) <= max(2 * k, candidates.FEW)
+                        first = np.argsort(digits[indices], kind="stable")[:k]
+                        np.testing.assert_array_equal(indices[first], order[:k])
+                    assert candidates.candidates(session, keys, 0, descending=descending, caller="test") is None
 
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups")

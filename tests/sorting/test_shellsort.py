@@ -7,7 +7,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from conftest import LONG, thinned
+from effort import LONG, thinned
 from reference import shellsort as reference
 from shellsorts import few, random, shapes
 
@@ -26,6 +26,8 @@ from clgeom.sorting.shellsort.auto import auto_passes, ladder_of
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, gaps_for, reach
 from clgeom.sorting.shellsort.result import ShellsortResult
 from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS, VARIANTS
+
+pytestmark = pytest.mark.optimised
 
 FULL = [variant for variant in VARIANTS if variant not in "BC"]
 
@@ -81,17 +83,18 @@ def interleaved(n, gap):
 
 
 @pytest.mark.parametrize("dtype", KEY_TYPES, ids=str)
-def test_shellsort_sorts_every_type(session, dtype):
+def test_shellsort_sorts_every_type(subtests, session, dtype):
     rng = np.random.default_rng(1)
     for name, make in DISTRIBUTIONS.items():
         for n in (1, 2, 1000, 5001):
-            keys = make(rng, n, dtype)
-            first = shellsort(keys, device=session)
-            check_sorted(first.keys, keys)
-            assert first.is_sorted and first.variant == "auto", name
-            if n == 1000:  # one answer: every full sort gives the same bits
-                for variant in ("A", "D", "F"):
-                    assert same_bits(shellsort(keys, variant=variant, device=session).keys, first.keys)
+            with subtests.test(name=name, n=n):
+                keys = make(rng, n, dtype)
+                first = shellsort(keys, device=session)
+                check_sorted(first.keys, keys)
+                assert first.is_sorted and first.variant == "auto", name
+                if n == 1000:  # one answer: every full sort gives the same bits
+                    for variant in ("A", "D", "F"):
+                        assert same_bits(shellsort(keys, variant=variant, device=session).keys, first.keys)
 
 
 #: Keys of the types that are no numbers, as bits and as what they are.
@@ -99,22 +102,23 @@ OTHER_TYPES = ("?", "M8[D]", "m8[ns]")
 
 
 @pytest.mark.parametrize("dtype", OTHER_TYPES)
-def test_shellsort_sorts_bools_dates_and_durations(any_session, dtype):
+def test_shellsort_sorts_bools_dates_and_durations(subtests, session, dtype):
     """As NumPy sorts them, NaT last in both orders; by every variant that sorts fully, in every byte order."""
     rng = np.random.default_rng(34)
     for n in (0, 1, 2, 700, 9001):
-        bits = rng.integers(-3, 3, n) if n % 2 else rng.integers(-(2**63), 2**63, n, dtype=np.int64)
-        keys = (bits > 0) if dtype == "?" else np.where(rng.random(n) < 0.1, -(2**63), bits).view(dtype)
-        for order in ("ascending", "descending"):
-            wanted = clgeom.sort(keys, descending=order == "descending", device=any_session)
-            known = keys[~np.isnat(keys)] if keys.dtype.kind in "mM" else keys
-            assert np.array_equal(wanted[: len(known)], np.sort(known)[:: -1 if order == "descending" else 1])
-            for variant in ("auto",) if n > 700 else ("auto", "A", "D", "E", "F"):
-                found = shellsort(
-                    keys.astype(keys.dtype.newbyteorder()), variant=variant, order=order, device=any_session
-                )
-                assert found.keys.dtype == keys.dtype and np.array_equal(found.keys.view("u1"), wanted.view("u1"))
-                assert "first keys" in found._repr_html_()
+        with subtests.test(n=n):
+            bits = rng.integers(-3, 3, n) if n % 2 else rng.integers(-(2**63), 2**63, n, dtype=np.int64)
+            keys = (bits > 0) if dtype == "?" else np.where(rng.random(n) < 0.1, -(2**63), bits).view(dtype)
+            for order in ("ascending", "descending"):
+                wanted = clgeom.sort(keys, descending=order == "descending", device=session)
+                known = keys[~np.isnat(keys)] if keys.dtype.kind in "mM" else keys
+                assert np.array_equal(wanted[: len(known)], np.sort(known)[:: -1 if order == "descending" else 1])
+                for variant in ("auto",) if n > 700 else ("auto", "A", "D", "E", "F"):
+                    found = shellsort(
+                        keys.astype(keys.dtype.newbyteorder()), variant=variant, order=order, device=session
+                    )
+                    assert found.keys.dtype == keys.dtype and np.array_equal(found.keys.view("u1"), wanted.view("u1"))
+                    assert "first keys" in found._repr_html_()
 
 
 @pytest.mark.parametrize("variant", FULL)
@@ -245,14 +249,15 @@ def subsequences_kernel(session, table, stage):
     return read(session, codes, np.uint32, table.size).reshape(table.shape)
 
 
-def test_network_sorts_every_pattern_of_zeros_and_ones(session):
+def test_network_sorts_every_pattern_of_zeros_and_ones(subtests, session):
     """A network that sorts all of those sorts everything."""
     table = (np.arange(256) >> np.arange(8)[:, None]) & 1
     assert np.array_equal(subsequences_kernel(session, table, "sort"), np.sort(table, axis=0))
     rng = np.random.default_rng(14)
     for rows in (32, 64):
-        table = rng.integers(0, 2, (rows, 5000)) if rows == 32 else rng.integers(0, 2**31, (rows, 5000))
-        assert np.array_equal(subsequences_kernel(session, table, "sort"), np.sort(table, axis=0))
+        with subtests.test(rows=rows):
+            table = rng.integers(0, 2, (rows, 5000)) if rows == 32 else rng.integers(0, 2**31, (rows, 5000))
+            assert np.array_equal(subsequences_kernel(session, table, "sort"), np.sort(table, axis=0))
 
 
 @pytest.mark.parametrize("rows", [8, 32])
@@ -352,16 +357,17 @@ def test_auto_never_iterates_with_sedgewick_gaps_and_uses_the_bounds(session, bi
 
 
 @pytest.mark.parametrize("name", SEQUENCES)
-def test_bounds_that_auto_leaves_out_change_no_plan(session, monkeypatch, name):
+def test_bounds_that_auto_leaves_out_change_no_plan(subtests, session, monkeypatch, name):
     """With all bounds, also those that cost more to use than whole h-subsequences do, the plan is the same."""
     cases = itertools.product((20_000, 10**6, 12_345_678, 10**8), (32, 64), (8192, 49152))
     for n, bits, local in cases:
-        found = plan(session, n, bits, local, name)
-        with monkeypatch.context() as patched:
-            patched.setattr(auto, "displacement", lambda gap, larger, most: displacement(gap, larger))
+        with subtests.test(n=n, bits=bits):
+            found = plan(session, n, bits, local, name)
+            with monkeypatch.context() as patched:
+                patched.setattr(auto, "displacement", lambda gap, larger, most: displacement(gap, larger))
+                auto._auto_passes.cache_clear()
+                assert plan(session, n, bits, local, name) == found
             auto._auto_passes.cache_clear()
-            assert plan(session, n, bits, local, name) == found
-        auto._auto_passes.cache_clear()
 
 
 def test_auto_finds_few_bounds(session, monkeypatch):

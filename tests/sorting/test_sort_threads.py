@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyopencl.array as cl_array
 import pytest
-from conftest import LONG
+from effort import LONG
 
 from clgeom import argsort, shellsort, sort, sort_by_key
 
@@ -17,12 +17,13 @@ THREADS = 4
 def test_threads_sort_at_once(any_session):
     """Each thread its own keys, of several lengths, by every function, from the host and from the device."""
     start = threading.Barrier(THREADS)
-    times = 1 if any_session.profile.kind == "gpu" and not LONG else 3  # kernels of GPUs take seconds here
+    slow = any_session.profile.kind == "gpu" and not LONG  # kernels of GPUs take seconds here
+    times, sizes = (1, (100, 17_000)) if slow else (3, (100, 5000, 17_000, 40_000))
 
     def work(number):
         rng = np.random.default_rng(number)
         start.wait()
-        for n in (100, 5000, 17_000, 40_000):
+        for n in sizes:
             keys = rng.normal(size=n).astype(np.float32)
             order = np.argsort(keys, kind="stable")
             for _ in range(times):

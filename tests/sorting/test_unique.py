@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import LONG
+from effort import LONG
 from hypothesis import given
 from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, distinct_reference, keys_of, types_in
@@ -40,39 +40,41 @@ def test_unique_is_that_of_numpy(any_session, setting, data):
 
 
 @pytest.mark.settings("as_is", "as_gpu")
-def test_each_nan_may_be_a_value(any_session):
+def test_each_nan_may_be_a_value(subtests, any_session):
     for n in (3, 5000):
-        keys = keys_of("special", n, np.float32)
-        keys[n // 2] = np.nan
-        agrees(keys, any_session, equal_nan=False)
+        with subtests.test(n=n):
+            keys = keys_of("special", n, np.float32)
+            keys[n // 2] = np.nan
+            agrees(keys, any_session, equal_nan=False)
 
 
 @pytest.mark.settings("as_gpu")
-def test_keys_that_are_counted_in_other_shapes(any_session):
-    counts_agree(any_session, "uint16")
+def test_keys_that_are_counted_in_other_shapes(subtests, any_session):
+    counts_agree(subtests, any_session, "uint16")
 
 
 @pytest.mark.parametrize("dtype", ("bool", "int8", "uint16", "float16", "int64"))
-def test_keys_that_are_counted(session, dtype):
+def test_keys_that_are_counted(subtests, session, dtype):
     """Small types, and narrow ranges of wide ones."""
-    counts_agree(session, dtype)
+    counts_agree(subtests, session, dtype)
 
 
-def counts_agree(session, dtype):
+def counts_agree(subtests, session, dtype):
     """Values and counts, on the host and on the device, against the reference."""
     for n in (1023, 1024, 1025, 40_000):
-        name = "special" if dtype in ("float16", "uint16", "int8") else "narrow"
-        keys = keys_of(name, n, "uint8" if dtype == "bool" else dtype)
-        keys = keys % 2 == 0 if dtype == "bool" else keys - 60 if dtype == "int64" else keys
-        for equal_nan in (True, False):
-            expected = distinct_reference(keys, equal_nan)
-            values, counts = unique(keys, return_counts=True, equal_nan=equal_nan, device=session)
-            np.testing.assert_array_equal(bits_of(values), bits_of(expected[0]))
-            np.testing.assert_array_equal(counts, expected[3])
-            there = unique(device_array(session, keys), return_counts=True, equal_nan=equal_nan, device=session)
-            np.testing.assert_array_equal(bits_of(there[0].get()), bits_of(expected[0]))
-            assert there[1].dtype == np.uint32
-            np.testing.assert_array_equal(there[1].get(), expected[3])
+        with subtests.test(n=n):
+            name = "special" if dtype in ("float16", "uint16", "int8") else "narrow"
+            keys = keys_of(name, n, "uint8" if dtype == "bool" else dtype)
+            keys = keys % 2 == 0 if dtype == "bool" else keys - 60 if dtype == "int64" else keys
+            for equal_nan in (True, False):
+                expected = distinct_reference(keys, equal_nan)
+                values, counts = unique(keys, return_counts=True, equal_nan=equal_nan, device=session)
+                np.testing.assert_array_equal(bits_of(values), bits_of(expected[0]))
+                np.testing.assert_array_equal(counts, expected[3])
+                there = unique(device_array(session, keys), return_counts=True, equal_nan=equal_nan, device=session)
+                np.testing.assert_array_equal(bits_of(there[0].get()), bits_of(expected[0]))
+                assert there[1].dtype == np.uint32
+                np.testing.assert_array_equal(there[1].get(), expected[3])
     ends = np.array([-(2**63), 2**63 - 1] * 600)
     np.testing.assert_array_equal(unique(ends, device=session), ends[:2])
 

@@ -23,7 +23,7 @@ from clgeom.sorting.radix import way
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.measure import verified_digest
 
-#: Settings of conftest in which candidates are tried; elements of the largest input.
+#: Settings of device_settings.py in which candidates are tried; elements of the largest input.
 SETTINGS, MOST = ("as_is", "as_gpu", "as_amd"), 30_000
 #: Outcomes that are defects.
 BAD = "wrong", "refused"
@@ -110,7 +110,9 @@ def _tried(session, trial):
 
 
 def main() -> int:
-    import conftest
+    from device_settings import SETTINGS as IMPOSED
+    from device_settings import imposed_session
+    from effort import QuickBuilds
 
     from clgeom.runtime.device import as_session
 
@@ -125,11 +127,9 @@ def main() -> int:
     parser.add_argument("--optimised", action="store_true", help="let PoCL optimise all kernels")
     options = parser.parse_args()
     if not options.optimised:
-        conftest.build_quickly()
+        QuickBuilds().install()
     own = as_session(options.device)
-    sessions = {
-        name: conftest.imposed_session(own.device, **conftest.SETTINGS[name][0]) for name in options.setting or SETTINGS
-    }
+    sessions = {name: imposed_session(own.device, **IMPOSED[name][0]) for name in options.setting or SETTINGS}
     only = tuple(options.only.split(","))
     names = {at: [one for one in kernels(made.profile) if one.startswith(only)] for at, made in sessions.items()}
     rng, end, found = random.Random(options.seed), time.monotonic() + 60 * options.minutes, Counter()

@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 from candidates import BAD, Trial, drawn, kernels, tried
-from conftest import PROFILE, assert_kernels_fit, imposed_session
+from device_settings import assert_kernels_fit, imposed_session
+from effort import PROFILE
 
 from clgeom import adaptive_region, convex_hulls
 from clgeom.hull.wagener.hoods import upper_hood
