@@ -82,6 +82,10 @@ def test_mistakes(here):
     assert "'clgeom dp list' shows the problems" in refused("dp", "solve", "12", good)
     assert "Name a specification (SPEC) of knapsack" in refused("dp", "solve", "knapsack")
     assert "none.toml" in refused("dp", "solve", "knapsack", "none.toml")
+    np.save("k.npy", [1, 2])
+    for command in (("dp", "solve", "knapsack"), ("dp", "fill")):
+        words = refused(*command, "k.npy")
+        assert "The specification must be a .toml file. Got 'k.npy', which is not TOML" in words
 
 
 @pytest.mark.parametrize(

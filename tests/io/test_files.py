@@ -256,7 +256,10 @@ def test_vertices_of_other_geometries(tmp_path, name):
     np.testing.assert_array_equal(cloud.points, np.concatenate([shapely.get_coordinates(shape) for shape in shapes]))
     names = [cloud.groups.names[i] for i in cloud.groups.numbers]
     assert names == ["a"] * 5 + ["c"] * 2 + ["d"] * 2
-    assert cloud.notes == ("z and m of the geometries were left out", "2 rows without a readable geometry were left out")
+    assert cloud.notes == (
+        "z and m of the geometries were left out",
+        "2 rows without a readable geometry were left out",
+    )
 
 
 def test_features_without_a_geometry_in_flatgeobuf(tmp_path):
@@ -264,7 +267,9 @@ def test_features_without_a_geometry_in_flatgeobuf(tmp_path):
     frame = geopandas.GeoDataFrame({"k": list("abcd")}, geometry=[*shapely.points(XY[:3]), None], crs="EPSG:25832")
     frame.to_file(tmp_path / "t.fgb", SPATIAL_INDEX="NO")
     cloud = read_cloud(tmp_path / "t.fgb", by="k")
-    assert cloud.points.tolist() == XY[:3].tolist() and cloud.notes == ("1 row without a readable geometry was left out",)
+    assert cloud.points.tolist() == XY[:3].tolist() and cloud.notes == (
+        "1 row without a readable geometry was left out",
+    )
 
 
 @pytest.mark.parametrize("bad", ['["a", 2]', "[NaN, 2]", "[1]"])
