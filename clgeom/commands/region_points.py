@@ -12,6 +12,7 @@ from clgeom.commands.region import POINTS_EACH, SEGMENTS, check_densify
 from clgeom.commands.region_facts import finite, written_words
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
+from clgeom.runtime.messages import counted
 
 
 def of_points(file, levels, output, picture, session, as_json, profile, options):
@@ -48,6 +49,7 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
     chosen = [(level, some) for level, some in chosen if len(some)]
+    _check_few(options, [some for _, some in chosen])
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         made, work = terminal.worked(
             lambda: [
@@ -122,6 +124,18 @@ def _segments(options, points):
     if options["segments"] is not None:
         return options["segments"]
     return min(SEGMENTS, max(1, len(points) // POINTS_EACH))
+
+
+def _check_few(options, sets):
+    """Refuse options for several segments where few points get the convex hull by default: one segment, or two."""
+    used = {"--cuts": options["cuts"] != "count", "--axis": options["axis"] != "x"}
+    used |= {"--simplify": options["simplify"] is not None}
+    if options["segments"] is None and all(_segments(options, some) <= 2 for some in sets):
+        for name in [name for name in used if used[name] and sets]:
+            raise InvalidInput(
+                f"The option {name} is for several segments, and {counted(len(sets[0]), 'point', 'points')} get the "
+                "convex hull by default. Name a number (--segments 8)."
+            )
 
 
 def _has_lines(region, geometry):

@@ -200,6 +200,14 @@ def test_segments_of_points_have_points_enough(count, segments):
         assert facts["notes"] == []
 
 
+def test_options_for_several_segments_need_them():
+    Path("few.csv").write_text("x,y\n0,0\n4,0\n4,4\n0,4\n2,1\n")
+    for option in (("--cuts", "width"), ("--axis", "both"), ("--simplify", 1)):
+        words = refused("few.csv", *option)
+        assert f"option {option[0]} is for several segments, and 5 points get the convex hull by default" in words
+        done("few.csv", *option, "--segments", 3)
+
+
 def test_points_on_a_line_have_no_note():
     Path("line.csv").write_text("x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(100)))
     facts = json.loads(done("line.csv", "--segments", 20, "--json", "-o", "line.wkt"))
