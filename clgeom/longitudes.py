@@ -24,7 +24,7 @@ from clgeom.geodesy import as_crs, turn_of
 from clgeom.optional import is_installed
 from clgeom.runtime.arrays import finite_rows
 from clgeom.runtime.host_floats import LEAST
-from clgeom.runtime.messages import printable
+from clgeom.runtime.messages import printable, swapped_words
 from clgeom.runtime.typing import NDArray
 
 #: Parts of a turn: gaps that are narrower than one are not told apart.
@@ -308,7 +308,8 @@ def said_of_latitudes(values: Any, turn: float | None) -> str | None:
     if abs(farthest) <= turn / 4 * (1 + ROUNDED):
         return None
     most = f"{turn / 4:.10g}"
-    return f"are no longitudes and latitudes: latitudes are from -{most} to {most}, and they reach {farthest:.10g}"
+    said = f"are no longitudes and latitudes: latitudes are from -{most} to {most}, and they reach {farthest:.10g}"
+    return said + swapped_words(farthest, turn)
 
 
 def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "") -> None:

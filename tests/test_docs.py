@@ -421,7 +421,6 @@ def first_words(page, begin, end):
     return [word.strip('`"') for word in re.findall(r"^ *(?:\* - )?(\S+)", text, re.MULTILINE)]
 
 
-PROBLEMS = dp.problems.CATALOGUE + dp.problems.VARIANTS
 GAPS_OF_BLOSUM62 = MATRICES["BLOSUM62"][1]
 TEST_FUNCTIONS = [
     name
@@ -429,7 +428,6 @@ TEST_FUNCTIONS = [
     for name in re.findall(r"^ *def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 CLAIMS = {
-    "tutorial.rst": [f"dp.problems solves {len(PROBLEMS)} known problems"],
     "explanation/coverage.rst": [f"by strips of {rasters.BLOCK_BYTES >> 20} MiB"],
     "explanation/hull.rst": [
         f"of {stream.LARGER * stream.CHUNK_BYTES >> 20} MiB on a device with at least "
@@ -461,7 +459,6 @@ CLAIMS = {
         f"{len(clouds.CLOUDS)} named distributions of points",
     ],
     "reference/dp.rst": [
-        f"dp.problems has {len(PROBLEMS)} problems",
         f"lists the {len(dp.problems.CATALOGUE)} of the thesis",
         f"at most {trace.MOST_NODES:,} operations, {nodes.MOST_DEEP} inside each other",
         f"a text in C {users_c.MOST_TOKENS:,} words and marks, {users_c.MOST_IN_STATEMENT:,} of them in a statement",

@@ -10,7 +10,8 @@
     @click.argument("file")
     ...
 
-Other options follow as "General". ``tests/commands/test_help.py`` runs the examples.
+Other options follow as "General". ``tests/commands/test_help.py`` runs the examples. A value that is given twice is
+refused, where Click takes the last one.
 """
 
 from __future__ import annotations
@@ -21,11 +22,16 @@ import click
 
 
 class Spelled(click.Command):
-    """A command that suggests ``--name`` for ``-name``, which Click takes for several options of one letter."""
+    """A command that refuses a value that is given twice, and a single dash before a name.
+
+    Click takes the last value, and ``-name`` for several options of one letter.
+    """
 
     def parse_args(self, ctx, args):
         words = args[: args.index("--")] if "--" in args else list(args)
         try:
+            if not ctx.resilient_parsing:
+                self._refuse_repeated(ctx, args)
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             names = [name for option in self.get_params(ctx) for name in option.opts if name.startswith("--")]
@@ -34,6 +40,13 @@ class Spelled(click.Command):
                 if near and len(word) > 2 and len(error.option_name) == 2 and error.option_name[1] in word:
                     raise click.NoSuchOption(word, possibilities=near, ctx=ctx) from error
             raise
+
+    def _refuse_repeated(self, ctx, args):
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for option in dict.fromkeys(order):
+            takes_one = isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count)
+            if takes_one and order.count(option) > 1:
+                raise click.UsageError(f"The option {max(option.opts, key=len)} takes one value. Got several.", ctx)
 
 
 class Command(Spelled):

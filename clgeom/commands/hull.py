@@ -152,7 +152,7 @@ def hull(
         _hull_of_large(files, what, crs, output, device, as_json, options)
         return
     cloud, counts, reading = _read(files, as_json, crs, by=by, **what)
-    crs = _system(output, cloud, antimeridian)
+    crs = _system(files[0], output, cloud, antimeridian)
     if by is None:
         _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, device, as_json, options)
     else:
@@ -174,18 +174,19 @@ def _read(files, as_json, crs, **what):
     return cloud, [len(cloud.points) for cloud in clouds], seconds + taken
 
 
-def _system(output, cloud, wanted):
+def _system(file, output, cloud, wanted):
     """Return the reference system of the output: that of the option, or else that of the file.
 
     Longitudes of 0 to 360 degrees become those of GeoJSON where the system is named: for `wanted`, --antimeridian.
     """
+    from clgeom.io.files import kind_of
     from clgeom.io.hulls import check_lonlat
     from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.vector import is_map
     from clgeom.optional import is_installed
 
     crs = cloud.crs
-    check_lonlat(output, cloud.names, crs)
+    check_lonlat(output, cloud.names, crs, has_columns=kind_of(file) in ("table", "arrow", "numpy"))
     reprojected = wanted and output is not None and output.lower().endswith(IN_LONLAT) and is_installed("pyproj")
     if output is None or not (is_map(output) or reprojected):
         return crs
@@ -246,7 +247,7 @@ def _hull_of_large(files, what, crs, output, device, as_json, options):
     first = next(cloud_parts(files[0], rows=1, **what))
     first = first if crs is None else replace(first, crs=crs)
     wanted = options.pop("antimeridian")
-    system = _system(output, first, wanted)
+    system = _system(files[0], output, first, wanted)
     turn = turn_of_columns(first.names, system, wanted)
     with terminal.progress("hull", hidden=as_json) as progress, saying_where(files, counts):
         (found, cloud, left_out), work = terminal.worked(
@@ -384,7 +385,7 @@ def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_jso
         session=session,
         as_json=as_json,
         options=options,
-        check=lambda cloud: systems.append(_system(output, cloud, options["antimeridian"])),
+        check=lambda cloud: systems.append(_system(files[0], output, cloud, options["antimeridian"])),
     )
     batch, system = batch_of(hulls), systems[0]
     if output and is_map(output):

@@ -14,6 +14,7 @@ import click
 
 from clgeom import __version__
 from clgeom.commands.help import Group
+from clgeom.runtime import driver_output
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import first_error, printable, shown
 
@@ -221,6 +222,8 @@ def main():
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # the encoding of the terminal may lack letters
+    if os.name == "posix" and not os.environ.get("CLGEOM_DEBUG"):
+        driver_output.discard()
     warnings.showwarning, warnings.formatwarning = _warn, _warning
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)

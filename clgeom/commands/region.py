@@ -27,6 +27,10 @@ INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
 #: Least area of the parts of a computed map, in m2: a square of 50 m, which planners use as a bin. Smaller parts are
 #: specks of the shadowing: of the usual map at -75 dBm 853 of 880 parts, with 14% of the cells.
 MADE_LEAST = 2500.0
+#: Default number of segments, and points for each segment: a segment of one point has no area. The region of uniform
+#: random points with 64 segments has, of the area of their hull, 0% for 50 points, 56% for 200 and 89% for 1,000. With
+#: 16 points for each segment it has 100%, 87% and 90%.
+SEGMENTS, POINTS_EACH = 64, 16
 #: Most rows and columns of a computed map.
 MOST_CELLS_A_SIDE = 1 << 15
 
@@ -61,7 +65,7 @@ def _by_segments(given) -> bool:
 
 
 def _has_several_segments(given) -> bool:
-    return _numbers(given.segments) != 1
+    return given.segments is None or _numbers(given.segments) != 1
 
 
 RULES = (
@@ -102,7 +106,7 @@ RULES = (
     Rule(
         "output picture page comparison nested bands metrics simplify outline least weights unit crs profile",
         "Several --segments print a comparison only; they do not go together with {option}.",
-        lambda given: "," not in given.segments,
+        lambda given: "," not in (given.segments or ""),
     ),
     Rule("bands", "The options --nested and {option} do not go together.", lambda given: not given.nested),
     Rule(
@@ -148,11 +152,9 @@ EXAMPLES = (
 @with_default("--direction", ">=", "Cover values at or above a level, or at or below it.", click.Choice([">=", "<="]))
 @click.option(
     "--segments",
-    default="64",
     metavar="N[,N...]",
-    show_default=True,
     help="Number of segments of each region: its resolution. 1 gives the convex hull. Several numbers print a "
-    "comparison.",
+    f"comparison.  [default: {SEGMENTS}; for points at most one for each {POINTS_EACH} of them]",
 )
 @click.option(
     "--outline",
@@ -285,10 +287,13 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
     from clgeom.runtime.device import as_session
 
     if options["least"] is None:
-        made = file is None and "," not in options["segments"]
+        made = file is None and "," not in (options["segments"] or "")
         options["least"] = MADE_LEAST if made else 0.0
     options["outline"] = "cells" if _along_cells(SimpleNamespace(**options)) else "segments"
-    options["segments"] = _numbers(options["segments"])
+    if options["segments"] is not None:
+        options["segments"] = _numbers(options["segments"])
+    elif not _has_points(file):
+        options["segments"] = SEGMENTS
     outputs = {"output": output, "picture": picture, "page": page, "comparison": comparison}
     _check(file, levels, outputs, options)
     session = as_session(device)

@@ -8,10 +8,11 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
-from clgeom.commands.region import check_densify
+from clgeom.commands.region import POINTS_EACH, SEGMENTS, check_densify
 from clgeom.commands.region_facts import finite, written_words
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
+from clgeom.runtime.messages import counted
 
 
 def of_points(file, levels, output, picture, session, as_json, profile, options):
@@ -48,10 +49,11 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         chosen = [(level, points[_reach(values, level, options["direction"])]) for level in levels]
     how = {"cuts": options["cuts"], "axis": options["axis"], "device": session, "profile": profile}
     chosen = [(level, some) for level, some in chosen if len(some)]
+    _check_few(options, [some for _, some in chosen])
     with terminal.progress("regions", hidden=as_json) as progress, watched(progress):
         made, work = terminal.worked(
             lambda: [
-                (level, adaptive_region(some, options["segments"], **how)) for level, some in each(session, chosen)
+                (level, adaptive_region(some, _segments(options, some), **how)) for level, some in each(session, chosen)
             ]
         )
     if not made:
@@ -62,10 +64,20 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         warn_across(getattr(one, "x", one), some, turn, caller=None if level is None else f"level {level:g}")
     if options["simplify"] is not None:
         made = [(level, one.simplify(options["simplify"])) for level, one in made]
-    km2 = areas_or_none([one.__geo_interface__ for _, one in made], crs)
+    geometries = [one.__geo_interface__ for _, one in made]
+    km2 = areas_or_none(geometries, crs)
     features = [
-        _feature(number, level, one, area, options) for number, ((level, one), area) in enumerate(zip(made, km2), 1)
+        _feature(number, level, one, geometry, area, options)
+        for number, ((level, one), geometry, area) in enumerate(zip(made, geometries, km2), 1)
     ]
+    notes = list(cloud.notes)
+    if (output or "").lower().endswith(".shp") and any(one["type"] == "GeometryCollection" for one in geometries):
+        raise InvalidInput(
+            f"The output '{output}' holds geometries of one type. Got a region with lines instead: use fewer "
+            "--segments, or write .gpkg, .fgb or .parquet."
+        )
+    if any(_has_lines(one, geometry) for (_, one), geometry in zip(made, geometries)):
+        notes.append("the region has lines, of area 0, where its segments have few points; use fewer --segments")
     vertices = [count_vertices(feature.geometry) for feature in features]
     content = written = None
     if output:
@@ -81,14 +93,14 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         write_whole(output, content)
     if as_json:
         facts = [{**feature.properties, "vertices": count} for feature, count in zip(features, vertices)]
-        about = {"device": session.profile.name, **work.facts(), "notes": list(cloud.notes)}
+        about = {"device": session.profile.name, **work.facts(), "notes": notes}
         phases = sum((one.phases for _, one in made), ())
         about |= {"phases": terminal.phases_as_json(phases)} if profile else {}
         terminal.print_json({**about, "regions": facts})
         return
     terminal.print_facts(
         ("points", f"{len(points):,} ({points.dtype})"),
-        *(("note", note) for note in cloud.notes),
+        *(("note", note) for note in notes),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{"reading the file": reading})),
         *(("wrote", written_words(name, written if name == output else None)) for name in (output, picture) if name),
@@ -107,7 +119,37 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
         terminal.print_phases(sum((one.phases for _, one in made), ()))
 
 
-def _feature(number, level, region, km2, options):
+def _segments(options, points):
+    """Return the number of segments: as it was typed, else few enough for `POINTS_EACH` points in each."""
+    if options["segments"] is not None:
+        return options["segments"]
+    return min(SEGMENTS, max(1, len(points) // POINTS_EACH))
+
+
+def _check_few(options, sets):
+    """Refuse options for several segments where few points get the convex hull by default: one segment, or two."""
+    used = {"--cuts": options["cuts"] != "count", "--axis": options["axis"] != "x"}
+    used |= {"--simplify": options["simplify"] is not None}
+    if options["segments"] is None and all(_segments(options, some) <= 2 for some in sets):
+        for name in [name for name in used if used[name] and sets]:
+            raise InvalidInput(
+                f"The option {name} is for several segments, and {counted(len(sets[0]), 'point', 'points')} get the "
+                "convex hull by default. Name a number (--segments 8)."
+            )
+
+
+def _has_lines(region, geometry):
+    """Return whether a region has lines, or points, though its points are not on one line."""
+    shapes = geometry.get("geometries", [geometry])
+    if all(shape["type"].endswith("Polygon") for shape in shapes):
+        return False
+    from clgeom import convex_hull
+
+    x = getattr(region, "x", region)
+    return len(convex_hull(np.concatenate([x.lower, x.upper])).vertices) > 2
+
+
+def _feature(number, level, region, geometry, km2, options):
     """Return a region with its properties in a file."""
     from clgeom.io.features import Feature
 
@@ -118,7 +160,7 @@ def _feature(number, level, region, km2, options):
         )
         properties["label"] = f"{options['direction']} {level:g} {options['unit']}".rstrip()
     properties |= {"points": region.n, "area": finite(float(region.area)), "area_km2": km2}
-    return Feature(region.__geo_interface__, properties)
+    return Feature(geometry, properties)
 
 
 def _reach(values, level, direction):

@@ -66,9 +66,12 @@ def of_raster(file, levels, outputs, session, as_json, profile, options):
         terminal.print_json({**facts, "unit": options["unit"], "least": options["least"]})
         return
     band = f"band {options['band']} of {raster.bands}, " if raster.bands > 1 else ""
-    crs = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
+    if raster.transform is None:
+        where = "no transform: the coordinates are columns and rows"
+    else:
+        where = "no coordinate reference system" if raster.crs is None else shown(raster.crs).strip("'")
     terminal.print_facts(
-        ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{crs}"),
+        ("map", f"{' x '.join(map(str, raster.values.shape))} cells ({raster.values.dtype}), {band}{where}"),
         ("device", terminal.device_words(session)),
         ("time", work.words(**{f"{'making' if file is None else 'reading'} the map": reading})),
         *_small_parts_words(rows, file, options),

@@ -216,15 +216,20 @@ def _two_arrays(archive, columns):
     return side_by_side(path, (x, y), (archive[x], archive[y])), (x, y)
 
 
+def _shape_advice(shape) -> str:
+    """What to do with an array of points of this shape."""
+    if len(shape) == 2 and shape[0] == 2:
+        return " Transpose it: points.T has that shape."
+    return " Choose two columns (--columns)." if len(shape) == 2 and shape[1] > 2 else ""
+
+
 def _points(path, values, columns, by):
     """Return (points, names of x and y, groups or None, their title) of a plain or structured array."""
     fields = list(values.dtype.names) if values.dtype.names else None
     if fields is None and by is None and columns is None:
         if values.ndim != 2 or values.shape[1] != 2:
-            raise InvalidInput(
-                f"The array in '{path}' must have shape (n, 2). Got {values.shape} instead."
-                + (" Choose two columns (--columns)." if values.ndim == 2 and values.shape[1] > 2 else "")
-            )
+            advice = _shape_advice(values.shape)
+            raise InvalidInput(f"The array in '{path}' must have shape (n, 2). Got {values.shape} instead.{advice}")
         return values, None, None, ""
     if values.ndim != (2 if fields is None else 1):
         dimensions = "two dimensions" if fields is None else "one dimension"

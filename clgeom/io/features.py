@@ -40,6 +40,11 @@ NO_SYSTEM = (
     "The output '{}' is in longitude and latitude, and the input has no coordinate reference system: "
     "name it ({}), or write .gpkg or .wkt."
 )
+#: The same on the command line if the input has no transform; in Python the caller may say that these are degrees.
+NO_TRANSFORM = (
+    "The output '{}' is in longitude and latitude, and the input has no transform: the coordinates are columns and "
+    "rows. Give the raster a transform and a reference system, or write .gpkg or .wkt."
+)
 #: How the system is named on the command line, and in Python.
 OPTION, PARAMETER = "--crs EPSG:32632", "crs='EPSG:32632', or 'EPSG:4326' for longitude and latitude"
 
@@ -198,7 +203,10 @@ def _check_lonlat(regions, path, named):
     rows, columns = grid.shape
     corners = np.abs(grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)]))
     beyond = (corners > (360, 90 + math.sqrt(grid.cell_area))).any()  # the centre of a cell may be a pole
-    if named is OPTION or tuple(grid.transform) == IDENTITY or beyond:
+    unplaced = tuple(grid.transform) == IDENTITY
+    if named is OPTION and unplaced:
+        raise InvalidInput(NO_TRANSFORM.format(path))
+    if named is OPTION or unplaced or beyond:
         raise InvalidInput(NO_SYSTEM.format(path, named))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.optional import any_m, require
 from clgeom.runtime.host_floats import keeps_subnormals
+from clgeom.runtime.messages import counted
 
 #: Record of a point in well-known binary: byte order, type, x, y. With z or m it is longer.
 POINT_LAYOUT = {"names": ("order", "type", "x", "y"), "formats": ("u1", "<u4", "<f8", "<f8"), "offsets": (0, 1, 5, 13)}
@@ -76,7 +77,7 @@ def _kept(points, column, more):
 
 
 def _empty_words(count) -> str:
-    return f"{count:,} rows without a geometry were left out"
+    return f"{counted(count, 'row', 'rows')} without a readable geometry {'was' if count == 1 else 'were'} left out"
 
 
 def _plain_points(column):

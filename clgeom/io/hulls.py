@@ -21,10 +21,10 @@ from clgeom.io.lonlat import named_lonlat, to_lonlat
 from clgeom.io.outputs import IN_LONLAT
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.interop.columns import LATITUDES, LONGITUDES
-from clgeom.runtime.messages import printable, shown
+from clgeom.runtime.messages import printable, shown, swapped_words
 
 
-def check_lonlat(path, names, crs) -> None:
+def check_lonlat(path, names, crs, *, has_columns) -> None:
     """Raise `InvalidInput` if coordinates for a GeoJSON or KML file are not known to be longitude and latitude.
 
     Parameters
@@ -35,6 +35,8 @@ def check_lonlat(path, names, crs) -> None:
         Names of the columns of x and y, None without names.
     crs : str or None
         The coordinate reference system, if it was named.
+    has_columns : bool
+        Whether the input has columns whose names may say that they are longitude and latitude, for the message.
     """
     if path is None or Path(path).suffix.lower() not in IN_LONLAT:
         return
@@ -45,10 +47,13 @@ def check_lonlat(path, names, crs) -> None:
             f"'{shown(names[1])}' instead."
         )
     if crs is None and (names is None or not named_lonlat(*names)):
-        got = "columns without names" if names is None else f"'{shown(names[0])}' and '{shown(names[1])}'"
+        words = ""
+        if has_columns:
+            got = "columns without names" if names is None else f"'{shown(names[0])}' and '{shown(names[1])}'"
+            words = f" Columns of longitude and latitude must be lon and lat. Got {got} instead."
         raise InvalidInput(
             f"The output '{given}' is in longitude and latitude, and the coordinates may not be: name their reference "
-            f"system (--crs EPSG:32632), or write .csv or .wkt. The columns must be lon and lat. Got {got} instead."
+            f"system (--crs EPSG:32632), or write .gpkg, .csv or .wkt.{words}"
         )
 
 
@@ -69,8 +74,8 @@ def as_lonlat(feature, crs, path):
         if not (abs(x) <= 180 and abs(y) <= 90):
             raise InvalidInput(
                 f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
-                "instead: name the coordinates' reference system (--crs, or 'crs' in Python: EPSG:32632, or EPSG:4326 "
-                "where longitudes pass 180), or write .csv or .wkt."
+                f"instead{swapped_words(y)}: name the coordinates' reference system (--crs, or 'crs' in "
+                "Python: EPSG:32632, or EPSG:4326 where longitudes pass 180), or write .gpkg, .csv or .wkt."
             )
     return feature
 

@@ -18,7 +18,14 @@ from clgeom.io.files import TABLES
 from clgeom.io.numbers import EXACT, as_float, may_lose
 from clgeom.optional import require
 from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import Raster, data_array, own_unit, scaled_band, strips_of
+from clgeom.runtime.interop.rasters import (
+    Raster,
+    data_array,
+    own_unit,
+    refuse_control_points,
+    scaled_band,
+    strips_of,
+)
 from clgeom.runtime.interop.strips import Strips, is_large
 from clgeom.runtime.messages import listed
 
@@ -244,15 +251,10 @@ def _read_rasterio(path, band, nodata, window):
                 unplaced = any(issubclass(one.category, rasterio.errors.NotGeoreferencedWarning) for one in caught)
                 transform, crs = tuple(source.transform)[:6], source.crs
                 transform = transform if part is None else _moved(transform, *part[:2])
-                placed_by_points = bool(source.gcps[0]) and unplaced
+                refuse_control_points(source, f"The file '{path}'", "gdalwarp in.tif out.tif")
         except (rasterio.errors.RasterioError, rasterio.errors.CRSError, UnicodeError) as error:
             reason = str(error.__cause__ or error).splitlines() or [type(error).__name__]
             raise InvalidInput(f"The file '{path}' is not a raster, or it is damaged: {reason[0]}") from error
-    if placed_by_points:
-        raise InvalidInput(
-            f"The file '{path}' is placed by ground control points, not by a transform: warp it first "
-            "(gdalwarp in.tif out.tif)."
-        )
     if unplaced:
         return raster
     return replace(raster, transform=transform, crs=None if crs is None else crs.to_string())

@@ -225,6 +225,8 @@ def _read_toml(path) -> dict:
     except OSError as error:
         raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        if Path(path).suffix.lower() != ".toml":
+            raise InvalidInput(f"The specification must be a .toml file. Got '{path}', which is not TOML.") from error
         raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
     except RecursionError as error:
         raise too_deep from error

@@ -20,7 +20,7 @@ from clgeom.io.atomic import check_output, replacing, replacing_files
 from clgeom.io.lonlat import LonLat
 from clgeom.optional import require, require_shapely
 from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import printable
+from clgeom.runtime.messages import printable, swapped_words
 
 #: Drivers of GDAL by ending.
 DRIVERS = {".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile"}
@@ -364,7 +364,8 @@ def _geojson(table, system, given):
             x, y = places[np.argmax(outside)].tolist()
             raise InvalidInput(
                 f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
-                "instead: name the coordinates' reference system (crs='EPSG:32632'), or write .gpkg."
+                f"instead{swapped_words(y)}: name the coordinates' reference system (crs='EPSG:32632'), or "
+                "write .gpkg."
             )
     way = LonLat(system, caller=f"Writing '{given}'")
     geometries = way.all([shapely.geometry.mapping(shape) for shape in shapes.tolist()])

@@ -7,7 +7,7 @@ import sqlite3
 import warnings
 
 from clgeom.errors import KernelBuildError
-from clgeom.runtime import caches, pocl_cache, pocl_headers, trust
+from clgeom.runtime import caches, driver_output, pocl_cache, pocl_headers, trust
 from clgeom.runtime.call import as_loading
 from clgeom.runtime.render import render
 
@@ -164,7 +164,8 @@ def _compiled(session, source, flags):
     import pyopencl as cl
 
     def make(more=()):
-        return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
+        with driver_output.discarded():
+            return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
 
     if session.kernel_files is None:
         return make()

@@ -41,3 +41,8 @@ def listed(names) -> str:
         return "none"
     more = f", ... ({len(names):,} in all)" if len(names) > LISTED else ""
     return ", ".join(map(shown, names[:LISTED])) + more
+
+
+def swapped_words(y: float, turn: float = 360.0) -> str:
+    """The question whether coordinates are swapped, for a y that is no latitude and may be a longitude; else ""."""
+    return " (are longitude and latitude swapped?)" if turn / 4 < abs(y) <= turn / 2 else ""

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from children import environment
@@ -48,6 +49,41 @@ def test_commands_elsewhere_are_listed_only_when_there(monkeypatch):
     assert "nowhere" not in text and "Is there." in text
     assert "No such command 'nowhere'" in refused("nowhere")
     assert json.loads(done("again", "--json"))
+
+
+def test_values_given_twice_are_refused(here):
+    square()
+    words = refused("hull", "square.csv", "--plot", "a.png", "--plot", "b.png")
+    assert "The option --plot takes one value. Got several" in words
+    assert "The option --output takes one value" in refused("hull", "square.csv", "-o", "a.wkt", "--output=b.wkt")
+    assert "hull" in done("hull", "square.csv", "--profile", "--profile")
+
+
+def test_output_of_compilers_is_discarded():
+    """During builds only, and not what Python writes; blocks of threads may overlap."""
+    code = """if True:
+        import os, sys
+        from clgeom.runtime.driver_output import discard, discarded
+        with discarded():
+            os.write(2, b"before ")
+        discard()
+        with discarded():
+            with discarded():
+                os.write(2, b"lost ")
+            os.write(2, b"lost ")
+            print("kept", end=" ", file=sys.stderr, flush=True)
+        os.write(2, b"after")
+    """
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment())
+    assert ended.stderr == "before kept after"
+
+
+def test_error_of_a_compiler_is_one_line(here):
+    helpers = "int f(int x) { return nothing(x); }"
+    Path("bad.toml").write_text(f'equation = "f(i)"\nhelpers = "{helpers}"\nshape = [4, 5]\npattern = "NOSE"\n')
+    command = [sys.executable, "-m", "clgeom", "dp", "fill", "bad.toml"]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert ended.returncode == 2 and ended.stderr.startswith("clgeom: error: ") and ended.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)

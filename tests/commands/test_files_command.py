@@ -124,6 +124,9 @@ def test_the_reference_system_of_the_file_is_carried(here):
     result = run("hull", tile_without_system(), "-o", "plain.gpkg")
     assert result.exit_code == 0 and "names no reference system" in result.stderr
     assert geopandas.read_file("plain.gpkg").crs is None
+    for file in ("plain.las", "plain.gpkg"):  # without columns whose names could help
+        words = refused("hull", file, "-o", "plain.geojson")
+        assert "(--crs EPSG:32632), or write .gpkg, .csv or .wkt.\n" in words
 
 
 def tile_without_system():

@@ -202,6 +202,18 @@ def test_geojson_of_columns_without_names_is_refused(here):
     for file in ("p.npy", "p.csv"):
         assert "Got columns without names instead" in refused("hull", file, "-o", "hull.geojson")
         done("hull", file, "-o", "hull.wkt")
+    np.save("rows.npy", np.zeros((2, 9)))
+    assert "Got (2, 9) instead. Transpose it: points.T has that shape" in refused("hull", "rows.npy")
+
+
+def test_swapped_columns_are_asked_about(here):
+    swapped = table("lon,lat", [(48, 111.5), (49, 112), (47, 113)])
+    for output in ("hull.geojson", "hull.gpkg"):
+        assert "reach 113 (are longitude and latitude swapped?)" in refused("hull", swapped, "-o", output)
+    with pytest.warns(InputWarning, match="are longitude and latitude swapped"):
+        done("hull", swapped)
+    with pytest.warns(InputWarning, match="reach 500\\. Name"):
+        done("hull", table("lon,lat", [(48, 111.5), (49, 500), (47, 113)]))
 
 
 def test_geojson_beyond_180_degrees_is_refused(here):

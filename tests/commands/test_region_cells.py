@@ -133,7 +133,11 @@ def test_budgets_are_for_rasters():
 
 def test_longitude_and_latitude_need_a_system():
     np.save("plain.npy", hill())
-    assert "no coordinate reference system" in refused("plain.npy", "--level", 40, "--iou", 0.9, "-o", "out.geojson")
+    message = refused("plain.npy", "--level", 40, "--iou", 0.9, "-o", "out.geojson")
+    assert "the input has no transform: the coordinates are columns and rows" in message
+    assert "no transform: the coordinates are columns and rows" in done("plain.npy", "--level", 40)
+    np.savez("placed.npz", raster=hill(), transform=(25, 0, 691_000, 0, -25, 5_335_000))
+    assert "no coordinate reference system: name it (--crs" in refused("placed.npz", "--level", 40, "-o", "out.geojson")
 
 
 def test_several_numbers_of_segments_are_compared(rough):

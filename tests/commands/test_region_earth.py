@@ -9,6 +9,7 @@ import shapely
 import shapely.geometry
 from region_commands import done, features, here, hill, needs, refused
 
+import clgeom
 from clgeom import coverage_regions
 
 __all__ = ["here"]
@@ -176,6 +177,41 @@ def test_parts_of_lower_dimension_are_written():
     Path("point.csv").write_text("lon,lat\n1.5,2.5\n")
     done("point.csv", "-o", "point.geojson")
     assert features("point.geojson")[0]["geometry"] == {"type": "Point", "coordinates": [1.5, 2.5]}
+
+
+@pytest.mark.parametrize("count, segments", [(20, 1), (50, 3), (100, 6), (1000, 62), (2000, 64)])
+def test_segments_of_points_have_points_enough(count, segments):
+    """Fewer segments by default, so that the region is a polygon; as many as are typed, with a note."""
+    points = np.random.default_rng(count).uniform(0, 5000, (count, 2))
+    np.savetxt("points.csv", points, delimiter=",", header="x,y", comments="")
+    facts = json.loads(done("points.csv", "--json", "-o", "points.shp"))
+    default = clgeom.adaptive_region(points, segments)
+    assert facts["regions"][0]["area"] == pytest.approx(default.area) and facts["notes"] == []
+    assert default.area > 0.85 * clgeom.convex_hull(points).area
+    typed = clgeom.adaptive_region(points, 64)
+    lines = "LineString" in str(typed.__geo_interface__)
+    facts = json.loads(done("points.csv", "--segments", 64, "--json", "-o", "points.wkt"))
+    assert facts["regions"][0]["area"] == pytest.approx(typed.area) and lines == (count < 100)
+    if lines:
+        assert "fewer --segments" in facts["notes"][0] and "fewer --segments" in done("points.csv", "--segments", 64)
+        words = refused("points.csv", "--segments", 64, "-o", "lines.shp")
+        assert "Got a region with lines instead: use fewer --segments, or write .gpkg" in words
+    else:
+        assert facts["notes"] == []
+
+
+def test_options_for_several_segments_need_them():
+    Path("few.csv").write_text("x,y\n0,0\n4,0\n4,4\n0,4\n2,1\n")
+    for option in (("--cuts", "width"), ("--axis", "both"), ("--simplify", 1)):
+        words = refused("few.csv", *option)
+        assert f"option {option[0]} is for several segments, and 5 points get the convex hull by default" in words
+        done("few.csv", *option, "--segments", 3)
+
+
+def test_points_on_a_line_have_no_note():
+    Path("line.csv").write_text("x,y\n" + "".join(f"{i},{2 * i}\n" for i in range(100)))
+    facts = json.loads(done("line.csv", "--segments", 20, "--json", "-o", "line.wkt"))
+    assert facts["notes"] == [] and facts["regions"][0]["area"] == 0
 
 
 @needs("pyproj")

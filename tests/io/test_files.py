@@ -256,7 +256,10 @@ def test_vertices_of_other_geometries(tmp_path, name):
     np.testing.assert_array_equal(cloud.points, np.concatenate([shapely.get_coordinates(shape) for shape in shapes]))
     names = [cloud.groups.names[i] for i in cloud.groups.numbers]
     assert names == ["a"] * 5 + ["c"] * 2 + ["d"] * 2
-    assert cloud.notes == ("z and m of the geometries were left out", "2 rows without a geometry were left out")
+    assert cloud.notes == (
+        "z and m of the geometries were left out",
+        "2 rows without a readable geometry were left out",
+    )
 
 
 def test_features_without_a_geometry_in_flatgeobuf(tmp_path):
@@ -264,7 +267,20 @@ def test_features_without_a_geometry_in_flatgeobuf(tmp_path):
     frame = geopandas.GeoDataFrame({"k": list("abcd")}, geometry=[*shapely.points(XY[:3]), None], crs="EPSG:25832")
     frame.to_file(tmp_path / "t.fgb", SPATIAL_INDEX="NO")
     cloud = read_cloud(tmp_path / "t.fgb", by="k")
-    assert cloud.points.tolist() == XY[:3].tolist() and cloud.notes == ("1 rows without a geometry were left out",)
+    assert cloud.points.tolist() == XY[:3].tolist() and cloud.notes == (
+        "1 row without a readable geometry was left out",
+    )
+
+
+@pytest.mark.parametrize("bad", ['["a", 2]', "[NaN, 2]", "[1]"])
+def test_malformed_coordinates_in_geojson_are_noted(tmp_path, bad):
+    """GDAL makes a null of such a geometry, so that no option for nonfinite numbers sees it."""
+    pytest.importorskip("pyogrio")
+    features = [f'{{"type": "Feature", "geometry": {{"type": "Point", "coordinates": {c}}}}}' for c in ("[5, 6]", bad)]
+    (tmp_path / "t.geojson").write_text(f'{{"type": "FeatureCollection", "features": [{", ".join(features)}]}}')
+    cloud = read_cloud(tmp_path / "t.geojson")
+    assert cloud.points.tolist() == [[5, 6]]
+    assert cloud.notes == ("1 row without a readable geometry was left out",)
 
 
 @pytest.mark.parametrize("ending", ["fgb", "shp", "dbf"])

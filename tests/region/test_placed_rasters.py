@@ -68,6 +68,20 @@ def test_dataset_with_scale_bands_and_nodata(tiff, session):
     same_regions(found, clgeom.coverage_regions(plain, -80, transform=PLACE, device=session))
 
 
+def test_control_points_are_no_transform(tiff, session):
+    rasterio = pytest.importorskip("rasterio")
+    path = tiff(values(), transform=None)
+    corners = [rasterio.control.GroundControlPoint(*one) for one in ((0, 0, 10, 50), (0, 31, 11, 50), (24, 0, 10, 49))]
+    with rasterio.open(path, "r+") as file:
+        file.gcps = corners, "EPSG:4326"
+    with pytest.raises(InvalidInput, match="placed by ground control points, not by a transform: warp it first"):
+        read_raster(path)
+    with rasterio.open(path) as dataset:
+        with pytest.raises(InvalidInput, match="'raster' parameter of coverage_regions is placed by ground control"):
+            clgeom.coverage_regions(dataset, -75, device=session)
+        assert clgeom.coverage_regions(dataset, -75, transform=PLACE, device=session).grid.transform == PLACE
+
+
 def test_dataset_without_a_place(tiff, session):
     rasterio = pytest.importorskip("rasterio")
     with pytest.warns(rasterio.errors.NotGeoreferencedWarning):

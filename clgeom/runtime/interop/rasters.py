@@ -25,6 +25,8 @@ DOWN = ("y", "lat", "latitude", "northing", "projection_y_coordinate", "row", "r
 #: of scanning from a satellite.
 KILOMETRES = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
 ANGLES = ("rad", "radian", "radians", "microradian", "microradians")
+#: The transform of a dataset of rasterio without one.
+UNPLACED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 #: Largest deviation of a coordinate from even spacing, in cells; files have coordinates of float32.
 UNEVEN = 0.02
 
@@ -71,6 +73,9 @@ def placed_raster(
         )
     found = raster if isinstance(raster, Raster) else Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
+        what = f"The '{name}' parameter of {caller}"
+        if transform is None:
+            refuse_control_points(raster, what, "rasterio.vrt.WarpedVRT, or gdalwarp in.tif out.tif")
         found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)
     elif _is_of("xarray", raster, "dims", "coords", "values"):
         found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata, strips=strips)
@@ -101,6 +106,12 @@ def _is_placed(value) -> bool:
 # Rasterio -----------------------------------------------------------------------------------------------------------
 
 
+def refuse_control_points(dataset, what, remedy) -> None:
+    """Raise `InvalidInput` for a dataset of rasterio without a transform that ground control points place."""
+    if dataset.gcps[0] and tuple(dataset.transform)[:6] == UNPLACED:
+        raise InvalidInput(f"{what} is placed by ground control points, not by a transform: warp it first ({remedy}).")
+
+
 def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raster:
     """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
     import rasterio
@@ -121,7 +132,7 @@ def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raste
         raise InvalidInput(f"The '{name}' parameter of {caller} must have a band. Got '{dataset.name}' without one.")
     values = bands[0].values if len(bands) == 1 else _stacked(bands)
     transform, crs = tuple(dataset.transform)[:6], dataset.crs
-    unplaced = transform == (1.0, 0.0, 0.0, 0.0, 1.0, 0.0) and crs is None
+    unplaced = transform == UNPLACED and crs is None
     return Raster(
         values,
         None if unplaced else transform,

@@ -21,9 +21,9 @@ class ShellPhase:
     gaps : tuple of int
         The gap of the phase; several where "auto" runs the last ones in one launch.
     groups, items_per_group : int
-        Work-groups, and the items of each that have elements to sort.
+        Work-groups, and the work-items of each that have elements (keys) to sort.
     elements_per_item : float
-        Mean number of elements that an item sorts.
+        Mean number of elements that a work-item sorts.
     passes : float or None
         Mean number of times that a group sorted its elements. With ``stats=True``; always 1 for "auto".
     reads, writes : int or None
@@ -122,7 +122,7 @@ class ShellsortResult(Generic[ArrayT]):
             )
             for phase in self.phases
         ]
-        headings = ("gap", "groups", "items of a group", "keys of an item", "halo", "passes", "ms")
+        headings = ("gap", "groups", "work-items of a group", "keys of a work-item", "halo", "passes", "ms")
         return card("ShellsortResult", facts, table(headings, rows) if rows else "")
 
     @property
