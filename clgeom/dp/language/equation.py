@@ -29,7 +29,7 @@ from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
-NOT_PICKLED = ("value", "decision", "source", "wide", "_kept")
+NOT_PICKLED = ("value", "decision", "source", "wide", "kept")
 
 
 @keeps_subnormals
@@ -370,8 +370,8 @@ class Equation(Keeps):
         from clgeom.runtime.build import release
         from clgeom.runtime.device import as_session
 
-        for form in (self, *self.results("banded").values()):
-            for text in form.results("text").values():
+        for form in (self, *self.kept.of("banded")):
+            for text in form.kept.of("text"):
                 release(as_session(device), text)
 
     def recovery(self, body: str, resumed: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,16 +10,19 @@ from typing import Any
 MOST_KEPT = 128
 
 
-class Keeps:
-    """An equation that keeps what is computed of it. Pickles and copies begin without results."""
+class Results:
+    """What was computed of an equation: ``equation.kept(key, make)``.
 
-    def kept(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """The result of ``make()``, computed once for each key.
+    A key is the kind of a result, then all that it depends on besides the equation. The results of a kind are dropped
+    when there are `MOST_KEPT`.
+    """
 
-        A key is the kind of the result, then all that it depends on besides the equation. The results of a kind are
-        dropped when there are `MOST_KEPT`.
-        """
-        results = self.results(key[0])
+    def __init__(self) -> None:
+        self._by_kind: dict[str, dict[tuple, Any]] = {}
+
+    def __call__(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """The result of ``make()``, computed once for each key."""
+        results = self._by_kind.setdefault(key[0], {})
         try:
             return results[key]
         except KeyError:
@@ -29,9 +33,18 @@ class Keeps:
         results[key] = made
         return made
 
-    def results(self, kind: str) -> dict[tuple, Any]:
-        """The results of a kind, by their keys."""
-        return self.__dict__.setdefault("_kept", {}).setdefault(kind, {})
+    def of(self, kind: str) -> list[Any]:
+        """All results of a kind."""
+        return list(self._by_kind.get(kind, {}).values())
+
+
+class Keeps:
+    """An equation that keeps results. Pickles and copies begin without."""
+
+    @functools.cached_property
+    def kept(self) -> Results:
+        """What was computed of this equation."""
+        return Results()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+        return {name: value for name, value in self.__dict__.items() if name != "kept"}
