@@ -11,7 +11,7 @@ from clgeom.dp.codegen import cell, text
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import cell_type_of, fits_in_c
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
-from clgeom.dp.language.kept import Keeps
+from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, depth, walk, with_own_indices
 from clgeom.dp.language.parameters import annotated, parameters_of, taken
@@ -29,7 +29,7 @@ LONGEST = 2**31 - 1
 
 
 @keeps_subnormals
-class CubeEquation(Keeps):
+class CubeEquation:
     """The functional equation of a table with three indices: the value of cell (i, j, k) from cells of planes before.
 
     Parameters
@@ -89,6 +89,7 @@ class CubeEquation(Keeps):
             raise InvalidInput(
                 f"The first parameter of CubeEquation must be a Python function. Got {type(function).__name__} instead."
             )
+        self.kept = Results()
         self.name = name or getattr(function, "__name__", "equation")
         self.cell = cell_type_of(dtype, overflow)
         self.dtype = self.cell.dtype

@@ -17,7 +17,7 @@ from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, types, users_c
 from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
-from clgeom.dp.language.kept import Keeps
+from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, as_rows, depth, from_rows, walk, with_own_indices
 from clgeom.dp.language.parameters import Parameter, annotated, parameters_of
@@ -33,7 +33,7 @@ NOT_PICKLED = ("value", "decision", "source", "wide", "kept")
 
 
 @keeps_subnormals
-class Equation(Keeps):
+class Equation:
     """The functional equation of a table: the value of cell (i, j) from cells that are filled before.
 
     Parameters
@@ -153,6 +153,7 @@ class Equation(Keeps):
         self.pattern = pattern_name(pattern, caller="Equation")
         self.traced, self.helpers = callable(what), helpers
         self.value = self.decision = self.places = None
+        self.kept = Results()
         if self.cell.fields and not self.traced:
             raise InvalidInput("Cells with fields need an equation in Python. Got OpenCL C instead.")
         if self.traced:
@@ -195,7 +196,7 @@ class Equation(Keeps):
         return {**state, "nodes": as_rows(self.value, self.decision)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]))
+        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), kept=Results())
         self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
         if "reach" not in state:
             self.reach = dependences.dependences_of(*self.roots)

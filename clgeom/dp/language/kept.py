@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ class Results:
     """What was computed of an equation: ``equation.kept(key, make)``.
 
     A key is the kind of a result, then all that it depends on besides the equation. The results of a kind are dropped
-    when there are `MOST_KEPT`.
+    when there are `MOST_KEPT`. Pickles and copies begin without.
     """
 
     def __init__(self) -> None:
@@ -33,18 +32,9 @@ class Results:
         results[key] = made
         return made
 
+    def __reduce__(self):
+        return Results, ()
+
     def of(self, kind: str) -> list[Any]:
         """All results of a kind."""
         return list(self._by_kind.get(kind, {}).values())
-
-
-class Keeps:
-    """An equation that keeps results. Pickles and copies begin without."""
-
-    @functools.cached_property
-    def kept(self) -> Results:
-        """What was computed of this equation."""
-        return Results()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "kept"}
