@@ -30,7 +30,7 @@ to indices:
    from clgeom import conformance
 
    report = conformance.run(lambda points: clgeom.convex_hull(points).vertices)
-   print(report)                     # 66 of 66 right
+   print(report)                     # ... 66 of 66 right ...
    report.wrong                      # the cases that it got wrong, with their points and their exact corners
 
 An answer is right when it has every corner of the hull and nothing strictly inside. Points on edges, the order, and

@@ -69,6 +69,10 @@ class Exchange:
     def _columns(self) -> dict[str, Any]:
         raise NotImplementedError
 
+    def _columns_on_earth(self, crs: Any) -> dict[str, Any]:
+        """Further values of tables with a coordinate reference system, which is None if there is none."""
+        return {}
+
     def _labels(self) -> dict[str, Any]:
         """Columns of the labels of rows: ndarrays, pandas indices or PyArrow arrays."""
         return {}
@@ -111,6 +115,8 @@ class Exchange:
     def to_geopandas(self, *, crs: Any = None) -> Any:
         """The values of each row and the geometries, as a GeoDataFrame. Labels become its index.
 
+        Regions of a map have a column "area_km2": the area on the ellipsoid, missing without a `crs`.
+
         Parameters
         ----------
         crs : optional
@@ -129,7 +135,7 @@ class Exchange:
         require("GeoPandas", "to_geopandas")
         import geopandas
 
-        frame = self.to_pandas()
+        frame = self.to_pandas().assign(**self._columns_on_earth(crs))
         shapes = geopandas.array.from_shapely(self._shapes(), crs=crs)
         return geopandas.GeoDataFrame(frame, geometry=geopandas.GeoSeries(shapes, index=frame.index))
 
@@ -156,7 +162,8 @@ class Exchange:
         require("PyArrow", "to_arrow")
         from clgeom.io.vector import geo_table
 
-        return geo_table(self._labels() | self._columns(), self._shapes(), crs)
+        columns = self._labels() | self._columns() | self._columns_on_earth(crs)
+        return geo_table(columns, self._shapes(), crs)
 
     def to_file(self, path: str | PathLike[str], *, crs: Any = None, layer: str | None = None) -> None:
         """Write labels, values and geometries to a file. An error leaves no partial file.

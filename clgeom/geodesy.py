@@ -73,6 +73,30 @@ def same_crs(one, other) -> bool:
     return as_crs(one, caller="localize").equals(as_crs(other, caller="localize"), ignore_axis_order=True)
 
 
+def scales_at(system, x, y) -> tuple[float, float]:
+    """The least and the greatest scale of a projected ``pyproj.CRS`` at a position: lengths there over true lengths.
+
+    (1, 1) for other systems, and where the system is not defined.
+    """
+    import pyproj
+
+    if not system.is_projected:
+        return 1.0, 1.0
+    projection = pyproj.Proj(system)
+    factors = projection.get_factors(*projection(x, y, inverse=True))
+    scales = float(factors.tissot_semiminor), float(factors.tissot_semimajor)
+    return scales if all(map(math.isfinite, scales)) else (1.0, 1.0)
+
+
+def utm_zone(system, x, y) -> str:
+    """The code and the name of the UTM zone (WGS 84) of a position in a projected ``pyproj.CRS``."""
+    import pyproj
+
+    longitude, latitude = pyproj.Proj(system)(x, y, inverse=True)
+    zone = int((longitude + 180) // 6) % 60 + 1
+    return f"EPSG:{32600 + zone} (UTM zone {zone}N)" if latitude >= 0 else f"EPSG:{32700 + zone} (UTM zone {zone}S)"
+
+
 def axes_of_crs(crs) -> tuple[str, str]:
     """Return the names of the axes of a coordinate reference system, with their unit; "x" and "y" without a system.
 

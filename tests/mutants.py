@@ -90,12 +90,15 @@ def _of_python(source: bytes):
                 yield from between(left, right, COMPARED)
         elif isinstance(node, ast.BinOp):
             yield from between(node.left, node.right, COMPUTED)
+        elif isinstance(node, ast.AugAssign):
+            yield from between(node.target, node.value, COMPUTED)
         elif isinstance(node, ast.BoolOp):
             other = "or" if isinstance(node.op, ast.And) else "and"
             for left, right in zip(node.values, node.values[1:]):
                 yield from between(left, right, {}, other)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
-            yield begin(node), begin(node.operand), "", "operator"
+            word = len("not ") if isinstance(node.op, ast.Not) else len("-")
+            yield begin(node), begin(node) + word, "", "operator"
         elif isinstance(node, ast.Constant) and type(node.value) in (bool, int, float):
             new = not node.value if type(node.value) is bool else node.value + 1
             yield begin(node), end(node), repr(new), "constant"

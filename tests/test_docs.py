@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import contextlib
 import dataclasses
 import doctest
 import functools
@@ -13,7 +14,7 @@ import re
 import runpy
 import shlex
 import textwrap
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 import clouds
@@ -210,25 +211,95 @@ def small(code):
     return re.sub(r"\b(\d+)_000_00(\d)\b", r"\1_00\2", code)
 
 
-def run_block(code, names, page, line):
-    """Run a block; a comment behind an expression that is a value of Python must be the expression's value."""
-    code = small(code)
-    rows = code.split("\n")
-    for statement in ast.parse(code).body:
-        part = ast.Module([statement], [])
-        ast.increment_lineno(part, line)
-        if not isinstance(statement, ast.Expr):
-            exec(compile(part, page, "exec"), names)  # noqa: S102
-            continue
-        value = eval(compile(ast.Expression(statement.value), page, "eval"), names)  # noqa: S307
-        shown = re.search(r"  # (.*)$", rows[statement.end_lineno - line - 1])
+def value_in(comment):
+    """The value of Python that a comment is or begins with, before a colon or a semicolon; None if it has none."""
+    for end in (*(found.start() for found in re.finditer(r"[:;] ", comment)), len(comment)):
         try:
-            expected = ast.literal_eval(shown[1]) if shown else ...
+            return ast.Constant(ast.literal_eval(comment[:end]))
         except (ValueError, SyntaxError):
-            expected = ...
-        if expected is not ... and "..." not in shown[1]:
-            found = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-            assert found == expected, f"{page}, line {statement.lineno}"
+            continue
+    return None
+
+
+def is_as_shown(found, expected):
+    """Whether a value is what a page shows, where an ellipsis at the end of a sequence is any rest of it."""
+    found = found.tolist() if isinstance(found, (np.ndarray, np.generic)) else found
+    if not isinstance(expected, (list, tuple)):
+        return found == expected
+    rest = expected[-1:] in ([...], (...,))
+    expected = expected[:-1] if rest else expected
+    if not isinstance(found, type(expected)) or (len(found) < len(expected) if rest else len(found) != len(expected)):
+        return False
+    return all(map(is_as_shown, found, expected))
+
+
+class Shown(ast.NodeTransformer):
+    """Passes the values of expressions, at any depth, to ``_shown`` with the comments behind them."""
+
+    def __init__(self, rows):
+        self._rows = rows
+
+    def visit_Expr(self, node):  # noqa: N802
+        comment = re.search(r"  # (.*)$", self._rows[node.end_lineno - 1])
+        if comment:
+            is_print = isinstance(node.value, ast.Call) and getattr(node.value.func, "id", None) == "print"
+            value = node.value.args[0] if is_print else node.value
+            call = ast.Call(ast.Name("_shown", ast.Load()), [value, ast.Constant(comment[1])], [])
+            node.value = ast.copy_location(call, node.value)
+        return node
+
+
+def run_block(code, names, page, line):
+    """Run a block; return how many values it shows.
+
+    A comment behind an expression that is, or begins with, a value of Python must be the expression's value, one that
+    begins with a call its representation, and one between ellipses a part of its text. The argument of `print` counts
+    as such an expression, and is not printed.
+    """
+    code, compared = small(code), []
+
+    def shown(value, comment):
+        expected = value_in(comment)
+        if re.fullmatch(r"\.\.\. .* \.\.\.", comment):
+            assert comment.strip(". ") in str(value), f"{page}, below line {line}: {value!r} is not {comment}"
+        elif expected is not None:
+            assert is_as_shown(value, expected.value), f"{page}, below line {line}: {value!r} is not {comment}"
+        elif re.match(r"[A-Z]\w*\(.*\)", comment):
+            assert comment.startswith(repr(value)), f"{page}, below line {line}: {value!r} is not {comment}"
+        else:
+            return
+        compared.append(comment)
+
+    tree = Shown(code.split("\n")).visit(ast.parse(code))
+    ast.increment_lineno(ast.fix_missing_locations(tree), line - 1)
+    names["_shown"] = shown
+    exec(compile(tree, page, "exec"), names)  # noqa: S102
+    return len(compared)
+
+
+@pytest.mark.parametrize(
+    "code",
+    (
+        "3 + 1  # 5",
+        "3 + 1  # 5: a sum",
+        "[1, 2, 3]  # [1, 3, ...]",
+        "(1, 2)  # [1, 2]; a list",
+        "print({1: 2})  # {1: 3}: a dict",
+        "print('one two')  # ... three ...",
+        "Path('a')  # PosixPath('b'): a path",
+        "for i in range(2):\n    i  # 0",
+        "with suppress(KeyError):\n    dict(a=1)['a']  # 2",
+    ),
+)
+def test_block_with_another_value_is_found(code):
+    names = {"suppress": contextlib.suppress, "Path": PurePosixPath}
+    with pytest.raises(AssertionError, match="a page, below line 7"):
+        run_block(code, names, "a page", 7)
+
+
+def test_values_of_blocks_are_counted():
+    code = "[1, 2, 3]  # [1, ...]: a list\nprint('one two')  # ... two ...\n4  # four\n"
+    assert run_block(code, {}, "a page", 1) == 2
 
 
 def missing(code):

@@ -69,7 +69,7 @@ def align(
     matrix: Any = None,
     gap_open: int | None = None,
     gap_extend: int | None = None,
-    free_ends: Iterable[str] | None = None,
+    free_ends: str | Iterable[str] | None = None,
     strand: Literal["forward", "reverse", "both"] = "forward",
     band: int | Literal["auto"] | None = None,
     path: bool = True,
@@ -103,7 +103,7 @@ def align(
         Penalties, 0 or more: a gap of k letters costs ``gap_open + k * gap_extend``; ``gap_open=0`` makes the cost
         linear. By default 5 and 2; for a matrix by name those of BLAST, such as 11 and 1 for BLOSUM62. A matrix of
         your own needs both.
-    free_ends : iterable of {"a_begin", "a_end", "b_begin", "b_end"}, optional
+    free_ends : {"a_begin", "a_end", "b_begin", "b_end"}, or iterable of them, optional
         For "semiglobal": the ends at which letters may be left over, by default all four.
         ``("b_begin", "b_end")`` finds all of `a` within `b`.
     strand : {"forward", "reverse", "both"}
@@ -289,10 +289,10 @@ def _free(free_ends, mode) -> int:
         return 0
     if free_ends is None:
         return sum(FREE_ENDS.values())
-    if isinstance(free_ends, str) or not np.iterable(free_ends):
+    if not isinstance(free_ends, str) and not np.iterable(free_ends):
         raise wrong("free_ends", "align", f"several of {', '.join(map(repr, FREE_ENDS))}", short(free_ends))
     bits = 0
-    for end in free_ends:
+    for end in (free_ends,) if isinstance(free_ends, str) else free_ends:
         bits |= FREE_ENDS[one_of(end, tuple(FREE_ENDS), "free_ends", caller="align")]
     return bits
 

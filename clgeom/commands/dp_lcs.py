@@ -163,14 +163,11 @@ def _compare_two(edit, first, second, only, names, output, device, as_json):
 
 
 def _check_output(output, inputs, only):
-    from clgeom.io.atomic import check_output
+    from clgeom.io.atomic import check_outputs
 
-    if output is None:
-        return
-    if only:
+    if only and output is not None:
         raise InvalidInput("The option --value computes nothing to write: remove it, or -o.")
-    if check_output(output, (".fasta", ".fa", ".txt")) in [Path(name).resolve() for name in inputs]:
-        raise InvalidInput(f"The output '{output}' is an input file.")
+    check_outputs(inputs, (output, (".fasta", ".fa", ".txt")))
 
 
 def _write_way(output, a, b, found):

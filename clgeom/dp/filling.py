@@ -275,10 +275,19 @@ def _inferred(equation, shape, session, held) -> tuple[str, str]:
     """The pattern that fits an equation best, and whether that is "proven" or "probed"."""
     found = infer_pattern(equation, shape, values=held, device=session)
     if found.best is None:
+        if equation.reach_proven and (0, 0) in equation.reach.offsets:
+            raise reads_itself(equation)
         raise InvalidInput(f"No pattern fits {equation.name} ({found}): give the 'pattern' parameter.")
     if not found.proven:
         readiness.warn_of(equation, found.best, f"it was {found.evidence}")
     return found.best, "proven" if found.proven else "probed"
+
+
+def reads_itself(equation) -> DependencyError:
+    """The error for an equation whose cells read their own values."""
+    return DependencyError(
+        f"{equation.name} reads M(i, j), the cell that it computes. Read cells of earlier stages, such as M(i-1, j)."
+    )
 
 
 def hold_to_table(job):
@@ -304,6 +313,8 @@ def hold_to_pattern(equation, pattern, values, shape):
             Job(equation, shape, pattern, None, "corner", 0, pattern.stages(*shape), False, None, values, (), {})
         )
     ):
+        if read == "M(i, j)":
+            raise reads_itself(equation)
         raise DependencyError(
             f"{equation.name} reads {read}, and the pattern {pattern.name} allows {pattern.reads()} only."
         )

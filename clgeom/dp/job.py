@@ -5,12 +5,13 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.parameters import Parameter
+from clgeom.dp.language.parameters import Parameter, declaration
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.runtime.arguments import is_masked_array
@@ -163,12 +164,20 @@ def check_values(equation: Equation, given: dict, *, caller: str) -> dict:
     return some_values(equation, given, caller=caller)
 
 
+def no_parameter(equation: Equation, name: str, value: Any) -> InvalidInput:
+    """The error for a value of a parameter that the equation does not declare."""
+    known = ", ".join(equation.parameters) or "none"
+    return InvalidInput(
+        f"{equation.name} has no parameter {name!r}. It has: {known}. An equation declares its parameters, such as "
+        f"{declaration(name, value)}."
+    )
+
+
 def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
     """As `check_values`, for the parameters that are given."""
     extra = [name for name in given if name not in equation.parameters]
     if extra:
-        known = ", ".join(equation.parameters) or "none"
-        raise InvalidInput(f"{equation.name} has no parameter {extra[0]!r}. It has: {known}.")
+        raise no_parameter(equation, extra[0], given[extra[0]])
     return {
         name: checked_value(p, given[name], caller=caller) for name, p in equation.parameters.items() if name in given
     }

@@ -11,7 +11,7 @@ import numpy as np
 from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
-from clgeom.runtime.arrays import canonical_points, finite_rows, is_device_array
+from clgeom.runtime.arrays import as_given, canonical_points, finite_rows, is_device_array
 from clgeom.runtime.device_arrays import fetched
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed
@@ -63,7 +63,8 @@ class ConvexHull:
     Parameters
     ----------
     points : array_like or pyopencl.array.Array, shape (npoints, 2)
-        float32, float64, int32, or what fits one of them. At least three, not all on one line.
+        float32, float64, int32, or what fits one of them. At least three, not all on one line. The two columns of a
+        frame are taken in their order, whatever their names.
     incremental : bool
         Allow `add_points`.
     qhull_options : str, optional
@@ -88,7 +89,8 @@ class ConvexHull:
         (nx, ny, offset) of each edge: its unit normal, outward, and ``nx * x + ny * y + offset == 0`` on its line. Not
         above 0 inside, but for rounding.
     area, volume : float
-        In the plane: length of the boundary, and area. Both are correctly rounded.
+        In the plane: length of the boundary, and area. Both are correctly rounded, but a volume that would round to 0
+        is the smallest subnormal number.
     min_bound, max_bound : ndarray of float64, shape (2,)
     coplanar : ndarray of int32, shape (ncoplanar, 3)
         With "Qc" the points on edges that are no vertices, of equal points the lowest index: point, edge, nearest
@@ -385,7 +387,8 @@ def _checked(points, *, caller):
         )
     if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
         return points
-    return canonical_points(fetched(points) if is_device_array(points) else points, caller=caller)
+    array = fetched(points) if is_device_array(points) else as_given(points, caller=caller, in_order=True)
+    return canonical_points(array, caller=caller)
 
 
 def _column_names(points):

@@ -27,6 +27,9 @@ MALFORMED = (
     *(tokenize.TokenError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 
+#: First bytes of a .npy file, and words of NumPy's errors for files that end too early.
+MAGIC = b"\x93NUMPY"
+CUT_SHORT = ("EOF: reading", "greater than file size")
 #: Least size in bytes of a .npy file that is mapped into memory instead of read.
 MAP_FROM = 1 << 28
 
@@ -70,9 +73,14 @@ def map_array(path) -> np.memmap:
             start = file.read(8)
         if start[:2] == b"PK":
             raise ValueError("it holds several arrays (.npz).")
-        if not start.startswith(b"\x93NUMPY"):
-            raise ValueError("it does not begin as one.")
-        values = np.load(path, allow_pickle=False, mmap_mode="r")  # maps no more than the file has
+        if not start.startswith(MAGIC):
+            raise ValueError("it is cut short." if MAGIC.startswith(start) else "it does not begin as one.")
+        try:
+            values = np.load(path, allow_pickle=False, mmap_mode="r")  # maps no more than the file has
+        except ValueError as error:
+            if any(words in str(error) for words in CUT_SHORT):
+                raise ValueError(f"it is cut short ({_first_line(error)}).") from error
+            raise
         size = os.path.getsize(path)
         if values.offset + values.nbytes != size:
             extra = size - values.offset - values.nbytes
@@ -87,8 +95,11 @@ class Archive:
         self.path = path
         with parsing(path, "a NumPy archive"):
             with open(path, "rb") as file:
-                if file.read(6) == b"\x93NUMPY":
-                    raise ValueError("it holds a single array (.npy).")
+                start = file.read(6)
+            if start == MAGIC:
+                raise ValueError("it holds a single array (.npy).")
+            if start.startswith(b"PK") and not zipfile.is_zipfile(path):  # whose list of members is at its end
+                raise ValueError("it is cut short.")
             with zipfile.ZipFile(path) as archive:
                 members = archive.namelist()
         self.names = [member.removesuffix(".npy") for member in members]

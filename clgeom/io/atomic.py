@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from clgeom.errors import InvalidInput, short
+from clgeom.io.files import is_stdin
 from clgeom.runtime.messages import printable
 
 #: Bytes that are copied between two disks at a time.
@@ -53,6 +54,8 @@ def check_output(path, formats) -> Path:
 def check_outputs(source, *outputs) -> None:
     """Check all outputs of a command as `check_output` does. No two may be one file, and none may be an input.
 
+    Standard input may be one input only, since it is read once.
+
     Parameters
     ----------
     source : path-like, sequence of path-like, or None
@@ -61,6 +64,8 @@ def check_outputs(source, *outputs) -> None:
         Each output, None where there is none, and the suffixes allowed.
     """
     sources = () if source is None else source if isinstance(source, (tuple, list)) else (source,)
+    if sum(map(is_stdin, sources)) > 1:
+        raise InvalidInput("Standard input (-) can be read only once. Name a file for each other input.")
     try:
         taken = {os.path.realpath(path): "the input file" for path in sources}
     except ValueError as error:

@@ -61,7 +61,7 @@ def attributes_of(regions, *, unit, crs, style=False) -> dict:
     found |= {} if np.isnan(upto).all() else {"upto": upto}
     found["unit"] = np.full(len(levels), unit or None, object)
     found["label"] = _labels(own["direction"], levels, upto, unit)
-    found["area_km2"] = _areas_km2(regions, crs, is_arrays)
+    found["area_km2"] = areas_in_km2(regions, crs)
     found |= {"segments": column_of_counts(*segments)} if set(segments) - {None} else {}
     return found | (style_of(levels, own["direction"]) if style else {})
 
@@ -80,9 +80,9 @@ def _labels(directions, levels, upto, unit):
     return np.array([made[key] for key in keys], object)
 
 
-def _areas_km2(regions, crs, is_arrays):
-    """The areas on the ellipsoid in km2; NaN for what cannot be computed."""
-    if not is_arrays:
+def areas_in_km2(regions, crs) -> np.ndarray:
+    """The areas of regions on the ellipsoid in km2; NaN for what cannot be computed."""
+    if not hasattr(regions, "polygon_offsets"):
         return np.array(areas_or_none([region.__geo_interface__ for region in regions], crs), np.float64)
     try:
         known = crs is not None and is_installed("pyproj")

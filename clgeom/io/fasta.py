@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import itertools
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file compressed by gzip.
 GZIP = b"\x1f\x8b"
+#: First lines of files of alignments: the header of SAM, and the first bytes of BAM and CRAM.
+ALIGNMENTS = re.compile(rb"@(?:HD|SQ|RG|PG)(?:\t[A-Za-z][A-Za-z0-9]:[ -~]+)+$|BAM\x01|CRAM[\x02-\x04]")
 #: Letters of sequences, and gaps.
 LETTERS = bytes(c for c in range(256) if 65 <= (c & 0xDF) <= 90 or c in b"-.*")
 
@@ -126,11 +129,14 @@ def _lines(path) -> Iterator[bytes]:
         file.seek(0)
         if start == GZIP or (not is_stdin(path) and Path(path).suffix.lower() == ".gz"):
             file = stack.enter_context(gzip.GzipFile(fileobj=file))
-        number, part = 0, file.readline()
+        number, part, is_first = 0, file.readline(), True
         part = part.removeprefix(b"\xef\xbb\xbf")
         while part:
             for line in part.splitlines():
                 number += 1
+                if is_first and line.strip():
+                    _refuse_alignments(path, line)
+                    is_first = False
                 if b"\0" in line:
                     raise InvalidInput(f"The file '{path}' is not text: line {number} holds a null character.")
                 yield line
@@ -138,6 +144,20 @@ def _lines(path) -> Iterator[bytes]:
                 part = file.readline()
             except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
                 raise InvalidInput(f"The file '{path}' cannot be read: {error}.") from error
+
+
+def _refuse_alignments(path, line):
+    """Refuse a file of alignments by its first line."""
+    fields = line.split(b"\t")
+    kind = ALIGNMENTS.match(line)
+    if kind is not None:
+        kind = {b"B": "BAM", b"C": "CRAM"}.get(line[:1], "SAM")
+    elif len(fields) > 10 and fields[1].isdigit() and fields[3].isdigit():
+        kind = "SAM"
+    if kind is not None:
+        raise InvalidInput(
+            f"The file '{path}' is {kind}, not FASTA or FASTQ. Write its sequences: samtools fastq {path} > reads.fastq"
+        )
 
 
 def _fasta(path, lines):

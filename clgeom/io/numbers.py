@@ -30,14 +30,15 @@ WHOLE = re.compile(r"[+-]?[0-9]+")
 ALMOST_NUMBER = re.compile(
     r"[^\w.,]*(?:0x.*|[.,]?\d[\d\s.,:'’_°′″%+‐-―−-]*(?:[ed][+−-]?\d+)?\s*[nsewo]?)[)\]$£¥€]?\Z", re.I
 )
-#: Text that stands for a missing or an undefined number: a field of numbers with it is not a name of a header.
+#: Text that stands for a missing or an undefined number, among it all words that pandas reads so.
 MISSING = re.compile(
     r"""[<('"‘“]?(?:
-        [-–—−.,:;?*~_/\\]* | \#?n/?a | \#\S*[!?] | n\.?a\.? | n[./]?d\.? | nil | nul+ | none | nat | missing
-        | undef(?:ined)? | [+-]?[qs]?nan[0-9]*(?:\(\w*\))? | [+-]?1\.\#\w+ | [+-]?inf(?:inity)? | true | false | \\n
+        [-–—−.,:;?*~_/\\]* | \#?n/?a(?:\ n/a)? | \#\S*[!?] | n\.?a\.? | n[./]?d\.? | nil | nul+ | none | nat | missing
+        | undef(?:ined)? | [+-]?[qs]?nan[0-9]*(?:\(\w*\))? | [+-]?1\.\#\w+ | [+-]?inf(?:inity)? | \\n
     )[>)'"’”]?\Z""",
     re.I | re.X,
 )
+LOGICAL = re.compile(r"[<('\"‘“]?(?:true|false)[>)'\"’”]?\Z", re.I)
 #: Text that begins like a number, in any script: a line of such fields is not a header.
 BEGINS_LIKE_A_NUMBER = re.compile(r"\W*[\d²³¹¼-¾⁰-₉⅐-↉∞]")
 #: Blanks of ASCII, besides space and tab, that NumPy's parser would skip.
@@ -68,6 +69,11 @@ def is_almost_number(field: str) -> bool:
 def is_missing(field: str) -> bool:
     """Return whether a field that is not a number says that there is none."""
     return MISSING.match(field.strip()[:LOOKED_AT]) is not None
+
+
+def is_no_name(field: str) -> bool:
+    """Return whether a field that is not a number is a value, and not the name of a column of numbers."""
+    return is_missing(field) or LOGICAL.match(field.strip()[:LOOKED_AT]) is not None
 
 
 def as_float(field: str) -> float:

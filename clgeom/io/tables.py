@@ -34,7 +34,15 @@ from clgeom.errors import InvalidInput
 from clgeom.io import quick
 from clgeom.io.columns import are_known
 from clgeom.io.files import opened, reading, suffix_of
-from clgeom.io.numbers import BEGINS_LIKE_A_NUMBER, as_float, is_almost_number, is_missing, is_number, may_lose
+from clgeom.io.numbers import (
+    BEGINS_LIKE_A_NUMBER,
+    as_float,
+    is_almost_number,
+    is_missing,
+    is_no_name,
+    is_number,
+    may_lose,
+)
 from clgeom.optional import is_installed
 from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
@@ -53,7 +61,7 @@ NOT_TEXT = (
 MARK = b"\xef\xbb\xbf"
 LINE_END, LINE = re.compile(rb"\r\n|\r|\n"), re.compile(rb"[^\n]*\n|[^\n]+\Z")
 #: A line that begins with an error of a spreadsheet, which is no comment.
-SPREADSHEET_ERROR = re.compile(r"#(?:N/A|NA|DIV/0!|VALUE!|REF!|NUM!|NULL!|NAME\?)[ \t]*(?:[,;\t\n]|\Z)")
+SPREADSHEET_ERROR = re.compile(r"#(?:N/A(?: N/A)?|NA|DIV/0!|VALUE!|REF!|NUM!|NULL!|NAME\?)[ \t]*(?:[,;\t\n]|\Z)")
 #: A number with a decimal comma.
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 #: Replaces the blanks of NumPy's parser, except space and tab, by a character that is in no number.
@@ -111,7 +119,7 @@ class Block:
     missing : str
         What an empty field should have been, for messages.
     nan_if_empty : bool
-        Read empty fields as NaN.
+        Read empty fields, and words for a missing number, as NaN.
     """
 
     raw: bytes
@@ -234,12 +242,14 @@ class Block:
             row = []
             for column in self.layout.columns:
                 try:
-                    empty = self.nan_if_empty and not fields[column].strip()
-                    row.append(math.nan if empty else as_float(fields[column]))
+                    row.append(as_float(fields[column]))
                 except ValueError:
+                    if self.nan_if_empty and is_missing(fields[column]):
+                        row.append(math.nan)
+                        continue
                     what = what_is_wrong(fields[column], self.missing)
                     error = malformed(self.layout.path, number, what, line)
-                    error.empty = not fields[column].strip()
+                    error.empty = is_missing(fields[column])
                     raise error from None
             rows.append(row)
         return np.array(rows, np.float64).reshape(-1, len(self.layout.columns))
@@ -258,7 +268,7 @@ def read_blocks(path, choose, *, missing="a number", nan_if_empty=False, progres
     missing : str
         What an empty field should have been, for messages.
     nan_if_empty : bool
-        Read empty fields as NaN.
+        Read empty fields, and words for a missing number, as NaN.
     progress : callable, optional
         Called as progress(bytes_read, bytes_in_all) after each block.
     """
@@ -459,7 +469,7 @@ def _layout(path, block, choose, missing):
     lost = _lost_number(names, columns, named)
     if lost is not None:
         what = what_is_wrong(fields[lost], missing)
-        if is_missing(names[lost]) and names[lost]:
+        if is_no_name(names[lost]) and names[lost]:
             what += f"; as the name of a column it is requested by that name, not by {lost + 1}"
         raise malformed(path, number, what, first)
     return Layout(path, delimiter, width, names, columns, number, named), number
@@ -479,7 +489,7 @@ def _choice_of_others(choose, width):
 def _lost_number(names, columns, named):
     """Return the position of a field that is a malformed number rather than a name of a header, None without one."""
     for column in columns:
-        if is_almost_number(names[column]) or (is_missing(names[column]) and not named):
+        if is_almost_number(names[column]) or (is_no_name(names[column]) and not named):
             return column
     if columns and not any(names[column] for column in columns):
         return columns[0]

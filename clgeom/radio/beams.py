@@ -56,6 +56,11 @@ def beam_pattern(
     InvalidInput
         A region without area, or in a coordinate reference system that is not in metres.
 
+    Warns
+    -----
+    InputWarning
+        The system's scale at `position` differs from 1 by more than 1 %, as in Web Mercator (EPSG:3857).
+
     Notes
     -----
     The attenuation in a direction is ``10 exponent log10(farthest / reach)`` dB, with the distance `reach` of the last
@@ -70,8 +75,8 @@ def beam_pattern(
     >>> antenna.horizontal[[90, 180, 270]].round(1).tolist()
     [0.0, 20.0, 20.0]
     """
-    checked_crs(getattr(region, "crs", None), CALLER)
     x, y = checked_pair(position, "position", CALLER)
+    checked_crs(getattr(region, "crs", None), CALLER, (x, y))
     slope = number(exponent, "exponent", CALLER, "10 dB a decade", 0.1, 20)
     margin = number(margin_db, "margin_db", CALLER, "dB", 0, 200)
     most = number(front_to_back_db, "front_to_back_db", CALLER, "dB", 0, 200)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.geodesy import as_crs, shown
+from clgeom.geodesy import as_crs, scales_at, shown, utm_zone
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.cells import LEAST_KM, Call, computed_losses
 from clgeom.radio.cells import MODELS as LOSSES
@@ -40,6 +40,8 @@ MODELS = {
     "umi": "urban_micro",
     "umi-los": "urban_micro",
 }
+#: Largest difference of a map's scale from 1 without a warning.
+MOST_DISTORTED = 0.01
 #: Correlation lengths beyond which shadowing is taken as uncorrelated (1/e^8 = 0.03 % of the variance).
 UNRELATED = 8
 
@@ -367,7 +369,8 @@ def coverage_map(
     Warns
     -----
     InputWarning
-        Cells out of the model's range, no cell that is served, or a parameter that the model does not know.
+        Cells out of the model's range, no cell that is served, or a parameter that the model does not know. A `crs`
+        whose scale at the map's centre differs from 1 by more than 1 %, as that of Web Mercator (EPSG:3857).
 
     See Also
     --------
@@ -395,7 +398,8 @@ def coverage_map(
     transmitters = tuple(checked_pair(position, "transmitters", "coverage_map") for position in transmitters)
     if not (isinstance(power, numbers.Real) and math.isfinite(power)):
         raise InvalidInput(f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead.")
-    checked_crs(crs, "coverage_map")
+    (x, y), (rows, columns) = origin, shape
+    checked_crs(crs, "coverage_map", (x + pixel * columns / 2, y - pixel * rows / 2))
     if range_m is not None:
         range_m = number(range_m, "range_m", "coverage_map", "m", 1)
     _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city)
@@ -436,7 +440,6 @@ def coverage_map(
     if call.warnings:
         said = " ".join(call.warnings.values())
         warn(f"Cells of the map are out of the range of the model '{model}' of coverage_map. {said}", InputWarning)
-    x, y = origin
     made = RadioMap(best, (float(pixel), 0.0, x, 0.0, -float(pixel), y), crs, transmitters)
     if np.isnan(best).all():
         from clgeom.region.coverage.grid import Grid
@@ -466,8 +469,11 @@ def _warn_unused(model, base_height, mobile_height, roof_height, street_width, s
     warn_unused(given, "coverage_map", f"the model '{model}'")
 
 
-def checked_crs(crs, caller):
-    """Refuse a reference system whose unit is not the metre. Without pyproj nothing is checked."""
+def checked_crs(crs, caller, centre=None):
+    """Refuse a reference system whose unit is not the metre, and warn of one that distorts lengths at `centre`, (x, y).
+
+    Without pyproj nothing is checked.
+    """
     if crs is None or importlib.util.find_spec("pyproj") is None:
         return
     system = as_crs(crs, caller=caller)
@@ -477,6 +483,15 @@ def checked_crs(crs, caller):
             f"The 'crs' parameter of {caller} must be in metres. "
             f"Got {shown(crs)}, in {system.axis_info[0].unit_name}, instead."
         )
+    if centre is not None:
+        scale = max(scales_at(system, *centre), key=lambda scale: abs(scale - 1))
+        if abs(scale - 1) > MOST_DISTORTED:
+            warn(
+                f"The 'crs' parameter of {caller} has a scale of {scale:.3g} at the map's centre: its metres are not "
+                f"those on the ground, and distances are wrong by that factor. Got {shown(crs)}. Reproject the map and "
+                f"the positions, such as to {utm_zone(system, *centre)}.",
+                InputWarning,
+            )
 
 
 def checked_shape(shape, caller):

@@ -49,6 +49,8 @@ OUTPUTS = {"powers": np.dtype(np.float32), "servers": np.dtype(np.int16), "ratio
 MOST_TRANSMITTERS = 1 << 15
 #: Farthest transmitter from the map's corner, in cells, so that float32 holds whole cells.
 FARTHEST = 1 << 23
+#: Distance from the map's centre, in extents of the map, from which on a small position may be one in degrees.
+FAR_EXTENTS = 10
 #: Heights of the ground from which on they are unknown in m, as in the kernels: values that mark cells without data.
 HIGHEST = 1e5
 #: Rounding of positions on the edge of a map, in cells.
@@ -225,7 +227,8 @@ def best_server(
     InputWarning
         No cell is served, unless `on_device`. Cells that are nearer to a transmitter than the model's range: there the
         loss continues into free space. A parameter that the model does not know, or `ground_m` where no distance and no
-        antenna depends on heights.
+        antenna depends on heights. A `crs` whose scale at the map's centre differs from 1 by more than 1 %, as that of
+        Web Mercator (EPSG:3857). A transmitter far from the map, whose position may be a longitude and a latitude.
 
     See Also
     --------
@@ -260,8 +263,8 @@ def best_server(
     noise, least = _dbm(noise_dbm, "noise_dbm"), _dbm(sensitivity_dbm, "sensitivity_dbm")
     if transform is None:
         raise InvalidInput(f"The 'transform' parameter of {CALLER} must place the map in metres. Got None instead.")
-    checked_crs(crs, CALLER)
     grid = as_grid(transform, crs, shape, caller=CALLER)
+    checked_crs(crs, CALLER, grid.centre)
     at, cells = placed(transmitters, grid, CALLER)
     reaches = np.array([math.inf if one.range_m is None else one.range_m for one in transmitters])
     low, farthest = RANGES[model]["distance"][0], float(farthest_m(at, reaches, grid).max())
@@ -441,7 +444,22 @@ def placed(transmitters, grid, caller) -> tuple[NDArray[np.float64], NDArray[np.
             f"The 'transmitters' parameter of {caller} must be within {FARTHEST:,} cells of the map. "
             f"Got ({wrong.x:g}, {wrong.y:g}) instead."
         )
+    _warn_degrees(at, cells, grid, caller)
     return at, cells
+
+
+def _warn_degrees(at, cells, grid, caller):
+    """Warn of positions that may be longitudes and latitudes: many extents of the map away from it."""
+    extents = np.abs(cells / grid.shape[::-1] - 0.5).max(axis=1)
+    wrong = np.flatnonzero((np.abs(at) <= (180, 90)).all(axis=1) & (extents > FAR_EXTENTS))
+    if len(wrong):
+        x, y = at[wrong[0]].tolist()
+        warn(
+            f"The 'transmitters' parameter of {caller} must be in the coordinates of the map, in m. Got x {x:.10g}, "
+            f"y {y:.10g} at index {wrong[0]} ({len(wrong):,} of {len(at):,} alike), far from the map ({grid.extent}). "
+            "Are they a longitude and a latitude? Project them to the map's coordinates.",
+            InputWarning,
+        )
 
 
 def farthest_m(at, reaches, grid) -> NDArray[np.float64]:
@@ -493,8 +511,18 @@ def as_field(session, values, shape, name, caller, grid=None):
         values = np.ascontiguousarray(values, np.float32)
         values = np.where(absent, np.float32(np.nan), values) if np.any(absent) else values
     if shape is not None and values.shape != shape:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {shape}. Got {values.shape} instead.")
+        hint = one_band(values.shape) if len(shape) == 2 else ""
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must have shape {shape}. Got {values.shape} instead.{hint}"
+        )
     return values
+
+
+def one_band(shape) -> str:
+    """What to do about several bands in place of one, for messages; empty for other shapes."""
+    if len(shape) != 3:
+        return ""
+    return " Take one band: array[0], or dataset.read(1) with transform=dataset.transform and crs=dataset.crs."
 
 
 def _check_place(placed, grid, name, caller):

@@ -13,7 +13,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.geodesy import shown
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.maps import checked_crs, checked_shape
-from clgeom.radio.servers import as_field, as_transmitters, heights_under, placed, whole_buffer
+from clgeom.radio.servers import as_field, as_transmitters, heights_under, one_band, placed, whole_buffer
 from clgeom.radio.transmitters import Transmitter
 from clgeom.runtime.arguments import boolean, one_of
 from clgeom.runtime.arrays import host_values, is_device_array, session_of
@@ -54,6 +54,7 @@ def terrain_loss(
     ----------
     transmitters : Transmitter or sequence of Transmitter
         In cells of the map; their position, height (by default 25 m) and frequency (1800 MHz) count, not their range.
+        The height of the ground under a transmitter is that of its cell.
     ground_m : array_like or pyopencl.array.Array, shape (rows, columns)
         Height of the ground at the cells' centres above the sea, in m, float32 in the computation; NaN, masked cells,
         cells without data and heights of 100 km or more, up or down, are unknown. A dataset of rasterio or a DataArray
@@ -90,7 +91,8 @@ def terrain_loss(
     Warns
     -----
     InputWarning
-        `polarization` with a method without the smooth earth.
+        `polarization` with a method without the smooth earth. A `crs` whose scale at the map's centre differs from 1 by
+        more than 1 %, as that of Web Mercator (EPSG:3857).
 
     Notes
     -----
@@ -134,12 +136,12 @@ def terrain_loss(
     if not shape or math.prod(shape) >= 1 << 31:
         raise InvalidInput(
             f"The 'ground_m' parameter of {caller} must have shape (rows, columns), less than 2**31 cells. "
-            f"Got {ground.shape} instead."
+            f"Got {ground.shape} instead.{one_band(ground.shape)}"
         )
     if transform is None:
         raise InvalidInput(f"The 'transform' parameter of {caller} must place the map in metres. Got None instead.")
-    checked_crs(crs, caller)
     grid = as_grid(transform, crs, shape, caller=caller)
+    checked_crs(crs, caller, grid.centre)
     placed(transmitters, grid, caller)
     grounds = heights_under(session, transmitters, grid, ground, caller=caller)
     buffer = whole_buffer(session, ground, "ground_m", caller)

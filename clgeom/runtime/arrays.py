@@ -256,9 +256,12 @@ def _in_rows(points):
     return rows
 
 
-def as_given(points, *, caller: str, name: str = "points"):
-    """The caller's points as an array: arrays of numbers as they are, other objects by what they hold."""
-    return as_given_with_sizes(points, caller=caller, name=name)[0]
+def as_given(points, *, caller: str, name: str = "points", in_order: bool = False):
+    """The caller's points as an array: arrays of numbers as they are, other objects by what they hold.
+
+    With `in_order`, two columns of a frame are taken in their order, whatever their names.
+    """
+    return as_given_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
 
 
 def fetched_points(points, *, caller: str, name: str = "points"):
@@ -273,14 +276,14 @@ def one_or_more_as_given(points, *, caller: str, name: str = "points"):
     return given.reshape(2) if is_point(points) else given
 
 
-def as_given_with_sizes(points, *, caller: str, name: str = "points"):
+def as_given_with_sizes(points, *, caller: str, name: str = "points", in_order: bool = False):
     """The caller's points, and how many each row of what was given has; None where each has one."""
     held(points, name, caller=caller)
     if is_device_array(points):
         return within_memory(points, caller=caller, name=name), None
     if isinstance(points, np.ndarray) and points.dtype.kind not in "OV":
         return points, None
-    points, sizes = objects.points_and_sizes(points, caller=caller, name=name)
+    points, sizes = objects.points_and_sizes(points, caller=caller, name=name, in_order=in_order)
     return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
 
 

@@ -62,7 +62,7 @@ def bincount(
     Returns
     -------
     ndarray or pyopencl.array.Array, shape (max(largest number + 1, minlength),)
-        float64 with `weights`.
+        float64 with `weights`, but int64 without numbers, as NumPy has it.
 
     Raises
     ------
@@ -100,6 +100,8 @@ def bincount(
     _check_room(session, bins, caller=caller)
     if weights is not None:
         weights = _checked_weights(weights, numbers, caller=caller)
+        if not len(keys):  # as NumPy has it
+            return np.zeros(bins, np.int64)
         return _sums(keys.astype(np.int64, copy=False), weights, bins)
     order = KeyOrder(keys.dtype.newbyteorder("="))
     info = np.iinfo(keys.dtype) if keys.dtype.kind != "b" else np.iinfo(np.uint8)

@@ -24,6 +24,7 @@ CASES = {
     "global": {},
     "local": {"mode": "local", "matrix": BLOSUM},
     "one end free": {"mode": "semiglobal", "free_ends": ("a_end",)},
+    "one end free by its name": {"mode": "semiglobal", "free_ends": "b_begin"},
     "three ends free": {"mode": "semiglobal", "free_ends": ENDS[1:]},
     "all ends free": {"mode": "semiglobal", "matrix": NUCLEOTIDES, "gap_open": 3, "gap_extend": 0},
     "linear": {"match": 1, "mismatch": -1, "gap_open": 0, "gap_extend": 1},

@@ -166,3 +166,28 @@ def test_align_refuses(files, options, message):
     import re
 
     assert re.search(message, refused("align", *options))
+
+
+SAM = "@HD\tVN:1.6\n@SQ\tSN:c\tLN:10\nr1\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\t*\n"
+
+
+@pytest.mark.parametrize("command", (("align",), ("dp", "edit"), ("dp", "lcs", "--pairs")), ids=" ".join)
+def test_files_of_alignments_are_named(files, command):
+    compressed = gzip.compress(b"BAM\1" + bytes(60))
+    for name, content, kind in (
+        ("a.sam", SAM.encode(), "SAM"),
+        ("a.txt", b"\n" + SAM.encode(), "SAM"),
+        ("headless.sam", SAM.splitlines()[2].encode(), "SAM"),
+        ("a.bam", compressed, "BAM"),
+        ("a.cram", b"CRAM\3\0" + bytes(60), "CRAM"),
+    ):
+        Path(name).write_bytes(content)
+        said = refused(*command, "a.fa", name)
+        assert f"'{name}' is {kind}, not FASTA or FASTQ" in said and f"samtools fastq {name} > reads.fastq" in said
+    Path("reads.fq").write_bytes(b"@SQ like\nACGT\n+\nIIII\n")  # a name that begins as a header
+    assert "SQ" in done(*command, "one.fa", "reads.fq")
+
+
+@pytest.mark.parametrize("command", (("align",), ("dp", "edit"), ("dp", "lcs", "--pairs"), ("hull",)), ids=" ".join)
+def test_standard_input_is_one_input_only(files, command):
+    assert "Standard input (-) can be read only once. Name a file" in refused(*command, "-", "-")

@@ -71,7 +71,7 @@ def test_lcs_is_refused(sequences):
     assert "has no sequence" in refused("dp", "lcs", "a.fasta", "empty.fa")
     assert "cannot be read: No such file" in refused("dp", "lcs", "a.fasta", "none.fa")
     assert "must end in one of .fa, .fasta, .txt" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "x.csv")
-    assert "is an input file" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "b.fa")
+    assert "is the input file" in refused("dp", "lcs", "a.fasta", "b.fa", "-o", "b.fa")
     assert "computes nothing to write" in refused("dp", "lcs", "a.fasta", "b.fa", "--value", "-o", "x.txt")
 
 

@@ -417,6 +417,31 @@ def test_empty_coordinates_are_dropped_and_counted(here):
     assert (found["left_out"], found["area"], found["notes"]) == (2, 1, [])
     for mode in (("--by", "g"), ("--by-file",)):
         assert "2 points" in done("hull", "gaps.csv", "--nonfinite", "drop", *mode)
+    for word in (
+        "NA",
+        "N/A",
+        "n/a",
+        "NULL",
+        "null",
+        "None",
+        "<NA>",
+        "#N/A",
+        "#NA",
+        "#N/A N/A",
+        "NaN",
+        "-nan",
+        "-",
+        "?",
+        '""',
+    ):
+        Path("words.csv").write_text(f"x,y\n0,0\n1,{word}\n{word},5\n1,0\n0,1\n")
+        assert "(--nonfinite drop leaves such points out)" in refused("hull", "words.csv")
+        found = json.loads(done("hull", "words.csv", "--nonfinite", "drop", "--json"))
+        assert (found["left_out"], found["area"]) == (2, 0.5), word
+    for word in ("true", "FALSE", "abc", "1,5", "Nantes"):
+        Path("words.csv").write_text(f"x;y\n0;0\n1;{word}\n1;0\n0;1\n")
+        said = refused("hull", "words.csv", "--nonfinite", "drop")
+        assert "malformed in line 3" in said and "--nonfinite" not in said
     Path("none.csv").write_text("lon,lat\n")
     assert json.loads(done("hull", "none.csv", "--json"))["notes"] == ["no points in 'none.csv'"]
     Path("comma.csv").write_text("lon;lat\n13,05;4\n")

@@ -104,3 +104,20 @@ def test_build_errors_in_helpers(session, capfd):
         dp.fill(equation, (3, 3), device=session)
     equation = dp.Equation("twice(i)", helpers="inline int twice(int x)\n{ return x + x; }", pattern="RUD")
     assert dp.fill(equation, (3, 1), device=session)[2, 0] == 4
+
+
+@pytest.mark.parametrize("pattern", (None, "NOSE", "RUD"))
+@pytest.mark.parametrize("what", ("i == 0 ? 0 : M(i, j) + 1", lambda M, i, j: dp.where(i == 0, 0, M[i, j] + 1)))
+def test_a_cell_that_reads_itself_is_named(session, what, pattern):
+    with pytest.raises(DependencyError, match=r"reads M\(i, j\), the cell that it computes. Read cells of earlier"):
+        dp.fill(dp.Equation(what, pattern=pattern), (4, 5), device=session)
+
+
+def test_a_cell_of_a_cube_that_reads_itself_is_named():
+    with pytest.raises(DependencyError, match=r"reads M\[i, j, k\], the cell that it computes"):
+        dp.CubeEquation(lambda M, i, j, k: M[i, j, k] + 1)
+
+
+def test_an_undeclared_name_shows_a_declaration(session):
+    with pytest.raises(KernelBuildError, match=r'undeclared identifier .s.. If .* parameters=\{"s": "uint8\[\]"\}'):
+        dp.fill(dp.Equation("i == 0 ? 0 : M(i-1, j) + s[i]", pattern="RUD"), (4, 4), device=session)

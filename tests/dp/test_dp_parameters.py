@@ -54,7 +54,10 @@ WEIGHTS = dp.Equation("w[i] + c + t(0, 0)", parameters={"w": "int16[]", "c": "fl
     "wrong, message",
     (
         ({"w": None}, r"needs the parameter 'w' \(int16\[\]\), which was not given"),
-        ({"x": 1}, "has no parameter 'x'. It has: w, c, t."),
+        ({"x": 1}, r'has no parameter .x.. It has: w, c, t. An equation .* parameters=\{"x": "int32"\}'),
+        ({"s": "abc"}, r'such as parameters=\{"s": "uint8\[\]"\}'),
+        ({"s": np.zeros((2, 3), np.float32)}, r'such as parameters=\{"s": "float32\[,\]"\}'),
+        ({"s": [[1], [1, 2]]}, r'such as parameters=\{"s": "uint8\[\]"\}'),
         ({"w": [1.5]}, "'w' parameter of fill must be an array of shape .n,. of int16"),
         ({"w": [[1]]}, r"Got shape \(1, 1\) instead"),
         ({"w": [40_000]}, "Got the value 40000 instead"),

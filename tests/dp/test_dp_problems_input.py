@@ -126,3 +126,14 @@ def test_numbers_keep_their_values():
 def test_equations_are_shown():
     assert "M(i - 1, j - 1) + 1" in sequences.LCS.source
     assert problems.CATALOGUE[3].equation.source.count("for (") == 1, "the least and where it is: one loop"
+
+
+@pytest.mark.parametrize(("function", "problem"), ((problems.edit_distance, ""), (problems.lcs, ", problem='lcs'")))
+def test_many_sequences_and_one_are_compared_by_cdist(function, problem):
+    many = ["cat", "dog"]
+    with pytest.raises(InvalidInput) as caught:
+        function(many, "cart")
+    assert f"dp.cdist(a, [b]{problem})" in str(caught.value)
+    with pytest.raises(InvalidInput) as caught:
+        function(b"cart", [b"cat", b"dog"])
+    assert f"dp.cdist([a], b{problem})" in str(caught.value)

@@ -343,6 +343,43 @@ def test_convex_hull_of_a_table_has_a_dimension_for_each_column(session):
     assert ConvexHull(named, device=session).volume == 2
 
 
+SWAPPED = (("lat", "lon"), ("y", "x"), ("northing", "easting"), ("POINT_Y", "POINT_X"))
+
+
+@pytest.mark.fp64
+@pytest.mark.parametrize("kind", ("pandas", "nullable", "polars", "pyarrow", "struct", "structured"))
+@pytest.mark.parametrize("names", SWAPPED, ids="-".join)
+def test_convex_hull_of_a_frame_keeps_the_order_of_its_columns(session, spatial, kind, names):
+    """Names such as lat and lon do not swap columns: `vertices` and `equations` are those of the frame's own array."""
+    points = cloud("normal", 60, np.float64) * (3, 1) + (7, 50)
+    whole, first, more = (_frame(kind, names, part) for part in (points, points[:40], points[40:]))
+    theirs = spatial.ConvexHull(points)
+    hull = ConvexHull(whole, device=session)
+    np.testing.assert_array_equal(hull.points, points)
+    assert sorted(hull.vertices) == sorted(theirs.vertices)
+    np.testing.assert_array_equal(hull.min_bound, theirs.min_bound)
+    assert (hull.equations[:, :2] @ points.mean(axis=0) + hull.equations[:, 2] < 0).all()
+    for start, added in ((first, points[40:]), (points[:40], more), (first, more)):
+        for restart in (False, True):
+            grown = ConvexHull(start, incremental=True, device=session)
+            grown.add_points(added, restart=restart)
+            np.testing.assert_array_equal(grown.points, points)
+            np.testing.assert_array_equal(grown.vertices, hull.vertices)
+
+
+def _frame(kind, names, points):
+    columns = dict(zip(names, points.T))
+    if kind in ("pandas", "nullable"):
+        frame = pytest.importorskip("pandas").DataFrame(columns)
+        return frame if kind == "pandas" else frame.convert_dtypes()
+    if kind == "polars":
+        return pytest.importorskip("polars").DataFrame(columns)
+    if kind == "structured":
+        return np.rec.fromarrays(list(points.T), names=list(names))
+    table = pytest.importorskip("pyarrow").table(columns)
+    return table if kind == "pyarrow" else table.to_struct_array()
+
+
 @pytest.mark.parametrize("options", (None, "", b"", "Qt", b"Qt", "Pp", "QJ Pp", " Qt  Qc"))
 def test_convex_hull_default_options(session, options):
     assert ConvexHull(cloud("normal", 20, np.float32), False, options, device=session).npoints == 20

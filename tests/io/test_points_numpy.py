@@ -58,6 +58,9 @@ def test_read_points_npz(tmp_path):
             read_points(path, **arguments)
 
 
+CUT = ("cut.npy", "head.npy", "magic.npy", "empty.npy", "cut.npz")
+
+
 def test_read_points_malformed_numpy_files(tmp_path, make):
     np.save(tmp_path / "whole.npy", np.zeros((100, 2)))
     np.save(tmp_path / "objects.npy", np.array([[{}, 1]]))
@@ -66,6 +69,7 @@ def test_read_points_malformed_numpy_files(tmp_path, make):
     bad = {
         "cut.npy": whole[:-5],
         "head.npy": whole[:20],
+        "magic.npy": whole[:4],
         "empty.npy": b"",
         "junk.npy": b"hello, world",
         "zip.npy": archive,
@@ -79,6 +83,7 @@ def test_read_points_malformed_numpy_files(tmp_path, make):
         with pytest.raises(InvalidInput, match=f"{name}' is not a NumPy") as caught:
             read_points(make(name, content))
         assert "\n" not in str(caught.value), name
+        assert ("it is cut short" in str(caught.value)) == (name in CUT), name
     np.savez(tmp_path / "objects.npz", np.array([[{}, 1]]))
     for name in ("objects.npy", "objects.npz"):
         with pytest.raises(InvalidInput, match=f"{name}' holds Python objects"):
@@ -88,7 +93,7 @@ def test_read_points_malformed_numpy_files(tmp_path, make):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (with_shape("(1000000000000000, 2)"), "greater than file size|too big|not fit"),
+        (with_shape("(1000000000000000, 2)"), "cut short|too big|not fit"),
         (with_shape("(1, 2)"), "16 bytes longer than its header says"),
         (with_shape("(2, 2)", "'<f8' 1"), "Cannot parse header|invalid"),
         (with_shape("(2, 2)", "'|O'"), "Python objects"),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clgeom
+from clgeom import radio
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.radio import Antenna, Transmitter, best_server, read_antenna, receiver_sensitivity, sector_antenna
 from clgeom.radio.transmitters import RANGES, SURROUNDINGS
@@ -448,3 +449,66 @@ def test_pictures_mark_transmitters_and_name_the_axes(session):
     ax = clgeom.coverage_regions(made.values, -60, transform=made.transform, crs=made.crs).plot(raster=made)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [">= -60 dBm", "transmitters"]
     pyplot.close(ax.figure)
+
+
+#: Corners of a map in Berlin, as (system, west, north), and what a warning names; None for no warning.
+DISTORTED = {
+    "Web Mercator": ("EPSG:3857", 1_490_000, 6_890_000, r"scale of 1\.6\d? .* EPSG:32633 \(UTM zone 33N\)"),
+    "Web Mercator in the south": (
+        "EPSG:3857",
+        16_830_000,
+        -4_010_000,
+        r"scale of 1\.\d+ .* EPSG:32756 \(UTM zone 56S\)",
+    ),
+    "equal areas": ("EPSG:6933", 1_290_000, 5_930_000, r"scale of (0\.\d+|1\.\d+) .* EPSG:32633"),
+    "UTM": ("EPSG:32633", 390_000, 5_820_000, None),
+    "UTM's zone beside": ("EPSG:32632", 800_000, 5_820_000, None),
+    "Web Mercator at the equator": ("EPSG:3857", 0, 3_000, None),
+    "local": ('LOCAL_CS["yard",UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]', 0, 3_000, None),
+    "nowhere on the earth": ("EPSG:32633", 1e9, 1e9, None),
+}
+
+
+@pytest.mark.filterwarnings("error::clgeom.errors.InputWarning")
+@pytest.mark.parametrize("caller", ("best_server", "terrain_loss", "coverage_map", "beam_pattern"))
+@pytest.mark.parametrize("place", DISTORTED)
+def test_maps_with_another_scale_get_a_warning(session, caller, place):
+    pytest.importorskip("pyproj", reason="it knows the scales")
+    crs, west, north, words = DISTORTED[place]
+    transform, site = (10, 0, west, 0, -10, north), Transmitter(west + 150, north - 150)
+    calls = {
+        "best_server": lambda: best_server(
+            [site], shape=(40, 30), transform=transform, crs=crs, model="free-space", device=session
+        ),
+        "terrain_loss": lambda: radio.terrain_loss(
+            site, np.zeros((40, 30)), transform=transform, crs=crs, device=session
+        ),
+        "coverage_map": lambda: radio.coverage_map(
+            (40, 30), pixel=10, origin=(west, north), crs=crs, model="free-space", sigma=0, device=session
+        ),
+        "beam_pattern": lambda: radio.beam_pattern(
+            clgeom.coverage_regions(np.ones((40, 30)), 1, transform=transform, crs=crs, device=session)[0],
+            (west + 150, north - 150),
+        ),
+    }
+    if words is None:
+        calls[caller]()
+        return
+    with pytest.warns(InputWarning, match=f"The 'crs' parameter of {caller} has a {words}") as caught:
+        calls[caller]()
+    assert len(caught) == 1
+
+
+@pytest.mark.filterwarnings("error::clgeom.errors.InputWarning")
+def test_a_transmitter_in_degrees_gets_a_warning(session):
+    place = {"shape": (40, 30), "transform": (100, 0, 390_000, 0, -100, 5_820_000), "model": "free-space"}
+    good = [Transmitter(391_000, 5_819_000), Transmitter(392_000, 5_818_000)]
+    words = r"Got x 13\.4, y 52\.5 at index 1 \(1 of 3 alike\), far from the map .* longitude and a latitude"
+    with pytest.warns(InputWarning, match=words) as caught:
+        made = best_server([good[0], Transmitter(13.4, 52.5), good[1]], **place, device=session)
+    assert len(caught) == 1 and not (made.server == 1).any()
+    with pytest.warns(InputWarning, match=r"at index 0 \(3 of 3 alike\)"):
+        best_server([Transmitter(13.4, y) for y in (-90, 0, 90)], **place, device=session)
+    best_server([*good, Transmitter(200, 52)], **place, device=session)  # no longitude
+    near = {**place, "transform": (1, 0, 100, 0, -1, 140)}
+    best_server([Transmitter(13.4, 52.5), Transmitter(110, 110)], **near, device=session)  # beside a small map

@@ -1,6 +1,7 @@
 """Diffraction over terrain against ITU-R's validation data and against P.526 cell by cell in Python."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -265,6 +266,15 @@ SITE = Transmitter(50.0, 50.0)
         ({"ground_m": np.zeros(9)}, r"'ground_m' .* must have shape \(rows, columns\).* Got \(9,\)"),
         ({"ground_m": np.zeros((2, 2), complex)}, "'ground_m' .* must be numbers. Got complex128"),
         ({"ground_m": [["a"]]}, "'ground_m' .* must be"),
+        (
+            {"ground_m": np.zeros((2, 10, 10))},
+            r"Got \(2, 10, 10\) instead. Take one band: array\[0\], or dataset.read\(1\)",
+        ),
+        (
+            {"ground_m": "dem.tif"},
+            r"Got the name of a file, 'dem.tif', instead: open it with rasterio.open\('dem.tif'\)",
+        ),
+        ({"ground_m": Path("dem.tif")}, r"Got the name of a file, 'dem.tif', instead: open it with rasterio.open"),
         ({"transform": None}, "'transform' .* must place the map in metres"),
         ({"transform": (1, 0, 0, 0, math.nan, 0)}, "'transform' parameter of terrain_loss must be 6 finite"),
         ({"crs": "EPSG:4326"}, "'crs' parameter of terrain_loss must be in metres"),

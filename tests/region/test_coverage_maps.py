@@ -81,6 +81,30 @@ def test_areas_in_square_kilometres(session):
         coverage_regions(mask, 1, transform=(1, 0, 0, 0, 1, 0), crs="EPSG:1", device=session)[0].area_km2
 
 
+@pytest.mark.parametrize("options", ({"segments": 16}, {"segments": 16, "axis": "both"}, {"outline": "cells"}), ids=str)
+def test_areas_in_square_kilometres_by_all_names(session, options):
+    """A region, all regions and the table have the same areas, which are missing where no system places them."""
+    pytest.importorskip("geopandas", reason="tables of geometries")
+    mask = np.zeros((40, 40), bool)
+    mask[2:20, 3:30] = mask[25:38, 5:17] = True
+    mask[8:14, 10:20] = False
+    place = {"transform": (10, 0, 690_000, 0, -10, 5_340_000)}
+    for holes in ({}, {"holes": 0}):
+        found = coverage_regions(mask, 1, crs="EPSG:32632", **place, **options, **holes, device=session)
+        assert len(found) == 2 and found.areas_km2.dtype == np.float64
+        singles = [region.area_km2 for region in found]
+        np.testing.assert_allclose(found.areas_km2, singles, rtol=1e-12)
+        np.testing.assert_allclose(found.areas_km2, [region.area / 1e6 for region in found], rtol=1e-3)
+        frame = found.to_geopandas()
+        np.testing.assert_array_equal(frame["area_km2"], found.areas_km2)
+        assert found[1].to_geopandas()["area_km2"].tolist() == pytest.approx([singles[1]], rel=1e-12)
+    local = coverage_regions(mask, 1, **place, **options, device=session)
+    assert local.to_geopandas()["area_km2"].isna().all()
+    assert (local.to_geopandas(crs=32632)["area_km2"] > 0).all()
+    with pytest.raises(InvalidInput, match="areas_km2 needs a coordinate reference system, and there is none"):
+        local.areas_km2
+
+
 def test_nested_shapes_and_bands(session):
     stack = np.stack([shadowing((60, 70), correlation=9, seed=s) for s in (0, 1)])
     for direction, levels in ((">=", (0, 4, 8)), ("<=", (0, -4, -8))):

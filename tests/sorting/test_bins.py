@@ -152,8 +152,10 @@ def test_weights_are_summed_in_float64(any_session, kind):
         n = int(rng.choice([0, 1, 60, 300]))
         weights, numbers = weights_of(rng, n, kind), rng.integers(0, 9, n)
         found = bincount(numbers, weights=weights, minlength=11, device=any_session)
-        assert found.dtype == np.float64
-        np.testing.assert_array_equal(bits_of(found), bits_of(added(numbers, weights, 11)), f"seed {seed}")
+        assert found.dtype == np.bincount(numbers, weights=np.ones(n)).dtype  # float64; int64 without numbers
+        np.testing.assert_array_equal(
+            bits_of(found.astype(float)), bits_of(added(numbers, weights, 11)), f"seed {seed}"
+        )
         values = rng.normal(size=n).astype(("float32", "float64", "float16")[seed % 3])
         for options in ({"bins": 7}, {"bins": [-1, 0, 0, 0.5, 9]}, {"bins": 5, "range": (-1, 1), "density": True}):
             with np.errstate(all="ignore"):
@@ -317,3 +319,12 @@ def test_what_counts_refuse_on_the_device(session):
         bincount(there)
     with pytest.raises(InvalidInput, match="a number or edges for values on the device. Got 'auto'"):
         histogram(there, "auto")
+
+
+@pytest.mark.parametrize("weights", ([], np.empty(0, np.float32), np.empty(0, np.int8)), ids=str)
+@pytest.mark.parametrize("least", (0, 3))
+def test_weights_of_no_numbers_have_numpys_type(session, weights, least):
+    for numbers in ([], np.empty(0, np.uint8)):
+        found = bincount(numbers, weights, least, device=session)
+        expected = np.bincount(np.empty(0, np.int64), weights, least)
+        assert found.dtype == expected.dtype and found.tolist() == expected.tolist()

@@ -171,3 +171,30 @@ def test_values_of_another_context_are_refused(session, shape):
         InvalidInput, match="'values' parameter of sort_by_key must be in the OpenCL context of the keys"
     ):
         sort_by_key(keys, values)
+
+
+@pytest.mark.parametrize(
+    ("keys", "got"),
+    (
+        ({3, 1}, r"set \{1, 3\}"),
+        ("abc", "str 'abc'"),
+        (b"abc", "bytes b'abc'"),
+        (None, "None"),
+        ({"a": 1}, r"dict \{'a': 1\}"),
+    ),
+    ids=str,
+)
+@pytest.mark.parametrize("function", (sort, argsort), ids=lambda f: f.__name__)
+def test_an_object_that_is_no_array_is_named(function, keys, got):
+    with pytest.raises(InvalidInput, match=f"must be an array of numbers. Got {got} instead"):
+        function(keys)
+
+
+@pytest.mark.parametrize("axis", (-1, 0, None))
+@pytest.mark.parametrize("key", (np.float64(3), np.array(3), 7), ids=repr)
+def test_argsort_of_a_number_is_numpys(session, key, axis):
+    found, expected = argsort(key, axis=axis, device=session), np.argsort(key, axis=axis)
+    assert found.tolist() == expected.tolist() == [0] and found.dtype == expected.dtype
+    if axis is not None:
+        with pytest.raises(InvalidInput, match="must have a dimension, or axis=None"):
+            sort(key, axis=axis, device=session)

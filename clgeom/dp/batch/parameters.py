@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.dp.job import some_values
+from clgeom.dp.job import no_parameter, some_values
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.pairs.inputs import sequences
 from clgeom.errors import InvalidInput
@@ -57,8 +57,7 @@ def parameters_of(equation, given, offsets, *, caller) -> tuple[dict, int | None
         raise InvalidInput(f"{caller} of {equation.name} needs the parameter {missing[0]!r}, which was not given.")
     for name in (*given, *offsets):
         if name not in equation.parameters:
-            known = ", ".join(equation.parameters) or "none"
-            raise InvalidInput(f"{equation.name} has no parameter {name!r}. It has: {known}.")
+            raise no_parameter(equation, name, None)
     found, count, first = {}, None, None
     for name, p in equation.parameters.items():
         found[name] = _one(equation, p, given[name], offsets.get(name), caller=caller)

@@ -14,7 +14,7 @@ from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, depth, walk, with_own_indices
-from clgeom.dp.language.parameters import annotated, parameters_of, taken
+from clgeom.dp.language.parameters import annotated, declaration, parameters_of, taken
 from clgeom.dp.language.returned import parts_of
 from clgeom.errors import DependencyError, InvalidInput
 from clgeom.runtime.arguments import one_of
@@ -195,7 +195,8 @@ class CubeEquation:
         if extra:
             names = ", ".join(extra)
             raise InvalidInput(
-                f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name."
+                f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name. "
+                f"Declare each, such as {declaration(extra[0])}."
             )
         with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
@@ -227,6 +228,8 @@ class CubeEquation:
             for name in PATTERNS:
                 if all(step is not None and step < 0 for step in self._steps(name)):
                     return name
+            if (0, 0, 0) in map(tuple, self.offsets):
+                raise DependencyError(f"{self.name} reads M[i, j, k], the cell that it computes.")
             raise InvalidInput(f"No order of planes is proven for {self.name}: give the 'pattern' parameter.")
         name = one_of(
             pattern.upper() if isinstance(pattern, str) else pattern, PATTERNS, "pattern", caller="CubeEquation"

@@ -20,7 +20,7 @@ from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, as_rows, depth, from_rows, walk, with_own_indices
-from clgeom.dp.language.parameters import Parameter, annotated, parameters_of
+from clgeom.dp.language.parameters import Parameter, annotated, declaration, parameters_of
 from clgeom.dp.language.returned import parts_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import pattern_name
@@ -220,7 +220,8 @@ class Equation:
         extra = [n for n in given[3:] if n not in self.parameters and n not in ("n", "m")]
         if extra:
             raise InvalidInput(
-                f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name."
+                f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name. "
+                f"Declare each, such as {declaration(extra[0])}."
             )
         with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")

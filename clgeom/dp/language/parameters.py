@@ -145,6 +145,20 @@ def parameter(name: str, what) -> Parameter:
     return Parameter(name, dtype.newbyteorder("="), ndim)
 
 
+def declaration(name: str, value: Any = None) -> str:
+    """How an equation declares a parameter of this value, for messages; an array of letters without one."""
+    what = "uint8[]"
+    if value is not None and not isinstance(value, (str, bytes)):
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError):
+            array = np.empty(0, np.uint8)
+        dtype = np.dtype(np.int32) if array.dtype.kind == "i" and not hasattr(value, "dtype") else array.dtype
+        if dtype.name in PARAMETER_TYPES and array.ndim <= 2:
+            what = dtype.name + ("", "[]", "[,]")[array.ndim]
+    return f'parameters={{"{name}": "{what}"}}'
+
+
 # In C -------------------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import re
 
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.codegen.text import users_line
+from clgeom.dp.language.parameters import declaration
 from clgeom.errors import InvalidInput, KernelBuildError
 from clgeom.runtime.messages import first_error
 
@@ -36,6 +37,8 @@ HIDDEN = (
 #: Most tokens of a text, and of one statement. PoCL's compiler (LLVM 14, 8 MiB of stack) ends the process on 4,000
 #: signs in a row and on a sum of 16,000 terms, and takes minutes for 3,000 statements.
 MOST_TOKENS, MOST_IN_STATEMENT = 20_000, 2_000
+#: What compilers say of a name that stands for nothing.
+UNDECLARED = re.compile(r"undeclared identifier '(\w+)'")
 TOKENS = re.compile(r"\w+|[^\w\s]")
 
 
@@ -205,8 +208,9 @@ def users_errors(source: str, *, name: str):
             where, number = users_line(error.source, said)
             line = shown(source.splitlines()[number - 1]) if where == "equation" else ""
             place = f": line {number} of the {where}{': ' * bool(line)}{line}"
-        failure = KernelBuildError(
-            f"{name} does not compile{place}. The compiler said: {first_error(said or error.log)}"
-        )
+        said_first = first_error(said or error.log)
+        unknown = UNDECLARED.search(said_first)
+        hint = f". If it is a parameter, declare it: {declaration(unknown[1])}" if unknown else ""
+        failure = KernelBuildError(f"{name} does not compile{place}. The compiler said: {said_first}{hint}")
         failure.source, failure.log, failure.in_users_text = error.source, error.log, said is not None
         raise failure from error

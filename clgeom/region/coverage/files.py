@@ -81,6 +81,11 @@ class Filed(Exchange):
         regions: Any = self if hasattr(self, "__getitem__") else [self]
         return write_regions(regions, path, crs=self._system(crs, "to_file"), layer=layer, unit=unit, densify=densify)
 
+    def _columns_on_earth(self, crs: Any) -> dict[str, Any]:
+        from clgeom.io.attributes import areas_in_km2
+
+        return {"area_km2": areas_in_km2(self if hasattr(self, "__getitem__") else [self], crs)}
+
     def _system(self, crs: Any, caller: str) -> Any:
         """`Exchange._system`; refuses columns and rows as metres of a projection."""
         found = super()._system(crs, caller)
@@ -91,3 +96,18 @@ class Filed(Exchange):
                     "function that made the result."
                 )
         return found
+
+
+@keeps_subnormals
+class FiledRegion(Filed):
+    """One region of a map."""
+
+    @property
+    def area_km2(self) -> float:
+        """The area in km2 on the ellipsoid of the `crs`, without the distortion of its projection; needs pyproj.
+
+        In a local system, which has no position on the earth, the area in its plane.
+        """
+        from clgeom.geodesy import area_km2
+
+        return area_km2(self)

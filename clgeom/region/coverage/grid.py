@@ -46,6 +46,13 @@ class Grid:
         return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
     @property
+    def centre(self) -> tuple[float, float]:
+        """The middle of the raster in map coordinates."""
+        rows, columns = self.shape
+        x, y = self.to_map([(columns / 2, rows / 2)])[0].tolist()
+        return x, y
+
+    @property
     def extent(self) -> str:
         """The bounds in words."""
         left, bottom, right, top = self.bounds

@@ -17,7 +17,7 @@ from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
 from clgeom.region.coverage.contours import right_of, trace_runs, twice_area
 from clgeom.region.coverage.drawn import Drawable
-from clgeom.region.coverage.files import Filed
+from clgeom.region.coverage.files import Filed, FiledRegion
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.rasters import level_index
 from clgeom.region.coverage.runs import Runs
@@ -61,7 +61,7 @@ class Hole:
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class CoverageRegion(Filed):
+class CoverageRegion(FiledRegion):
     """The region around the cells of a raster, or of one part of them, that reach a level.
 
     Parameters
@@ -167,16 +167,6 @@ class CoverageRegion(Filed):
         """The area in the square of the map's unit, holes left out."""
         open_cells = sum(twice_area(ring) for rings in self.hole_rings for ring in rings) / 2
         return (self.outline.area - open_cells) * self.grid.cell_area
-
-    @property
-    def area_km2(self) -> float:
-        """The area in km2 on the ellipsoid of the `crs`, without the distortion of its projection; needs pyproj.
-
-        In a local system, which has no position on the earth, the area in its plane.
-        """
-        from clgeom.geodesy import area_km2
-
-        return area_km2(self)
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
@@ -485,6 +475,13 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
             found[start : start + count] = _areas(group.chains)
             start += count
         return found[self._order] * self.grid.cell_area
+
+    @functools.cached_property
+    def areas_km2(self) -> NDArray[np.float64]:
+        """The areas on the ellipsoid of the `crs` in km2, holes left out, shape (n,); needs pyproj."""
+        from clgeom.geodesy import earth_areas
+
+        return earth_areas([region.__geo_interface__ for region in self], self.crs, caller="areas_km2") / 1e6
 
     def at_level(self, level: FloatLike) -> list[CoverageRegion]:
         """The regions of one level.

@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.errors import InvalidInput, short
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import Drawable
-from clgeom.region.coverage.files import Filed
+from clgeom.region.coverage.files import Filed, FiledRegion
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.rasters import level_index
 from clgeom.region.rings.trace import twice_areas
@@ -27,7 +27,7 @@ from clgeom.runtime.typing import FloatLike, NDArray
 
 @keeps_subnormals
 @dataclass(frozen=True, eq=False)
-class CoveragePolygon(Filed):
+class CoveragePolygon(FiledRegion):
     """The polygon around a part of the cells of a raster that reach a level: cells that share sides.
 
     Parameters

@@ -56,10 +56,12 @@ class Column:
 def choose_pair(names: Sequence[str], parameter: Parameter, others: str = "") -> tuple[int, int]:
     """Positions of the columns of x and y: those with names of `KNOWN_PAIRS`, or the only two columns.
 
+    The only two columns are also taken where the parameter is `in_order`.
+
     `others` names other columns that the table could have, for the message.
     """
     pair = known_pair(names)
-    if pair is None and len(names) == 2:
+    if len(names) == 2 and (pair is None or parameter.in_order):
         return 0, 1
     if pair is None:
         expected = f"two columns, columns named x and y (or lon and lat, or easting and northing){others}"

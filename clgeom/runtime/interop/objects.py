@@ -23,7 +23,7 @@ from clgeom.runtime.interop.columns import structured_points
 from clgeom.runtime.interop.parameter import Parameter
 
 
-def points_and_sizes(value, *, caller: str, name: str):
+def points_and_sizes(value, *, caller: str, name: str, in_order: bool = False):
     """The points of an object, and the number of points of each of its rows.
 
     Parameters
@@ -31,6 +31,8 @@ def points_and_sizes(value, *, caller: str, name: str):
     value : object
     caller, name : str
         The public function and its parameter, for error messages.
+    in_order : bool
+        Take two columns in their order, whatever their names.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def points_and_sizes(value, *, caller: str, name: str):
     sizes : ndarray of int64, shape (number of rows,), or None
         Number of points of each row; None if point i is row i.
     """
-    parameter = Parameter(name, caller)
+    parameter = Parameter(name, caller, in_order)
     if isinstance(value, np.ndarray):
         if value.dtype.names:
             return structured_points(value, parameter), None

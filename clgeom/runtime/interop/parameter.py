@@ -10,10 +10,18 @@ from clgeom.errors import InputWarning, InvalidInput, warn
 
 @dataclass(frozen=True)
 class Parameter:
-    """The parameter `name` of the public function `caller`."""
+    """The parameter `name` of the public function `caller`.
+
+    Attributes
+    ----------
+    name, caller : str
+    in_order : bool
+        Two columns are taken in their order, whatever their names.
+    """
 
     name: str
     caller: str
+    in_order: bool = False
 
     def wrong(self, expected: str, got: str) -> InvalidInput:
         """The error for a value that must be, have or hold something else."""

@@ -6,6 +6,7 @@ An object is recognised by its class. Its package is imported already, and no ot
 from __future__ import annotations
 
 import math
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -62,6 +63,12 @@ def placed_raster(
         Give the values of a large dataset of one band, and of a large DataArray of two dimensions that is not in
         memory, as `Strips`, not as an array.
     """
+    if isinstance(raster, (str, bytes, os.PathLike)):
+        path = short(os.fspath(raster))
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must be an array, an open dataset of rasterio or a DataArray. "
+            f"Got the name of a file, {path}, instead: open it with rasterio.open({path})."
+        )
     found = raster if isinstance(raster, Raster) else Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
         found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)

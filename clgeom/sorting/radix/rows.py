@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, is_integer
+from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.runtime.arguments import wrong
 from clgeom.runtime.arrays import c_name, host_values
 from clgeom.runtime.cl_arrays import changed
 from clgeom.runtime.device_arrays import buffer_of, is_device_array, native_array, within_memory
@@ -16,7 +17,11 @@ def as_array(keys, *, caller: str):
     """Keys of any shape: a host array, or an array on the device as it is."""
     if is_device_array(keys):  # of one dimension when the call is checked
         return keys if keys.ndim == 1 else within_memory(keys, caller=caller, name="keys")
-    return host_values(keys, caller=caller, name="keys")
+    array = host_values(keys, caller=caller, name="keys")
+    if array.ndim == 0 and array.dtype.kind in "OSU":  # NumPy takes any object for an array
+        got = short(keys) if keys is None else f"{type(keys).__name__} {short(keys)}"
+        raise wrong("keys", caller, "an array of numbers", got)
+    return array
 
 
 def checked_axis(axis, keys, *, caller: str) -> int | None:

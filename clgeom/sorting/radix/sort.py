@@ -365,6 +365,8 @@ def _along(caller, keys, axis, out, options, index_type=None):
         if result is not None:
             return result
     keys = as_array(keys, caller=caller)
+    if caller == "argsort" and keys.ndim == 0 and axis in (-1, 0):  # as NumPy has it
+        axis = None
     axis = checked_axis(axis, keys, caller=caller)
     if keys.ndim == 1:
         return _answer(Call(caller, keys, None, descending, out, offsets, key_bits, device, profile, index_type))

@@ -1,0 +1,167 @@
+"""The command that tries mutants: which changes it makes, and what it says of them."""
+
+import ast
+import json
+import random
+
+import mutation
+import pytest
+from mutants import mutants_of
+
+PYTHON = '''
+"""A text with 1 < 2 is left alone."""
+from typing import Literal
+
+def first(values: Literal[1, 2], n=4) -> bool:
+    """So is 1 + 1 here."""
+    if not values or n <= max(n, 3):
+        raise ValueError(f"{n + 1} and {n - 1}")
+    return (values[n - 1] is not None) == True, values[1:n]
+'''
+OF_PYTHON = [
+    ("def first(values: Literal[1, 2], n=4) -> bool:", "def first(values: Literal[1, 2], n=5) -> bool:"),
+    ("if not values or n <= max(n, 3):", "if not values and n <= max(n, 3):"),
+    ("if not values or n <= max(n, 3):", "if not values or n < max(n, 3):"),
+    ("if not values or n <= max(n, 3):", "if not values or n <= max(n, 4):"),
+    ("if not values or n <= max(n, 3):", "if not values or n <= min(n, 3):"),
+    ("if not values or n <= max(n, 3):", "if values or n <= max(n, 3):"),
+    *(
+        ("return (values[n - 1] is not None) == True, values[1:n]", f"return {after}")
+        for after in (
+            "(values[n + 1] is not None) == True, values[1:n]",
+            "(values[n - 1 + 1] is not None) == True, values[1:n]",
+            "(values[n - 1] is None) == True, values[1:n]",
+            "(values[n - 1] is not None) != True, values[1:n]",
+            "(values[n - 1] is not None) == False, values[1:n]",
+            "(values[n - 1] is not None) == True, values[1:n + 1]",
+            "(values[n - 1] is not None) == True, values[2:n]",
+            "(values[n - 2] is not None) == True, values[1:n]",
+        )
+    ),
+]
+KERNEL = """
+## A comment of Mako with 1 < 2.
+#include "a/b.h"
+#define SIZE 8
+% if wide and n == 2:
+kernel void one(global ${real}2 *out)  // 1 + 1
+{
+    local int kept[SIZE + 1];
+    out[lid + 1] = a && !b ? min(x, 0x1fu) : -1.5f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    total -= a[b[i]] << 1;
+}
+% endif
+"""
+OF_KERNEL = [
+    ("#define SIZE 8", "#define SIZE 9"),
+    ("% if wide and n == 2:", "% if wide and n != 2:"),
+    ("% if wide and n == 2:", "% if wide and n == 3:"),
+    ("% if wide and n == 2:", "% if wide or n == 2:"),
+    ("local int kept[SIZE + 1];", "local int kept[SIZE - 1];"),
+    *(
+        ("out[lid + 1] = a && !b ? min(x, 0x1fu) : -1.5f;", after)
+        for after in (
+            "out[lid + 1 + 1] = a && !b ? min(x, 0x1fu) : -1.5f;",
+            "out[lid + 1] = a && !b ? max(x, 0x1fu) : -1.5f;",
+            "out[lid + 1] = a && !b ? min(x, 0x1fu) : -2.5f;",
+            "out[lid + 1] = a && !b ? min(x, 0x20u) : -1.5f;",
+            "out[lid + 1] = a && b ? min(x, 0x1fu) : -1.5f;",
+            "out[lid + 1] = a || !b ? min(x, 0x1fu) : -1.5f;",
+            "out[lid + 2] = a && !b ? min(x, 0x1fu) : -1.5f;",
+            "out[lid - 1] = a && !b ? min(x, 0x1fu) : -1.5f;",
+        )
+    ),
+    ("barrier(CLK_LOCAL_MEM_FENCE);", ";"),
+    *(
+        ("total -= a[b[i]] << 1;", after)
+        for after in (
+            "total += a[b[i]] << 1;",
+            "total -= a[b[i + 1]] << 1;",
+            "total -= a[b[i] + 1] << 1;",
+            "total -= a[b[i]] << 2;",
+            "total -= a[b[i]] >> 1;",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("name, text, changes", [("a.py", PYTHON, OF_PYTHON), ("a.cl.mako", KERNEL, OF_KERNEL)])
+def test_changes_of_a_text(tmp_path, name, text, changes):
+    (tmp_path / name).write_text(text)
+    found = [mutant.lines(text.encode()) for mutant in mutants_of(tmp_path, name)]
+    assert sorted(found) == sorted(changes)
+
+
+def test_mutants_differ_by_one_line_and_are_programs():
+    pools = [mutation.candidates(name, of) for name in mutation.FAMILIES for of in ("python", "kernels")]
+    every = [mutant for pool in pools for mutants in pool.values() for mutant in mutants]
+    assert len(every) > 20_000
+    for mutant in random.Random(5).sample(every, 100):
+        source = (mutation.ROOT / mutant.path).read_bytes()
+        changed = mutant.applied(source)
+        different = [one != other for one, other in zip(source.split(b"\n"), changed.split(b"\n"))]
+        assert sum(different) == 1 and different[mutant.line - 1], mutant
+        if mutant.path.endswith(".py"):
+            ast.parse(changed)
+
+
+def test_draws_are_repeated_and_spread():
+    drawn = mutation.draw(["hull", "dp"], "both", 40, seed=3)
+    assert drawn == mutation.draw(["hull", "dp"], "both", 40, seed=3) != mutation.draw(["hull", "dp"], "both", 40, 4)
+    groups = [(family, mutant.path.endswith(".py")) for family, mutant in drawn]
+    assert {groups.count(group) for group in set(groups)} == {10}
+    assert len({(mutant.path, mutant.line) for _, mutant in drawn}) == 40
+
+
+def test_equivalents_are_lines_of_the_sources():
+    for one in mutation.equivalents():
+        source = (mutation.ROOT / one["path"]).read_bytes()
+        found = [mutant.lines(source) for mutant in mutants_of(mutation.ROOT, one["path"])]
+        assert (one["before"], one["after"]) in found, one
+        assert len(one["reason"].split()) > 3, one
+
+
+TOY = """
+def steps(n):
+    count = 0
+    while count < n:
+        count += 1
+    return count, n > 1 << 40
+"""
+TESTS = """
+import pathlib
+
+from toy import steps
+
+def test_a_broken_one():
+    assert "copy" not in str(pathlib.Path.cwd())  # where mutants are tried
+
+def test_steps():
+    assert steps(3)[0] == 3
+"""
+VERDICTS = {
+    "count = 1": "survived",
+    "count += 2": "killed",
+    "return count, n > 2 << 40": "equivalent",
+}
+
+
+def test_verdicts(tmp_path, monkeypatch, capfd):
+    """And a test that fails without a mutant, too, kills none."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "toy.py").write_text(TOY)
+    (tmp_path / "tests" / "test_toy.py").write_text(TESTS)
+    chosen = [("toy", mutant) for mutant in mutants_of(tmp_path, "toy.py") if mutant.lines(TOY.encode())[1] in VERDICTS]
+    equivalent = {"path": "toy.py", "before": "return count, n > 1 << 40", "after": "return count, n > 2 << 40"}
+    monkeypatch.setattr(mutation, "ROOT", tmp_path)
+    monkeypatch.setattr(mutation, "FAMILIES", {"toy": mutation.Family(("toy.py",), (), ("tests/test_toy.py",))})
+    monkeypatch.setattr(mutation, "SHARED_TESTS", ())
+    monkeypatch.setattr(mutation, "equivalents", lambda: [equivalent])
+    monkeypatch.setattr(mutation, "draw", lambda *_: chosen)
+    record = tmp_path / "record.json"
+    assert mutation.main(["--family", "toy", "--jobs", "1", "--record", str(record)]) == 1
+    results = json.loads(record.read_text())
+    assert {one["after"]: one["verdict"] for one in results} == VERDICTS
+    assert {one["by"] for one in results} == {"", "tests/test_toy.py::test_steps"}
+    assert "without a mutant or not always: tests/test_toy.py::test_a_broken_one" in capfd.readouterr().out
