@@ -21,7 +21,6 @@ from clgeom.radio import coverage_map
 from clgeom.runtime import launch
 from clgeom.runtime.device import Session, as_session
 from clgeom.runtime.memory import Pool
-from clgeom.runtime.plan import Series, Step
 
 rng = np.random.default_rng(0)
 
@@ -135,11 +134,9 @@ class Watch:
         self.enqueue, self.events = launch._enqueue, []
         launch._enqueue = self._enqueue
 
-    def _enqueue(self, session, queue, part, bound, shared=(), pace=None, timed=False):
-        step = part if isinstance(part, Step) else part.step
-        part = part if isinstance(part, Series) else step  # a kept one has no event
-        events = self.enqueue(session, queue, part, bound, shared, pace, True)
-        self.events += [(step.kernel, event) for event in events]
+    def _enqueue(self, session, queue, one, bound, pace=None, timed=False):
+        events = self.enqueue(session, queue, one, bound, pace, True)
+        self.events += [(one.step.kernel, event) for event in events]
         return events if timed else ()
 
     def longest(self, call):

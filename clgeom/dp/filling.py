@@ -38,8 +38,6 @@ from clgeom.runtime.typing import DeviceLike, Shape
 KEEPS = ("table", "last", "corner", "decisions")
 #: Paths in the order of preference; the last one always applies.
 PATHS = ("splits", "rows", "tiles", "stages")
-#: Most answers of `_indices_fit` that an equation keeps.
-MOST_KEPT = 64
 
 
 @keeps_subnormals
@@ -301,21 +299,14 @@ def hold_to_table(job):
 
 def hold_to_pattern(equation, pattern, values, shape):
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
-    kept_to = equation.__dict__.setdefault("_kept_to", set())
-    if pattern.name in kept_to:  # no read is proven wrong for any parameters
+    nodes = nodes_of(equation)
+    read = equation.kept(("forbidden read", pattern.name), lambda: _forbidden_read(equation, nodes, pattern))
+    if read is None:  # no read is proven wrong for any parameters
         return
-    nodes, read = nodes_of(equation), None
-    if nodes is not None:
-        read = forbidden_read(nodes, pattern)
-    elif equation.reach_proven:
-        wrong = [offset for offset in equation.reach.offsets if not pattern.allows(*offset)]
-        read = f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
-    if read is None:
-        kept_to.add(pattern.name)
-    elif equation.traced and not _indices_fit(equation, shape, values):
+    if equation.traced and not _indices_fit(equation, shape, values):
         return  # indices may wrap around, and what is proven of sums says nothing
     # the parameters and the shape may show that the read is unreachable
-    elif (
+    if (
         nodes is None
         or forbidden_read(nodes, pattern, values, shape)
         and not readiness.holds(
@@ -329,15 +320,18 @@ def hold_to_pattern(equation, pattern, values, shape):
         )
 
 
+def _forbidden_read(equation, nodes, pattern):
+    """A read that is proven to be none of the pattern's for any parameters, as text; None if there is none."""
+    if nodes is not None:
+        return forbidden_read(nodes, pattern)
+    wrong = [] if not equation.reach_proven else [o for o in equation.reach.offsets if not pattern.allows(*o)]
+    return f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
+
+
 def _indices_fit(equation, shape, values) -> bool:
     """`bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
     ranges = tuple((v.min(), v.max()) if v.size else None for v in values.values() if v.dtype.kind in "iu")
-    kept, key = equation.__dict__.setdefault("_fits", {}), (shape, ranges)
-    if key not in kept:
-        if len(kept) >= MOST_KEPT:
-            kept.clear()
-        kept[key] = bounds.indices_fit(equation, shape, values)
-    return kept[key]
+    return equation.kept(("indices fit", shape, ranges), lambda: bounds.indices_fit(equation, shape, values))
 
 
 def _step(name, by):

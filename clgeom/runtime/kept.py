@@ -18,7 +18,7 @@ import collections
 import numpy as np
 
 from clgeom.runtime.build import new_kernel
-from clgeom.runtime.plan import Plan, Scratch
+from clgeom.runtime.plan import Plan, Scratch, Series
 
 #: Plans of which a thread keeps launches, and of those the most that keep memory.
 MOST_KEPT, MOST_WITH_MEMORY = 128, 16
@@ -29,25 +29,25 @@ SET_PART = 256
 
 
 class Launch:
-    """A step of a remembered plan with a kernel object of its own, on which all numbers are set.
+    """A step, or the launches of a series, with a kernel object on which the numbers are set.
 
     Attributes
     ----------
     step : Step
-    sizes : (tuple of int, tuple of int)
-        Work-items of the launch, and of a group.
+    sizes : iterable of ((int,), (int,))
+        Work-items of each launch, and of a group; a series sets its numbers in between.
     buffers : list of (int, str)
         Index and name of each argument that is memory and not bound yet.
     scratch : list of (str, int)
-        Names and bytes of the scratch memory that no launch before uses.
+        Names and bytes of the scratch memory that no launch of `known` uses, which then has the names.
     """
 
-    def __init__(self, session, step, known):
-        self.step, self.args, local = step, step.args, step.policy.wg_size
-        self.kernel, self.sizes = new_kernel(session, step.key), ((step.groups * local,), (local,))
+    def __init__(self, part, kernel, known):
+        self.step = part.step if isinstance(part, Series) else part
+        self.args, self.kernel = self.step.args, kernel
         self.buffers, self.scratch = [], []
-        set_number = number_setter(self.kernel)
-        for at, arg in enumerate(step.args):
+        set_number = number_setter(kernel)
+        for at, arg in enumerate(self.args):
             if isinstance(arg, np.generic):
                 set_number(at, arg)
                 continue
@@ -55,6 +55,20 @@ class Launch:
             if isinstance(arg, Scratch) and arg.name not in known:
                 known.add(arg.name)
                 self.scratch.append((arg.name, arg.nbytes))
+        local = self.step.policy.wg_size
+        self.sizes = self._each(part, local) if part is not self.step else (((part.groups * local,), (local,)),)
+
+    def _each(self, series, local):
+        """The sizes of the launches of a series."""
+        # converted once by columns, since each of thousands of launches takes only microseconds
+        columns = [
+            (at, list(series.values[:, column].astype(self.args[at].dtype))) for column, at in enumerate(series.indices)
+        ]
+        set_number = number_setter(self.kernel)
+        for number, groups in enumerate(series.groups.tolist()):
+            for at, values in columns:
+                set_number(at, values[number])
+            yield (groups * local,), (local,)
 
     def bind(self, memory: dict) -> None:
         """Set the arguments that are in this memory, for all runs."""
@@ -65,9 +79,9 @@ class Launch:
 
 
 def launches_of(session, plan: Plan) -> list[Launch]:
-    """The launches of a plan, with new kernel objects."""
+    """The launches of a plan of steps, with kernel objects of their own."""
     known: set[str] = set()
-    return [Launch(session, step, known) for step in plan]
+    return [Launch(step, new_kernel(session, step.key), known) for step in plan]
 
 
 class Set:

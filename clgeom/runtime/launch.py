@@ -20,8 +20,8 @@ from clgeom.runtime import staging
 from clgeom.runtime.build import kernel_of
 from clgeom.runtime.call import current, loading
 from clgeom.runtime.failures import failure, failures
-from clgeom.runtime.kept import Launch, Lent, kept_of, launches_of, name_of, number_setter
-from clgeom.runtime.plan import Plan, Scratch, Series, Step, phase_of
+from clgeom.runtime.kept import Launch, Lent, kept_of, launches_of, name_of
+from clgeom.runtime.plan import Plan, Scratch, Series, phase_of
 
 
 class Result:
@@ -102,29 +102,28 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
     bound = {}
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
-    shared = _shared(bound)
     call, record = current(), loading()
     timed = call is not None and call.timed
-    if plan.is_kept and not (shared or watch or paced or timed or record):
-        kept = kept_of(session, plan)
-        if kept is not None:
-            if call is not None:
-                call.phases += plan.phases
-            return _run_kept(session, kept, bound)
     first = FIRST_LAUNCHES if paced else WATCH_LAUNCHES
-    paced = paced or watch or any(isinstance(part, Series) and len(part.groups) > WATCH_LAUNCHES for part in plan)
+    paced = paced or watch or not plan.is_kept and any(map(_is_long, plan))
     queue, events, pace = session.queue, [], _Pace(plan, watch, first) if paced else None
-    if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
-        queue = session.profiling_queue
-        for part in plan:
-            _take_scratch(session, part, bound)
-        finish(session)
+    shared = _shared(bound)
+    kept = kept_of(session, plan) if plan.is_kept and not shared else None
     try:
-        for part in plan:
-            _take_scratch(session, part, bound)  # part by part: the device works at the same time
-            first = record is not None and record.is_first(_step(part).key)
+        lent = kept.lent(session, bound, allocate) if kept and not timed else None
+        if timed:  # the rule of clgeom.runtime.memory: use another queue only after the commands of the session's queue
+            queue = session.profiling_queue
+            for scratch in plan.scratch.values():
+                if scratch.name not in bound:
+                    bound[scratch.name] = allocate(session, scratch.nbytes)
+            finish(session)
+        for one in _launches(session, plan, kept, lent, shared):
+            for name, nbytes in one.scratch if lent is None else ():
+                if name not in bound:  # one after the other: the device works at the same time
+                    bound[name] = allocate(session, nbytes)
+            first = record is not None and record.is_first(one.step.key)
             enqueue = _enqueue_first if first else _enqueue
-            events.append(enqueue(session, queue, part, bound, shared, pace, timed))
+            events.append(enqueue(session, queue, one, bound, pace, timed))
         if timed:
             finish(session, queue)
     except BaseException:
@@ -132,25 +131,45 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
         raise
     if call is not None:
         call.phases += map(phase_of, plan, events) if timed else plan.phases
-    return Result(session, queue, bound)
+    return Result(session, queue, bound) if lent is None else ResultInSet(session, queue, bound, lent)
 
 
-def _take_scratch(session, part, bound):
-    """Allocate scratch memory for the arguments of a Step or Series that have none yet."""
-    for arg in part.args:
-        if isinstance(arg, Scratch) and arg.name not in bound:
-            bound[arg.name] = allocate(session, arg.nbytes)
+def _is_long(part):
+    return isinstance(part, Series) and len(part.groups) > WATCH_LAUNCHES
 
 
-def _step(part):
-    return part if isinstance(part, Step) else part.step
+def _launches(session, plan, kept, lent, shared):
+    """The launches of a plan: those that this thread keeps, or new ones, each made when it is asked for."""
+    if lent is not None:
+        return lent.own.launches
+    if kept is not None:
+        kept.launches = kept.launches or launches_of(session, plan)
+        return kept.launches
+    return (_launch_of(session, part, shared) for part in plan)
 
 
-def _enqueue_first(session, queue, part, bound, shared, pace, timed):
-    """Enqueue a part whose kernel is new, and wait; what its first launch waited for counts as loading."""
+def _launch_of(session, part, shared):
+    """A launch with the kernel object of this thread, which the next launch of this kernel takes, too."""
+    import pyopencl as cl
+
+    step = part.step if isinstance(part, Series) else part
+    pointers = tuple(at for at, arg in enumerate(step.args) if _is_shared(arg, shared)) if shared else ()
+    kernel = kernel_of(session, step.key, pointers)
+    try:
+        return Launch(part, kernel, set())
+    except cl.Error as error:
+        raise failure(session.device, f"launch {step.kernel}", error) from error
+
+
+def _is_shared(arg, shared):
+    return not isinstance(arg, np.generic) and name_of(arg) in shared
+
+
+def _enqueue_first(session, queue, one, bound, pace, timed):
+    """Enqueue a launch whose kernel is new, and wait; what its first launch waited for counts as loading."""
     finish(session, queue)
     try:
-        events = _enqueue(session, session.profiling_queue, part, bound, shared, pace, True)
+        events = _enqueue(session, session.profiling_queue, one, bound, pace, True)
         finish(session, session.profiling_queue)
     except BaseException:
         settle(session.profiling_queue)
@@ -168,94 +187,27 @@ def _shared(bound) -> frozenset:
     return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
 
 
-def _enqueue(session, queue, part, bound, shared=(), pace=None, timed=False):
-    """Enqueue a Step, a kept one, or all launches of a Series; returns their events when timed."""
+def _enqueue(session, queue, one, bound, pace=None, timed=False):
+    """Enqueue a launch, or all of a series; returns their events when timed."""
     import pyopencl as cl
 
-    if isinstance(part, Launch):
-        return _enqueue_kept(session, queue, part, bound)
-
-    step, pointers = _step(part), ()
-    if shared:
-        named = ((at, arg) for at, arg in enumerate(step.args) if not isinstance(arg, np.generic))
-        pointers = tuple(at for at, arg in named if name_of(arg) in shared)
-    kernel, local = kernel_of(session, step.key, pointers), step.policy.wg_size
-
-    def launch(groups):
-        try:
-            return cl.enqueue_nd_range_kernel(queue, kernel, (groups * local,), (local,))
-        except cl.MemoryError as error:
-            again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, (groups * local,), (local,))
-            return _again(session, queue, f"launch {step.kernel}", error, again)
-
-    set_number = number_setter(kernel)
+    kernel, events = one.kernel, []
     try:
-        for at, arg in enumerate(step.args):
-            if isinstance(arg, np.generic):
-                set_number(at, arg)
-            else:
-                kernel.set_arg(at, bound[name_of(arg)])
-        if part is step:
-            event = launch(step.groups)
-            if pace:
-                pace.launched(event)
-            return (event,) if timed else ()
-        # converted once by columns, since each of thousands of launches takes only microseconds
-        columns = [
-            (index, list(part.values[:, column].astype(step.args[index].dtype)))
-            for column, index in enumerate(part.indices)
-        ]
-        events = []
-        for number, groups in enumerate(part.groups.tolist()):
-            for index, values in columns:
-                set_number(index, values[number])
-            event = launch(groups)
+        for at, name in one.buffers:
+            kernel.set_arg(at, bound[name])
+        for items, local in one.sizes:
+            try:
+                event = cl.enqueue_nd_range_kernel(queue, kernel, items, local)
+            except cl.MemoryError as error:
+                again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
+                event = _again(session, queue, f"launch {one.step.kernel}", error, again)
             if timed:
                 events.append(event)
             if pace:
                 pace.launched(event)
-        return tuple(events)
-    except cl.Error as error:
-        raise failure(session.device, f"launch {step.kernel}", error) from error
-
-
-# Remembered plans -----------------------------------------------------------------------------------------------------
-
-
-def _run_kept(session, kept, bound):
-    """Enqueue the launches of a remembered plan."""
-    try:
-        lent = kept.lent(session, bound, allocate)
-        if lent is not None:
-            for one in lent.own.launches:
-                _enqueue(session, session.queue, one, bound)
-            return ResultInSet(session, session.queue, bound, lent)
-        kept.launches = kept.launches or launches_of(session, kept.plan)
-        for one in kept.launches:
-            for name, nbytes in one.scratch:
-                if name not in bound:
-                    bound[name] = allocate(session, nbytes)
-            _enqueue(session, session.queue, one, bound)
-    except BaseException:
-        settle(session.queue)
-        raise
-    return Result(session, session.queue, bound)
-
-
-def _enqueue_kept(session, queue, one, bound):
-    import pyopencl as cl
-
-    kernel, (items, local) = one.kernel, one.sizes
-    try:
-        for at, name in one.buffers:
-            kernel.set_arg(at, bound[name])
-        try:
-            cl.enqueue_nd_range_kernel(queue, kernel, items, local)
-        except cl.MemoryError as error:
-            again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
-            _again(session, queue, f"launch {one.step.kernel}", error, again)
     except cl.Error as error:
         raise failure(session.device, f"launch {one.step.kernel}", error) from error
+    return tuple(events)
 
 
 class _Pace:

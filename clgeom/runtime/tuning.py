@@ -425,7 +425,19 @@ TABLE: dict[str, dict[str, Policy]] = {
 #: Keys of rows that are no parts of devices' names.
 GENERAL = frozenset((*KINDS.values(), *(name for _, name in RUNTIMES), "any"))
 
-_overrides: contextvars.ContextVar = contextvars.ContextVar("clgeom_policy_overrides", default={})  # noqa: B039
+
+class Overrides(dict):
+    """Policies that a context uses instead of the table, by kernel; `key` stands for them in the keys of caches."""
+
+    def __init__(self, policies=()):
+        super().__init__(policies)
+        self.key = frozenset(self.items())
+
+
+_overrides: contextvars.ContextVar[Overrides] = contextvars.ContextVar(
+    "clgeom_policy_overrides",
+    default=Overrides(),  # noqa: B039
+)
 
 
 def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
@@ -492,16 +504,25 @@ def fitting(profile, kernel: str, dtype, local_bytes) -> Policy:
 
 
 def overridden(kernel: str | None = None) -> bool:
-    """Whether this context overrides policies, or that of a kernel, so that cached plans do not apply."""
+    """Whether this context overrides policies, or that of a kernel."""
     return bool(_overrides.get()) if kernel is None else kernel in _overrides.get()
 
 
-def remembered(session, key: tuple, make):
-    """What ``make()`` returned for this key: a plan, or what plans are made from.
+def remembered(session, key: tuple, make, most: int = 64):
+    """The result of ``make()`` for this key and the policies in force: a plan, or what plans are made from.
 
-    The session keeps it, except where policies are overridden. The first entry of a key names the kind of value.
+    The session keeps it. The first entry of a key names the kind of value, of which `most` are kept.
     """
-    return make() if overridden() else session.cached(key, make, most=64)
+    return session.cached(_with_policies(key), make, most=most)
+
+
+def recalled(session, key: tuple):
+    """What `remembered` has for this key and the policies in force; None where there is nothing."""
+    return session.known(_with_policies(key))
+
+
+def _with_policies(key):
+    return key[0], _overrides.get().key, *key[1:]
 
 
 @contextlib.contextmanager
@@ -515,7 +536,7 @@ def override(policies: dict[str, Policy]):
         raise KeyError(f"no such kernel: {', '.join(unknown)}; known: {', '.join(sorted(TABLE))}")
     for kernel, policy in policies.items():
         require_shape(kernel, policy)
-    token = _overrides.set({**_overrides.get(), **policies})
+    token = _overrides.set(Overrides({**_overrides.get(), **policies}))
     try:
         yield
     finally:

@@ -456,3 +456,21 @@ def test_decorator_and_repr():
         return i * m + j
 
     assert plain.parameters == {} and plain.name == "plain" and not plain.loops and dp.Equation(chain).loops
+
+
+def test_kept_results_are_computed_once_and_not_copied():
+    equation, made = dp.Equation("M(i - 1, j) + 1", pattern="RUD"), []
+
+    def make():
+        made.append(len(made))
+        return None
+
+    for _ in range(2):
+        assert equation.kept(("a kind", 1), make) is None
+    equation.kept(("a kind", 2), make)
+    assert made == [0, 1] and len(equation.kept.of("a kind")) == 2
+    for number in range(1000):
+        equation.kept(("a kind", number), make)
+    assert len(equation.kept.of("a kind")) <= 128
+    for twin in (copy.copy(equation), pickle.loads(pickle.dumps(equation))):
+        assert not twin.kept.of("a kind")

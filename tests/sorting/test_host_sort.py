@@ -39,7 +39,7 @@ def launches(monkeypatch):
     names, run = [], launch._enqueue
 
     def noted(session, queue, part, *rest):
-        names.append(launch._step(part).kernel.rsplit("/", 1)[-1])
+        names.append(part.step.kernel.rsplit("/", 1)[-1])
         return run(session, queue, part, *rest)
 
     monkeypatch.setattr(launch, "_enqueue", noted)

@@ -15,7 +15,6 @@ import numpy as np
 
 from clgeom.dp.analysis.dependences import dependences_of, offset
 from clgeom.dp.language import functions, trace, types
-from clgeom.dp.language.equation import NOT_PICKLED
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import NUMPY, walk, with_args
 from clgeom.dp.language.parameters import Parameter
@@ -79,9 +78,7 @@ def with_band(equation, band, outside, *, caller):
     values = {LOW: np.int32(band[0]), HIGH: np.int32(band[1])}
     for name, cell in cells.items():
         values[_outside(name)] = _checked(given[name], cell, caller)
-    if "_banded" not in equation.__dict__:
-        equation.__dict__["_banded"] = _banded(equation, cells, caller)
-    return equation.__dict__["_banded"], values
+    return equation.kept(("banded",), lambda: _banded(equation, cells, caller)), values
 
 
 def _outside(field):
@@ -144,10 +141,8 @@ def _banded(equation, cells, caller):
         if decision is not None:
             decision = functions.where(within, decision, -1 if equation.decisions == "index" else 0)
     found = copy.copy(nodes)
-    for name in NOT_PICKLED:
-        found.__dict__.pop(name, None)
     parameters = MappingProxyType({**nodes.parameters, **own})
-    found.__dict__.update(value=value, decision=decision, eager=(), _texts={}, parameters=parameters)
+    found.__dict__.update(value=value, decision=decision, eager=(), parameters=parameters)
     if equation.reach_proven:
         found.reach = dependences_of(*found.roots)
         found.reach_proven = bool(getattr(found.reach, "offsets", None)) or type(found.reach).__name__ != "Far"

@@ -62,18 +62,16 @@ def indices_fit(equation, shape, values, least=None) -> bool:
     and columns, of tables of several shapes.
     """
     roots, (n, m) = equation.roots, shape
-    found = equation.__dict__.setdefault("_indices", {})
-    if not found:
-        found["nodes"] = indices_of(*roots)
+    indices = equation.kept(("indices",), lambda: indices_of(*roots))
     known, loops, made = _known(shape, values), _loops(roots), {}
     if least is not None:
         known |= {"n": (least[0], n), "m": (least[1], m)}
-    for part in walk(*roots) if found["nodes"] else ():
+    for part in walk(*roots) if indices else ():
         bounds = _of_node(part, made, known, NO, loops)
         if part.op == "add" and {arg.op for arg in part.args} == {"i", "j"}:
             bounds = 0, n + m - 2
         fits = bounds != NO and part.type in LIMITS and _within(bounds, part.type)
-        if part in found["nodes"] and not fits:
+        if part in indices and not fits:
             return False
         made[part] = LIMITS[part.type] if part.type in LIMITS and not fits else bounds
     return True

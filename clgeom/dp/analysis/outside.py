@@ -51,18 +51,15 @@ def first_read(job, nodes) -> Outside | None:
 
 def check(job, nodes) -> None:
     """Raise `DependencyError` for a read that is proven to leave the table. Cached for each shape and scalars."""
-    kept = job.equation.__dict__.setdefault("_inside", set())
     numbers = tuple((k, int(v)) for k, v in job.values.items() if not v.ndim and v.dtype.kind in "iu")
-    key = (job.pattern.name, job.shape, job.start, job.stop, numbers)
-    if key in kept:
-        return
-    with deep_enough(job.equation.name):
-        found = first_read(job, nodes)
+
+    def make():
+        with deep_enough(job.equation.name):
+            return first_read(job, nodes)
+
+    found = job.equation.kept(("read outside", job.pattern.name, job.shape, job.start, job.stop, numbers), make)
     if found is not None:
         raise stages.fault(job, found.cell, stages.RANGE, *found.read)
-    if len(kept) >= MOST_WAYS:
-        kept.clear()
-    kept.add(key)
 
 
 class Reads:

@@ -14,8 +14,6 @@ from clgeom.runtime import launch
 #: As in dp/dp_overflow.h. No stage is the last 32-bit integer.
 KINDS = {"rows": 0, "columns": 1, "nose": 2, "sone": 3}
 NONE = np.iinfo(np.int32).max
-#: Most answers that an equation keeps.
-MOST_KEPT = 64
 
 
 def with_traps(job: Job) -> Job:
@@ -35,13 +33,8 @@ def with_traps(job: Job) -> Job:
 def _is_possible(job) -> bool:
     """Whether a cell may go beyond its type; kept by the equation for parameters of the same ranges."""
     ranges = tuple((v.min(), v.max()) if v.size else None for v in job.values.values() if v.dtype.kind in "iu")
-    kept = job.equation.__dict__.setdefault("_overflows", {})
-    key = job.shape, job.start, job.stop, job.initial is None, ranges
-    if key not in kept:
-        if len(kept) >= MOST_KEPT:
-            kept.clear()
-        kept[key] = bounds.overflow(job) != "impossible"
-    return kept[key]
+    key = "overflow", job.shape, job.start, job.stop, job.initial is None, ranges
+    return job.equation.kept(key, lambda: bounds.overflow(job) != "impossible")
 
 
 def watched(job: Job, fill):

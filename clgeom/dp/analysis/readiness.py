@@ -40,8 +40,6 @@ MOST_ELEMENTS, FARTHEST = 1 << 24, 1 << 62
 #: Codes of an index of a read besides the signs 0, 1, 2 of its distance: outside the table, from an element beyond its
 #: array, and unknown.
 OUTSIDE, BEYOND, UNKNOWN = 3, 4, 5
-#: Most proofs that an equation keeps.
-MOST_KEPT = 64
 #: Nodes whose values are not known before a fill.
 LATER = ("cell", "reduce", "argreduce")
 #: Why a pattern is not known to hold.
@@ -131,25 +129,22 @@ def is_proven(job) -> bool:
 def reads_of(job) -> tuple[Read, ...]:
     """The reads that are not proven to lie where the pattern allows them. Cached on the equation."""
     equation, pattern, nodes = job.equation, job.pattern, nodes_of(job.equation)
-    kept = equation.__dict__.setdefault("_unproven", {})
+
+    def kept(condition, make):
+        def reads():
+            return tuple(read if isinstance(read, Read) else Read(read, read.args) for read in make())
+
+        return equation.kept(("unproven reads", pattern.name, condition), reads)
+
     if job.wraps:  # what is proven of sums says nothing of integers that wrap around
-        return _kept(kept, (pattern.name, "wraps"), lambda: unproven_reads(nodes, pattern, sums=False))
+        return kept("wraps", lambda: unproven_reads(nodes, pattern, sums=False))
     if nodes is None:
-        return _kept(kept, pattern.name, lambda: _in_text(equation, pattern))
-    found = _kept(kept, pattern.name, lambda: unproven_reads(nodes, pattern))
-    if found:
-        key = pattern.name, tuple(sorted(ranges_of(job.values).items()))
-        found = _kept(kept, key, lambda: unproven_reads(nodes, pattern, job.values))
-    return found
-
-
-def _kept(kept, key, make) -> tuple[Read, ...]:
-    found = kept.get(key)
-    if found is None:
-        if len(kept) >= MOST_KEPT:
-            kept.clear()
-        found = kept[key] = tuple(read if isinstance(read, Read) else Read(read, read.args) for read in make())
-    return found
+        return kept("text", lambda: _in_text(equation, pattern))
+    reads = kept("any values", lambda: unproven_reads(nodes, pattern))
+    if reads:
+        ranges = tuple(sorted(ranges_of(job.values).items()))
+        reads = kept(ranges, lambda: unproven_reads(nodes, pattern, job.values))
+    return reads
 
 
 def _in_text(equation, pattern) -> list[Read]:
@@ -170,12 +165,10 @@ class Evaluation:
         self.job, self.reads, self.left = job, reads_of(job), 0.0
         nodes = nodes_of(job.equation)
         self.roots = () if nodes is None else nodes.computed
-        kept = job.equation.__dict__.setdefault("_unproven", {})
-        facts = kept.get("nodes")
-        if facts is None:
-            facts = _facts(walk(*self.roots, *(index for read in self.reads for index in read.indices)))
-            kept["nodes"] = facts
-        self.parts, self.later, self.loops, self.conditions = facts
+        indices = [index for read in self.reads for index in read.indices]
+        self.parts, self.later, self.loops, self.conditions = job.equation.kept(
+            ("facts", job.pattern.name, job.wraps, self.reads), lambda: _facts(walk(*self.roots, *indices))
+        )
 
     def run(self, most: float) -> float:
         """Raise `DependencyError` for a read that is not ready, `Later` if that is not known. Returns seconds left."""

@@ -71,11 +71,9 @@ def _key(job):
         (name, value.item() if value.dtype.kind in "iu" and not value.ndim else value.shape)
         for name, value in job.values.items()
     )
-    texts = job.equation._texts
-    if "digest" not in texts:  # a text would keep some 10 KB for each trial
-        texts["digest"] = digest_of(job.equation.text())
+    equation = job.equation
     return (
-        texts["digest"],
+        equation.kept(("digest",), lambda: digest_of(equation.text())),  # a text would keep some 10 KB for each trial
         job.equation.overflow,
         job.equation.decisions,
         job.pattern.name,

@@ -62,9 +62,7 @@ class Work:
 
 def work_of(equation) -> Work:
     """The work of a cell. Cached on the equation."""
-    if "_work" not in equation.__dict__:
-        equation.__dict__["_work"] = _of_nodes(equation.roots) if equation.traced else _of_text(equation)
-    return equation.__dict__["_work"]
+    return equation.kept(("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation))
 
 
 def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:

@@ -52,11 +52,8 @@ def once(function):
 
     @functools.wraps(function)
     def kept(equation, **options):
-        found = equation.__dict__.setdefault("_pieces", {})
-        key = (function, *sorted(options.items()))
-        if key not in found:
-            found[key] = function(equation, **options)
-        return found[key]
+        key = "piece", function, *sorted(options.items())
+        return equation.kept(key, lambda: function(equation, **options))
 
     return kept
 

@@ -11,6 +11,7 @@ from clgeom.dp.codegen import cell, text
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import cell_type_of, fits_in_c
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
+from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, depth, walk, with_own_indices
 from clgeom.dp.language.parameters import annotated, declaration, parameters_of, taken
@@ -88,6 +89,7 @@ class CubeEquation:
             raise InvalidInput(
                 f"The first parameter of CubeEquation must be a Python function. Got {type(function).__name__} instead."
             )
+        self.kept = Results()
         self.name = name or getattr(function, "__name__", "equation")
         self.cell = cell_type_of(dtype, overflow)
         self.dtype = self.cell.dtype
@@ -99,7 +101,6 @@ class CubeEquation:
         self.offsets = tuple(tuple(map(_step, at.args, "ijk")) for at in walk(self.value) if at.op == "cell")
         self.loops = any(part.op in ("reduce", "argreduce") for part in walk(self.value))
         self.pattern = self._pattern(pattern)
-        self._texts: dict[Any, str] = {}
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
@@ -140,11 +141,8 @@ class CubeEquation:
             The equation is nested too deeply.
         """
         wraps = "values" if self.indices_fit(shape) else "all"
-        key = checked, wraps
-        if key not in self._texts:
-            with deep_enough(self.name):
-                self._texts[key] = self._text(checked, wraps)
-        return self._texts[key]
+        with deep_enough(self.name):
+            return self.kept(("text", checked, wraps), lambda: self._text(checked, wraps))
 
     def _text(self, checked, wraps):
         made = Writer if checked == "loads" else text.Writer

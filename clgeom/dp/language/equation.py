@@ -17,6 +17,7 @@ from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, types, users_c
 from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
+from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, as_rows, depth, from_rows, walk, with_own_indices
 from clgeom.dp.language.parameters import Parameter, annotated, declaration, parameters_of
@@ -28,24 +29,7 @@ from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
-NOT_PICKLED = (
-    "value",
-    "decision",
-    "source",
-    "wide",
-    "_texts",
-    "_twin",
-    "_banded",
-    "_kept_to",
-    "_pieces",
-    "_work",
-    "_inside",
-    "_indices",
-    "_sweeps",
-    "_fits",
-    "_overflows",
-    "_unproven",
-)
+NOT_PICKLED = ("value", "decision", "source", "wide", "kept")
 
 
 @keeps_subnormals
@@ -169,9 +153,9 @@ class Equation:
         self.pattern = pattern_name(pattern, caller="Equation")
         self.traced, self.helpers = callable(what), helpers
         self.value = self.decision = self.places = None
+        self.kept = Results()
         if self.cell.fields and not self.traced:
             raise InvalidInput("Cells with fields need an equation in Python. Got OpenCL C instead.")
-        self._texts: dict = {}
         if self.traced:
             self.name = name or getattr(what, "__name__", "equation")
             if helpers:
@@ -212,7 +196,7 @@ class Equation:
         return {**state, "nodes": as_rows(self.value, self.decision)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), _texts={})
+        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), kept=Results())
         self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
         if "reach" not in state:
             self.reach = dependences.dependences_of(*self.roots)
@@ -354,10 +338,10 @@ class Equation:
             `dp_cell` sets an int, its last argument DP_OVER(&over), if the value of a cell goes beyond its type, and
             kernels note the cell (dp/dp_overflow.h).
         """
-        key = (checked, trapped, split, clamped, wide, wraps, traps)
-        if key not in self._texts:
+
+        def make():
             with deep_enough(self.name):
-                self._texts[key] = cell.kernel_text(
+                return cell.kernel_text(
                     self,
                     checked=checked,
                     trapped=trapped,
@@ -367,7 +351,8 @@ class Equation:
                     wraps="all" if wraps else "values",
                     traps=traps,
                 )
-        return self._texts[key]
+
+        return self.kept(("text", checked, trapped, split, clamped, wide, wraps, traps), make)
 
     def release(self, device: DeviceLike = None) -> None:
         """Drop the programs that fills of this equation have built in a session; another fill builds them again.
@@ -387,8 +372,8 @@ class Equation:
         from clgeom.runtime.build import release
         from clgeom.runtime.device import as_session
 
-        for form in (self, self.__dict__.get("_banded", self)):
-            for text in form._texts.values():
+        for form in (self, *self.kept.of("banded")):
+            for text in form.kept.of("text"):
                 release(as_session(device), text)
 
     def recovery(self, body: str, resumed: bool) -> str:

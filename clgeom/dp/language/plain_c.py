@@ -42,9 +42,7 @@ def nodes_of(equation):
     """The equation itself if it is traced, its parsed twin if it is a simple one in C, else None. Cached."""
     if equation.traced:
         return equation
-    if "_twin" not in equation.__dict__:
-        equation.__dict__["_twin"] = as_traced(equation)
-    return equation.__dict__["_twin"]
+    return equation.kept(("twin",), lambda: as_traced(equation))
 
 
 def as_traced(equation):
@@ -59,7 +57,7 @@ def as_traced(equation):
     except (_Beyond, InvalidInput, RecursionError):
         return None
     twin = copy.copy(equation)
-    twin.__dict__.update(traced=True, value=value, decision=None, eager=tuple(reader.eager), _texts={})
+    twin.__dict__.update(traced=True, value=value, decision=None, eager=tuple(reader.eager))
     return twin
 
 

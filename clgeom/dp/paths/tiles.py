@@ -41,8 +41,6 @@ LEAST_GROUP, LEAST_STEPS = 32, 16
 FILLED = 1 << 20
 #: Local memory that is left to the compiler.
 SPARE_BYTES = 512
-#: Most sweeps that an equation keeps, so that fills of small tables do not compute them again.
-MOST_KEPT = 16
 
 
 def flips_of(offsets, wanted=(False, False)):
@@ -104,12 +102,7 @@ class Sweep:
         """The sweep of a job, None when its dependence offsets are too large for a block. Kept by the equation."""
         policy = select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
         key = job.shape, flips, job.keep, policy, job.session.profile, job.band
-        kept = job.equation.__dict__.setdefault("_sweeps", {})
-        if key not in kept:
-            if len(kept) >= MOST_KEPT:
-                kept.clear()
-            kept[key] = cls._of(job, flips, policy)
-        return kept[key]
+        return job.equation.kept(("sweep", *key), lambda: cls._of(job, flips, policy))
 
     @classmethod
     def _of(cls, job, flips, policy):

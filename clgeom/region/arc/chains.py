@@ -19,7 +19,7 @@ import numpy as np
 from clgeom.region.arc.outline_plans import Output, emit_plan, outline_plan
 from clgeom.runtime.device import Session
 from clgeom.runtime.launch import Result, flush, run
-from clgeom.runtime.tuning import overridden
+from clgeom.runtime.tuning import remembered
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")
@@ -262,6 +262,4 @@ class Unread:
 
 def _cached_plan(session, options):
     """The plan for these options, cached: building one takes as long as a device needs for a million points."""
-    if overridden():
-        return outline_plan(session, options)
-    return session.cached(("outline plan", options), lambda: outline_plan(session, options), most=PLANS)
+    return remembered(session, ("outline plan", options), lambda: outline_plan(session, options), most=PLANS)

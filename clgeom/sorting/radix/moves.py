@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.runtime.build import compiles
 from clgeom.runtime.policies import ceil_div
 from clgeom.runtime.render import render_text
-from clgeom.runtime.tuning import overridden, select
+from clgeom.runtime.tuning import remembered, select
 
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8
@@ -187,9 +187,13 @@ CHAINED = ("nvidia",)
 
 def means_of(session) -> Means:
     """The means of a device: "ballot" where PTX votes compile, "chain" where it was measured to be faster."""
-    if overridden() and _is_serial(session):
-        return Means()
-    return session.cached(("means of sorts",), lambda: Means() if _is_serial(session) else _means(session))
+
+    def make():
+        if _is_serial(session):
+            return Means()
+        return session.cached(("abilities for sorts",), lambda: _means(session))
+
+    return remembered(session, ("means of sorts",), make)
 
 
 def _is_serial(session):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from clgeom.errors import DeviceLimit
@@ -14,7 +12,7 @@ from clgeom.runtime.device_arrays import complete, in_buffer, let_change
 from clgeom.runtime.gains import quicker
 from clgeom.runtime.launch import allocate, run
 from clgeom.runtime.plan import Scratch
-from clgeom.runtime.tuning import overridden
+from clgeom.runtime.tuning import recalled, remembered
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into, into_any
 from clgeom.sorting.radix import several
@@ -29,6 +27,8 @@ from clgeom.sorting.take import taken
 #: From so many bytes of keys on, a survey of some keys, which the host waits for, costs less than a pass that changes
 #: nothing (H200: 60 us).
 SURVEYED_BYTES = 1 << 26
+#: Plans of each kind that a session keeps.
+MOST_PLANS = 256
 #: Keys of the sample, the first ones.
 SAMPLE = 1 << 16
 
@@ -39,12 +39,12 @@ def sorted_again(caller, keys, descending, session):
     It is that of `_sorted`, with less work on the host, which takes longer than the launches of few keys.
     """
     contiguous = keys.ndim == 1 and not keys.offset and keys.strides == (keys.dtype.itemsize,) and in_buffer(keys)
-    if not contiguous or type(descending) is not bool or overridden():
+    if not contiguous or type(descending) is not bool:
         return None
     name, dtype, types = "keys_out", keys.dtype, (None, unsigned(keys.dtype), None)
     if caller == "argsort":
         name, dtype, types = "payload_out", INDEX_TYPES[True], ("index", None, INDEX_TYPES[True])
-    plan = session.known(_plan_key(keys.shape[0], keys.dtype, descending, None, means_of(session), types))
+    plan = recalled(session, _plan_key(keys.shape[0], keys.dtype, descending, None, means_of(session), types))
     if plan is None:
         return None
     require_memory(session, keys, caller=caller, name="keys")
@@ -146,21 +146,19 @@ def _run(call, moved, buffers):
         if plan is not None:
             return run(session, plan, **buffers)
         windows, segments = digit_windows(int(call.significant)), None
-        make = _keys_plan if overridden() else _remembered_plan
         if means.scan == "chain" and not _is_surveyed(call, keys, windows, buffers):
-            return run(session, make(device, keys, n, order, windows, True, means, tuple(moved.items())), **buffers)
+            return run(session, _remembered_plan(session, keys, n, order, windows, True, means, moved), **buffers)
     else:
         segments, longest = len(call.offsets) - 1, int(np.diff(call.offsets).max())
         if longest <= segment_capacity(device, order.dtype):
             return run(session, _short_plan(call, keys, moved, segments, longest), **buffers)
-    survey = survey_plan if overridden() else _remembered_survey
-    plan, found = survey(device, keys, n, order, call.significant)
+    plan, found = _remembered_survey(session, keys, n, order, call.significant)
     result = run(session, plan, **buffers)
     varying, special, descents = surveyed(result, found)
     windows = digit_windows(varying)
     if segments is None:
         windows = windows if descents else ()
-        plan = make(device, keys, n, order, windows, special, means, tuple(moved.items()))
+        plan = _remembered_plan(session, keys, n, order, windows, special, means, moved)
     else:
         plan = large_segments_plan(device, keys, n, order, windows=windows, segments=segments, means=means, **moved)
     return run(session, plan, **buffers)
@@ -168,12 +166,10 @@ def _run(call, moved, buffers):
 
 def _plan_without_look(call, keys, moved, means):
     """The plan of a sort that need not know of the keys, remembered by the session; None where it should."""
-    if overridden():
-        return _new_plan(call, keys, moved, means)
     significant = None if call.key_bits is None else call.significant
     types = tuple(one and getattr(one, "dtype", one) for one in moved.values())
     key = _plan_key(call.n, call.order.dtype, call.order.descending, significant, means, types)
-    return call.session.cached(key, lambda: _new_plan(call, keys, moved, means), most=256)
+    return remembered(call.session, key, lambda: _new_plan(call, keys, moved, means), most=MOST_PLANS)
 
 
 def _plan_key(n, dtype, descending, significant, means, types):
@@ -240,15 +236,22 @@ def _keys_plan(device, keys, n, order, windows, special, means, moved):
     return plan
 
 
-@functools.lru_cache(maxsize=256)
-def _remembered_plan(*arguments):
-    return _keys_plan(*arguments).kept()
+def _remembered_plan(session, keys, n, order, windows, special, means, moved):
+    moved = tuple(moved.items())
+
+    def make():
+        return _keys_plan(session.profile, keys, n, order, windows, special, means, moved).kept()
+
+    key = "plans of surveyed sorts", keys, n, order, windows, special, means, moved
+    return remembered(session, key, make, most=MOST_PLANS)
 
 
-@functools.lru_cache(maxsize=256)
-def _remembered_survey(*arguments):
-    plan, found = survey_plan(*arguments)
-    return plan.kept(), found
+def _remembered_survey(session, keys, n, order, significant):
+    def make():
+        plan, found = survey_plan(session.profile, keys, n, order, significant)
+        return plan.kept(), found
+
+    return remembered(session, ("surveys of keys", keys, n, order, significant), make, most=MOST_PLANS)
 
 
 # In chunks --------------------------------------------------------------------------------------------------------
