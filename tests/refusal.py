@@ -12,15 +12,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from calls import CALLS
-
-import clgeom
-from clgeom.errors import DeviceError
-from clgeom.runtime.device import Session
-
 
 def outcome(call, session, other):
-    """"refused", "right" or "wrong", for a call on a device, compared with another one."""
+    """What became of a call on a device, compared with another one: "refused", "right" or "wrong"."""
+    from clgeom.errors import DeviceError
+
     try:
         found = call(session)
     except DeviceError as error:
@@ -29,6 +25,11 @@ def outcome(call, session, other):
 
 
 def main(name):
+    from calls import CALLS
+
+    import clgeom
+    from clgeom.runtime.device import Session
+
     session, other = Session(name), clgeom.default_session()
     assert session.device != other.device, f"{name} is the default device"
     found = {call: outcome(CALLS[call], session, other) for call in CALLS}
