@@ -30,6 +30,7 @@ def require(package: str, what: str, extra: str = "geo") -> None:
 def require_shapely():
     """Shapely, or `InvalidInput` that says what to install."""
     require("Shapely", "This")
+    import shapely.affinity
     import shapely.geometry
 
     return shapely

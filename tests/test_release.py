@@ -4,6 +4,7 @@ import configparser
 import contextlib
 import importlib.util
 import re
+import runpy
 import warnings
 from pathlib import Path
 
@@ -125,6 +126,39 @@ def test_workflow_calls_what_there_is():
     for job in ("selftest", "windows-pip"):
         commands = [step["run"].split()[1] for step in jobs[job]["steps"] if step.get("run", "")[:7] == "clgeom "]
         assert commands == ["devices", "selftest"] and set(commands) <= set(cli.list_commands(None))
+
+
+def test_ci_takes_the_lowest_versions_of_the_metadata(setup_cfg):
+    """Each requirement of users has a lowest version, which .ci/run and .ci/more install."""
+    lowest = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))["lowest"]
+    extras = re.search(r"clgeom\[(.*)\]", setup_cfg["options.extras_require"]["all"])[1].split(",")
+    pinned = [Requirement(line) for line in lowest([*extras, "intel"])]
+    assert {len(one.specifier) for one in pinned} == {1} and {next(iter(one.specifier)).operator for one in pinned} == {
+        "=="
+    }
+    taken = {
+        name: set(re.findall(r"lowest\.py ([a-z ]+) >", read(name))[0].split()) for name in (".ci/run", ".ci/more")
+    }
+    assert taken[".ci/run"] < taken[".ci/more"] == set(extras)
+
+
+def test_jobs_try_every_python_of_the_metadata(setup_cfg):
+    jobs = re.search(r"^all=\((.*)\)$", read(".ci/more"), re.MULTILINE)[1].split()
+    versions = re.findall(r":: (3\.\d+)", setup_cfg["metadata"]["classifiers"])
+    assert [job for job in jobs if job.startswith("python")] == [f"python{version}" for version in versions]
+    guide = read("CONTRIBUTING.rst")
+    assert all(f"``{job}``" in guide for job in jobs if job not in [f"python{version}" for version in versions[1:-1]])
+
+
+@pytest.mark.parametrize("name", [".ci/run", ".ci/more"])
+def test_tests_that_ci_names_exist(name):
+    words = [word.rstrip(".,") for word in re.findall(r"\btests/[\w/.{},]+", read(name))]
+    paths = [
+        re.sub(r"\{.*\}", choice, word)
+        for word in words
+        for choice in (re.search(r"\{(.*)\}|$", word)[1] or "").split(",")
+    ]
+    assert len(paths) > 5 and [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_source_distributions_have_what_these_tests_read():

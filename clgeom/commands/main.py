@@ -104,7 +104,7 @@ def _code_of(error) -> int:
         click.echo(error.format_message())
         return 0
     except click.UsageError as error:
-        return _complain(f"{error.format_message()}{_where_to_look(error)}")
+        return _complain(f"{_message_of(error)}{_where_to_look(error)}")
     except click.ClickException as error:
         return _complain(error.format_message())
     except KernelBuildError as error:  # for a kernel of clgeom the message holds its source and the compiler's log
@@ -133,6 +133,14 @@ def _code_of(error) -> int:
             traceback.print_exc()
         what = f"{type(error).__name__}: {shown(str(error), 300)}"
         return _complain(f"unexpected {what} (this is a bug; CLGEOM_DEBUG=1 shows the traceback)", BUG)
+
+
+def _message_of(error) -> str:
+    """The message of a wrong call; that of an unknown option is the same with every version of Click."""
+    if not isinstance(error, click.NoSuchOption):
+        return error.format_message()
+    near = " or ".join(f"'{one}'" for one in sorted(error.possibilities or ()))
+    return f"No such option '{error.option_name}'.{f' Did you mean {near}?' if near else ''}"
 
 
 def _where_to_look(error) -> str:

@@ -79,6 +79,5 @@ def _rectangle_list(corners):
 
 def _rings(region):
     """The corners of all rings of a region, sorted."""
-    shape = region.__geo_interface__
-    polygons = [shape["coordinates"]] if shape["type"] == "Polygon" else shape["coordinates"]
-    return sorted(tuple(corner) for polygon in polygons for ring in polygon for corner in ring[:-1])
+    rings = [*region.rings, *(ring for hole in region.hole_rings for ring in hole)]
+    return sorted(tuple(corner) for ring in rings for corner in ring.tolist())

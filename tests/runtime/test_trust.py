@@ -22,6 +22,8 @@ from clgeom.runtime.tuning import override
 
 TRIALS = list(trust.TRIALS)
 SIEVE = ("clgeom.hull.known", "sieve")
+#: Packages of extras, which a device can be tried without.
+OPTIONAL = ("dask", "geopandas", "laspy", "matplotlib", "pandas", "pyarrow", "pyproj", "rasterio", "shapely", "xarray")
 FEW_POINTS = ("clgeom.hull.known", "few_points")
 
 
@@ -65,6 +67,16 @@ def few(session):
 def test_a_device_that_computes_rightly_passes(trying, name):
     for dtype in types(trying, name):
         assert trial(name)(trying, dtype)
+
+
+def test_trials_need_no_package_of_an_extra(monkeypatch):
+    """Without one, a device that computes rightly would be refused."""
+    monkeypatch.setattr(trust._trying, "now", True, raising=False)
+    for package in OPTIONAL:
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("clgeom.optional.is_installed", lambda package: False)
+    for name in TRIALS:
+        assert trial(name)(clgeom.default_session(), np.dtype(np.float32)), name
 
 
 @pytest.mark.settings("as_gpu")
