@@ -167,6 +167,7 @@ def _check_output(output, inputs, only):
 
     if only and output is not None:
         raise InvalidInput("The option --value computes nothing to write: remove it, or -o.")
+    inputs = tuple(dict.fromkeys(inputs))  # two records may be of one input, which is read once
     check_outputs(inputs, (output, (".fasta", ".fa", ".txt")))
 
 

@@ -217,7 +217,7 @@ def test_points_on_a_line_have_no_note():
 @needs("pyproj")
 def test_longitude_and_latitude_are_named():
     np.save("hill.npy", hill())  # its columns and rows are within 180 and 90
-    assert "name it (--crs EPSG:32632)" in refused("hill.npy", "--level", 60, "-o", "hill.geojson")
+    assert "no transform: the coordinates are columns" in refused("hill.npy", "--level", 60, "-o", "hill.geojson")
     assert "has no transform: the position of its cells" in refused("hill.npy", "--level", 60, "--crs", "EPSG:32632")
     rows = "\n1,2\n3,4\n5,0\n"
     Path("points.csv").write_text("x,y" + rows)

@@ -144,7 +144,7 @@ def test_masks_scales_and_bands_of_rasters():
     assert "(int16), band 2 of 2, " in done("two.tif", "--level", 300, "--band", 2)
     assert "has the bands 1 to 2. Got band 3" in refused("two.tif", "--level", 600, "--band", 3)
     np.save("two.npy", np.stack([values, values]))
-    assert "(int16), band 1 of 2, no coordinate" in done("two.npy", "--level", 600)
+    assert "(int16), band 1 of 2, no transform" in done("two.npy", "--level", 600)
 
 
 @needs("rasterio")
