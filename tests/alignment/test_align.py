@@ -180,6 +180,22 @@ def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
     return counts[0] * match + counts[1] * mismatch - gap_open * begins.sum() - gap_extend * counts[2:].sum()
 
 
+def test_bytes_of_phases(session, monkeypatch):
+    """Jobs and results; letters; of tiles H and a gap's at two edges, read, and written for others; choices."""
+    job_bytes, letters, edges, choices = 4 * job.JOB_WORDS + 12, 16 + 16, 2 * (16 + 16) * 4, 16 * 16 // 2
+    text = "ACGT" * 8
+    for shape in ("serial", "group"):
+        with override({job.KERNEL: SHAPES[shape]}):
+            monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
+            ends, tiles = (clgeom.align(text, text, match=4_000, path=path, device=session) for path in (False, True))
+            monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 0)
+            whole = clgeom.align(text[:16], text[:16], match=4_000, device=session)
+        filled = 4 * (job_bytes + letters + 2 * edges)
+        walked = 2 * (job_bytes + letters + edges + choices)  # the path is in two tiles
+        for found, expected in ((ends, filled), (tiles, filled + walked), (whole, job_bytes + letters + choices)):
+            assert sum(phase.bytes_moved for phase in found.phases) == expected
+
+
 def test_align_saturated_scores_again(session):
     """A local score beyond 16 bits, of one tile and of several, is exact."""
     for n in (600, 2_500):
