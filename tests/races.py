@@ -181,8 +181,12 @@ def dp(session):
         (sack, (9, 300), "rows", {"w": rng.integers(1, 30, 8).astype(np.int32)}),
         (chain, (40, 40), "splits", {"p": rng.integers(1, 9, 41).astype(np.int32)}),
     ):
-        found = [fill(eq, shape, path=p, device=session, **given).numpy() for p in (path, "stages")]
+        tables = [fill(eq, shape, path=p, device=session, **given) for p in (path, "stages")]
+        found = [table.numpy() for table in tables]
         np.testing.assert_array_equal(*found)
+        value = int(np.median(found[0]))
+        for table in tables:
+            np.testing.assert_array_equal(np.stack(table.where(">", value)), np.stack(np.nonzero(found[0] > value)))
     letters = ["".join("ACGT"[k] for k in row[:60]) for row in (a, b)]
     problems.lcs(*letters, device=session)
     problems.edit_distance(*letters, device=session)
@@ -213,7 +217,28 @@ def dp_batches(session):
         assert np.array_equal(found.corners, distances[few])
 
 
-FAMILIES = {f.__name__: f for f in (hull, batch, hoods, sorting, shellsort, region, coverage, radio, dp, dp_batches)}
+def alignment(session):
+    """Pairs that are short, that are a tile each, and that are cut into tiles, with their paths."""
+    import numpy as np
+
+    from clgeom import align
+    from clgeom.alignment import job
+
+    rng = np.random.default_rng(3)
+    a, b = (["".join(rng.choice(list("ACGT"), n)) for n in rng.permutation([1, 5, 18, 33, 40])] for _ in range(2))
+    for options in ({}, {"mode": "local", "matrix": "NUC.4.4"}, {"mode": "semiglobal", "band": 40}):
+        whole = align(a, b, device=session, **options)
+        assert np.array_equal(align(a, b, path=False, device=session, **options).scores, whole.scores)
+        side, job.Job.tile_side = job.Job.tile_side, lambda self, n, m, path: 16
+        tiles = align(a, b, device=session, **options)
+        job.Job.tile_side = side
+        assert tiles.cigars == whole.cigars and np.array_equal(tiles.scores, whole.scores)
+
+
+FAMILIES = {
+    f.__name__: f
+    for f in (hull, batch, hoods, sorting, shellsort, region, coverage, radio, dp, dp_batches, alignment)
+}
 
 
 # Under the simulator --------------------------------------------------------------------------------------------
