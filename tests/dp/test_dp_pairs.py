@@ -318,7 +318,7 @@ def test_planes_by_a_kernel(session, rng):
     """Bits that one word alone has, or lacks, in every place: the same as the host finds."""
     own = imposed_session(session.device, kind="gpu")
     for wg_size, dtype in itertools.product((1, 64, 256), (np.uint8, np.uint16, np.uint32)):
-        a, b = (rng.integers(0, 256, n).astype(dtype) & 0x5A | 0x81 for n in (700, 333))
+        a, b = (rng.integers(0, 256, n).astype(dtype) & 0x5A | 0x80 for n in (700, 333))
         with override({words.LETTERS: Policy("group", wg_size, groups_per_unit=1)}):
             for part, at in ((a, 0), (a, 650), (b, 330), (b, 332)):
                 part[at] ^= 4 << 8 * (dtype(0).itemsize - 1) | 0x80
