@@ -252,8 +252,8 @@ def test_all_pairs(any_session, rng, monkeypatch):
     monkeypatch.setattr("clgeom.dp.pairs.matrix.SIDE", 9)
     monkeypatch.setattr("clgeom.dp.pairs.matrix.MOST_PAIRS", 200)
     a, b = (texts(rng, rng.integers(0, 40, n), "ACG") for n in (25, 31))
-    for problem, other in itertools.product(("edit", "lcs"), (b, None)):
-        second = a if other is None else b
+    for problem, other in itertools.product(("edit", "lcs"), (b, None, b[:1])):
+        second = a if other is None else other
         full = np.array([[tables(x, y)[problem == "edit"] for y in second] for x in a])
         options = {"problem": problem, "device": any_session}
         assert (dp.cdist(a, other, **options) == full).all()
@@ -274,6 +274,7 @@ def test_all_pairs(any_session, rng, monkeypatch):
         assert ((few.columns >= 0).sum(1) == inside.sum(1)).all() and few.columns.shape[1] == len(second) - (
             other is None
         )
+        assert (few.columns[few.columns < 0] == -1).all()
         assert (few.values[few.columns < 0] == (0 if problem == "lcs" else 13)).all()
         found = dp.cdist(a, other, sparse=True, score_cutoff=12, **options)
         rows, columns = np.nonzero(np.triu(within, 1) if other is None else within)
@@ -318,7 +319,7 @@ def test_planes_by_a_kernel(session, rng):
     """Bits that one word alone has, or lacks, in every place: the same as the host finds."""
     own = imposed_session(session.device, kind="gpu")
     for wg_size, dtype in itertools.product((1, 64, 256), (np.uint8, np.uint16, np.uint32)):
-        a, b = (rng.integers(0, 256, n).astype(dtype) & 0x5A | 0x80 for n in (700, 333))
+        a, b = (rng.integers(0, 256, n).astype(dtype) & 0x5A | 0xA0 for n in (700, 333))
         with override({words.LETTERS: Policy("group", wg_size, groups_per_unit=1)}):
             for part, at in ((a, 0), (a, 650), (b, 330), (b, 332)):
                 part[at] ^= 4 << 8 * (dtype(0).itemsize - 1) | 0x80
