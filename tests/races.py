@@ -193,8 +193,10 @@ def dp(session):
         for table in tables:
             np.testing.assert_array_equal(np.stack(table.where(">", value)), np.stack(np.nonzero(found[0] > value)))
     letters = ["".join("ACGT"[k] for k in row[:60]) for row in (a, b)]
-    problems.lcs(*letters, device=session)
-    problems.edit_distance(*letters, device=session)
+    wide = "".join("ACGT"[k] for k in rng.integers(0, 4, 700))  # more blocks than are handed on at once
+    for second in (letters[1], wide):
+        problems.lcs(letters[0], second, device=session)
+        problems.edit_distance(letters[0], second, device=session)
 
 
 def dp_batches(session):
