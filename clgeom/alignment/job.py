@@ -379,6 +379,8 @@ class Job:
             ]
             return tuple(None if one is None else np.concatenate([one, other]) for one, other in zip(*parts))
         value = "short" if self.fits_short(pairs.n, pairs.m).all() else "int"
+        # the type of the edges is that of all launches, also of those that need memory for choices
+        value = self._shape(value, len(pairs), side + 1, *((side // 4, side) if kept else ())).value
         ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes)
         if value == "short" and self.rules.local and (ends[:, 0] >= SATURATED).any():
             value = "int"
@@ -426,8 +428,8 @@ class Job:
             jobs = job_table(pairs[active], np.arange(len(active)), tile_row, tile_column, at[active], regions[active])
             buffer = allocate(self.session, 16 * len(active))
             write(self.session, buffer, walks[active].ravel())
-            shape = self._shape(value, len(active), side + 1, side // 4, side)
             path = side // 4, side, buffer, operations
+            shape = self._shape(value, len(active), side + 1, *path[:2])
             free = self.rules.free & (A_BEGIN | B_BEGIN)
             self._launch(
                 shape, jobs, [(0, len(active))], side, side + 1, len(active), tiled=tiled, path=path, free=free

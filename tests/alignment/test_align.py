@@ -1,10 +1,10 @@
 """Scores, ends and paths of clgeom.align against a plain reference."""
 
-import dataclasses
 import pickle
 
 import numpy as np
 import pytest
+from device_settings import imposed_session
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.alignment import align as reference
@@ -12,7 +12,9 @@ from reference.alignment import align as reference
 import clgeom
 from clgeom.alignment import job
 from clgeom.alignment.result import cigar_of
-from clgeom.runtime.tuning import override, select
+from clgeom.alignment.scoring import as_scoring
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
 
 ENDS = ("a_begin", "a_end", "b_begin", "b_end")
 BLOSUM = clgeom.SubstitutionMatrix.named("BLOSUM62")
@@ -45,6 +47,10 @@ def random_pairs(rng, count, most, letters="ACGT"):
         a.append("".join(first))
         b.append("".join(second) or letters[0])
     return a, b
+
+
+def letters_of(case):
+    return "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
 
 
 def reference_of(a, b, *, mode="global", matrix=None, match=2, mismatch=-3, gap_open=None, gap_extend=None, band=None,
@@ -85,27 +91,30 @@ def check(a, b, session, **options):
 @pytest.mark.parametrize("case", CASES)
 def test_align_random_pairs(session, case):
     rng = np.random.default_rng(list(CASES).index(case))
-    letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
-    check(*random_pairs(rng, 120, 30, letters), session, **CASES[case])
+    check(*random_pairs(rng, 120, 30, letters_of(case)), session, **CASES[case])
 
 
 @pytest.mark.settings("as_gpu", "small_allocations", "as_amd")
 @pytest.mark.parametrize("case", ("global", "local", "all ends free"))
 def test_align_in_all_shapes(any_session, case):
-    letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
-    check(*random_pairs(np.random.default_rng(5), 150, 24, letters), any_session, **CASES[case])
+    check(*random_pairs(np.random.default_rng(5), 150, 24, letters_of(case)), any_session, **CASES[case])
 
 
-@pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize("rows", (8, 12))
-@pytest.mark.parametrize("case", ("local", "three ends free"))
-def test_align_in_tiles(any_session, case, rows, monkeypatch):
+#: Shapes of align_tiles on CPUs and on GPUs, each with strips of one length.
+SHAPES = {
+    "serial": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
+    "serial, 12 rows": Policy("serial", wg_size=1, items_per_thread=12, groups_per_unit=4),
+    "group": Policy("group", wg_size=64, items_per_thread=8),
+    "group, 12 rows": Policy("group", wg_size=128, items_per_thread=12),
+}
+
+
+def test_align_in_tiles(session, monkeypatch):
     """Long pairs, by tiles that are small enough for the reference; strips that do not divide the wanted side."""
     monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
-    letters = "ARNDCQEGX" if CASES[case].get("matrix") is BLOSUM else "ACGT"
-    policy = select(any_session.profile, job.KERNEL)
-    with override({job.KERNEL: dataclasses.replace(policy, items_per_thread=rows)}):
-        check(*random_pairs(np.random.default_rng(6), 40, 70, letters), any_session, **CASES[case])
+    for shape, case in zip(SHAPES, ("local", "three ends free", "three ends free", "local")):
+        with override({job.KERNEL: SHAPES[shape]}):
+            check(*random_pairs(np.random.default_rng(6), 40, 70, letters_of(case)), session, **CASES[case])
 
 
 @pytest.mark.parametrize("mode", ("global", "local", "semiglobal"))
@@ -138,12 +147,55 @@ def test_align_long_pair_in_tiles(session):
     assert back.score == clgeom.align(a, b, path=False, device=session).score
 
 
+def test_paths_in_tiles_with_little_memory(session):
+    """Choices that have no room in the widest vectors or the largest groups; the edges of tiles are read as written."""
+    rng = np.random.default_rng(16)
+    a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 300)
+    b = np.delete(np.where(rng.random(300) < 0.1, ord("A"), a).astype(np.uint8), rng.integers(0, 300, 10))
+    small = imposed_session(session.device, max_alloc_bytes=1 << 16)
+    for mode, shape in (("global", "serial"), ("local", "serial"), ("local", "group")):
+        expected = clgeom.align(a, b, mode=mode, device=session)
+        with override({job.KERNEL: SHAPES[shape]}):
+            found = clgeom.align(a, b, mode=mode, device=small)
+        assert sum(phase.launches for phase in found.phases) > 5
+        assert (found.score, found.cigar) == (expected.score, expected.cigar)
+        assert score_of(found) == found.score
+
+
+def test_pairs_are_cut_where_their_choices_have_no_room(session):
+    """A pair is one tile as long as choices of 4 bits for all lanes of a group, with strips, have room."""
+    rules = job.Rules(as_scoring(None, None, None, None, None), False, 0, None)
+    for shape, lanes in (("serial", job.LANES["short"]), ("group", 64)):
+        small = imposed_session(session.device, max_alloc_bytes=lanes * 508 * 1_000 // 2)
+        with override({job.KERNEL: SHAPES[shape]}):
+            one = job.Job(small, None, None, rules)
+        n, sizes = np.array([500]), (1_000, 1_001)
+        assert [one.tile_side(n, np.array([m]), False) for m in sizes] == [0, 0]
+        assert [one.tile_side(n, np.array([m]), True) > 0 for m in sizes] == [False, True]
+
+
 def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
     """The score of a path by its operations."""
     path = found.operations
     begins = np.concatenate([[True], path[1:] != path[:-1]]) & (path >= 2)
     counts = np.bincount(path, minlength=4)
     return counts[0] * match + counts[1] * mismatch - gap_open * begins.sum() - gap_extend * counts[2:].sum()
+
+
+def test_bytes_of_phases(session, monkeypatch):
+    """Jobs and results; letters; of tiles H and a gap's at two edges, read, and written for others; choices."""
+    job_bytes, letters, edges, choices = 4 * job.JOB_WORDS + 12, 16 + 16, 2 * (16 + 16) * 4, 16 * 16 // 2
+    text = "ACGT" * 8
+    for shape in ("serial", "group"):
+        with override({job.KERNEL: SHAPES[shape]}):
+            monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
+            ends, tiles = (clgeom.align(text, text, match=4_000, path=path, device=session) for path in (False, True))
+            monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 0)
+            whole = clgeom.align(text[:16], text[:16], match=4_000, device=session)
+        filled = 4 * (job_bytes + letters + 2 * edges)
+        walked = 2 * (job_bytes + letters + edges + choices)  # the path is in two tiles
+        for found, expected in ((ends, filled), (tiles, filled + walked), (whole, job_bytes + letters + choices)):
+            assert sum(phase.bytes_moved for phase in found.phases) == expected
 
 
 def test_align_saturated_scores_again(subtests, session):

@@ -8,7 +8,7 @@ from effort import thinned
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.alignment import align as reference
-from test_align import BLOSUM, ENDS, random_pairs
+from test_align import BLOSUM, ENDS, SHAPES, random_pairs
 from test_align import check as check_reference
 
 import clgeom
@@ -16,6 +16,7 @@ from clgeom.alignment import bands, job
 from clgeom.alignment.job import A_BEGIN, A_END, B_BEGIN, B_END, Rules
 from clgeom.alignment.scoring import as_scoring
 from clgeom.errors import InvalidInput
+from clgeom.runtime.tuning import override
 
 FIELDS = ("scores", "a_starts", "a_ends", "b_starts", "b_ends", "strands")
 BITS = dict(zip(("a_begin", "b_begin", "a_end", "b_end"), (A_BEGIN, B_BEGIN, A_END, B_END)))
@@ -131,16 +132,28 @@ def test_bands_save_cells(session, monkeypatch):
     assert seen and max(seen) <= 64
 
 
-@pytest.mark.settings("as_is", "as_gpu")
-@pytest.mark.parametrize("mode", ({"mode": "global"}, {"mode": "local", "matrix": BLOSUM}, {"mode": "semiglobal"}))
-def test_bands_in_tiles(subtests, any_session, mode, monkeypatch):
+def test_bands_in_tiles(subtests, session, monkeypatch):
     """Tiles of 16: bands that end in a tile, at its edges, and beyond all tiles."""
     monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
-    a, b = random_pairs(np.random.default_rng(55), 40, 60, "ARNDCQEGX" if "matrix" in mode else "ACGT")
-    for band in (0, 1, 14, 15, 16, 17, 90):
-        with subtests.test(band=band):
+    modes = {"mode": "global"}, {"mode": "local", "matrix": BLOSUM}, {"mode": "semiglobal"}
+    for shape, mode in (("group", modes[0]), ("serial", modes[1]), ("group", modes[1]), ("serial", modes[2])):
+        a, b = random_pairs(np.random.default_rng(55), 24, 60, "ARNDCQEGX" if "matrix" in mode else "ACGT")
+        for band in (0, 1, 14, 15, 16, 17, 90):
             near = [(x, y) for x, y in zip(a, b) if abs(len(x) - len(y)) <= band]
-            check_reference(*map(list, zip(*near)), any_session, band=band, **mode)
+            with override({job.KERNEL: SHAPES[shape]}), subtests.test(shape=shape, band=band, **mode):
+                check_reference(*map(list, zip(*near)), session, band=band, **mode)
+
+
+def test_scores_next_to_minus_infinity(session, monkeypatch):
+    """Pairs without an equal letter score less than any path beside the band may seem to, within 16 bits and beyond."""
+    within, beyond = [*range(20, 161, 4)], [*range(150, 200, 4), 320, 330, 600]
+    for shape, side, counts in itertools.product(("serial", "group"), (0, 64), (within, beyond)):
+        monkeypatch.setattr(job.Job, "tile_side", lambda *_, side=side, **__: side)
+        a, b = ([letter * k for k in counts] for letter in "AC")
+        with override({job.KERNEL: SHAPES[shape]}):
+            found = clgeom.align(a, b, band=0, mismatch=-100, device=session)
+        assert found.scores.tolist() == [-100 * k for k in counts]
+        assert found.cigars == [f"{k}X" for k in counts]
 
 
 def test_long_pair_in_a_band(session):

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from test_align import BLOSUM, CASES, ENDS, random_pairs, reference_of
 
 import clgeom
-from clgeom.alignment import short_pairs
+from clgeom.alignment import job, short_pairs
 from clgeom.errors import InvalidInput
 from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.policies import PairsPolicy
+from clgeom.runtime.policies import PairsPolicy, Policy
 from clgeom.runtime.tuning import override, select
 
 RESULTS = ("scores", "a_ends", "b_ends", "a_starts", "b_starts", "strands")
@@ -126,6 +126,19 @@ def test_short_pairs_with_little_local_memory(session):
     letters = "ARNDCQEGX"
     with override({"alignment/align_pairs": PairsPolicy("group", wg_size=64, items_per_thread=16)}):
         check(*random_pairs(np.random.default_rng(32), 90, 30, letters), small, **CASES["local"])
+
+
+def test_matrices_one_after_another(session):
+    """Of both kernels: scores are of this call's matrix, though local memory may still hold those of another."""
+    a, b = random_pairs(np.random.default_rng(34), 20, 12)
+    by_pairs = {"alignment/align_pairs": SHAPES["int"]}
+    by_tiles = {"alignment/align_pairs": PairsPolicy("serial", wg_size=1)}
+    by_tiles[job.KERNEL] = Policy("group", wg_size=64, items_per_thread=8)
+    for seed, shapes in enumerate(2 * (by_pairs, by_tiles)):
+        matrix = clgeom.SubstitutionMatrix("ACGT", np.random.default_rng(seed).integers(-9, 10, (4, 4)))
+        with override(shapes):
+            found = clgeom.align(a, b, matrix=matrix, gap_open=10, gap_extend=1, path=False, device=session)
+        assert found.scores.tolist() == [reference_of(x, y, matrix=matrix)[0] for x, y in zip(a, b)]
 
 
 def test_short_pairs_of_one_with_all(session):

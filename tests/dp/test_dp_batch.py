@@ -1,11 +1,13 @@
 """Many tables in one call against a fill of each, and against plain Python; every kind of parameter; parts."""
 
+import itertools
 import pickle
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from dp_tables import mixed, mixed_c
+from guards import guarded
 from hypothesis import given
 from reference import dp as plain
 from reference import dp_problems as reference
@@ -14,6 +16,8 @@ from clgeom import dp
 from clgeom.dp import problems
 from clgeom.dp.batch import fills
 from clgeom.errors import DependencyError, DeviceLimit, IntegerOverflow, InvalidInput
+from clgeom.runtime.policies import Policy
+from clgeom.runtime.tuning import override
 
 SHAPES = [(1, 1), (1, 9), (11, 1), (63, 2), (2, 65), (7, 8), (20, 31)]
 
@@ -65,13 +69,16 @@ def test_patterns(subtests, session, pattern):
     check_tables(subtests, session, pattern, "table")
 
 
-@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
-@pytest.mark.parametrize("pattern, keep", [("SENO", "table"), ("SENO", "last"), ("CRL", "last"), ("CRL", "corner")])
-def test_parts(subtests, any_session, pattern, keep, monkeypatch):
-    """In several launches, and with one table that is filled alone."""
+@pytest.mark.settings("as_is", "small_allocations")
+def test_parts(subtests, any_session, monkeypatch):
+    """In several launches, and with one table that is filled alone, in the shapes of CPUs and of GPUs."""
     monkeypatch.setattr(fills, "MOST_CELLS", 300)
     monkeypatch.setattr(fills, "LARGE", 600)
-    check_tables(subtests, any_session, pattern, keep)
+    shapes = Policy("serial", 1, groups_per_unit=8), Policy("group", 64)
+    for shape, pattern, keep in itertools.product(shapes, ("SENO", "CRL"), ("table", "last")):
+        with override({fills.KERNEL: shape}), guarded(any_session):
+            check_tables(subtests, any_session, pattern, keep)
+    check_tables(subtests, any_session, "CRL", "corner")
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])

@@ -1,28 +1,18 @@
 """check=True: planted faults are caught in the right cell; bounds that rule overflow out; patterns are held to."""
 
 import functools
+import itertools
 import math
 import re
 
 import numpy as np
 import pytest
-from effort import LONG
+from effort import LONG, thinned
 from reference import dp as reference
 
 from clgeom import dp
 from clgeom.errors import DependencyError, IntegerOverflow, InvalidInput
 
-#: A read that each pattern does not allow, though it is inside the table.
-ILLEGAL = {
-    "RUD": (0, -1),
-    "RDU": (-1, 1),
-    "CLR": (-1, 0),
-    "CRL": (1, -1),
-    "NOSE": (-1, 1),
-    "SENO": (0, -1),
-    "SONE": (-1, -1),
-    "NESO": (0, -1),
-}
 SHAPE = (9, 11)
 
 
@@ -32,21 +22,19 @@ def planted(pattern):
     return dp.Equation(text, pattern=pattern, parameters={"a": "int32", "b": "int32"})
 
 
-@pytest.mark.parametrize("pattern", dp.PATTERNS)
-def test_reads_that_the_pattern_does_not_allow(session, pattern):
-    at, (di, dj) = (4, 5), ILLEGAL[pattern]
-    read = at[0] + di, at[1] + dj
-    equation = planted(pattern)
-    with pytest.raises(
-        DependencyError, match=rf"{pattern} has not filled then.*\(4, 5\) -> \({read[0]}, {read[1]}\)"
-    ) as e:
-        dp.fill(equation, SHAPE, check=True, device=session, a=read[0], b=read[1])
-    assert e.value.cell == at and e.value.read == read
-    # the same read from a cell that may
-    p = dp.PATTERNS[pattern]
-    a, b = next((a, b) for a in range(3, 6) for b in range(4, 7) if p.allows(a - 4, b - 5))
-    table = dp.fill(equation, SHAPE, check=True, device=session, a=a, b=b)
-    assert table[4, 5] == a + b
+def test_reads_that_the_pattern_does_not_allow(session):
+    """All reads of cells up to two rows and columns away; in CI of one pattern of each kind."""
+    at = 4, 5
+    equations = map(planted, thinned([*dp.PATTERNS], 2))
+    for equation, i, j in itertools.product(equations, range(2, 7), range(3, 8)):
+        pattern = equation.pattern
+        if dp.PATTERNS[pattern].allows(i - 4, j - 5):
+            assert dp.fill(equation, SHAPE, check=True, device=session, a=i, b=j)[at] == i + j
+            continue
+        message = rf"{pattern} has not filled then.*\(4, 5\) -> \({i}, {j}\)"
+        with pytest.raises(DependencyError, match=message) as e:
+            dp.fill(equation, SHAPE, check=True, device=session, a=i, b=j)
+        assert (e.value.cell, e.value.read) == (at, (i, j))
 
 
 @pytest.mark.settings("as_is", "as_gpu")

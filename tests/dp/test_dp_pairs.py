@@ -1,10 +1,16 @@
 """Many pairs of sequences against plain loops: every kind of batch, lengths around words and strips, all pairs."""
 
+import itertools
+from types import SimpleNamespace
+
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from device_settings import imposed_session
+from effort import thinned
+from guards import guarded
 from hypothesis import given
 from reference import dp_problems as reference
 
@@ -109,14 +115,16 @@ def test_many_letters(session, rng):
     assert apart.tolist() == [int((codes[0][i:j] < 0).sum()) for i, j in zip(offsets, offsets[1:])]
 
 
-@pytest.mark.parametrize("wg_size", [1, 4, 128])
-def test_groups_of_shapes(session, rng, wg_size):
-    """Fewer items than words that they read together, and more than pairs."""
+def test_groups_of_shapes(session, rng):
+    """Fewer items than words that they read together, and more than pairs; vectors of some pairs, and of more."""
+    shapes = [Policy("group", wg_size) for wg_size in (4, 1, 128)]
+    shapes += [Policy("serial", 1, items_per_thread=lanes, groups_per_unit=4) for lanes in (8, 4, 16)]
     a, b = (texts(rng, rng.permutation([0, 5, 64, 65, 100, 130, 3, 33]), "ACGTN") for _ in range(2))
-    with override({words.KERNEL: Policy("group", wg_size)}):
-        check(session, a, b)
-        expected = [[tables(x, y)[1] for y in b[:3]] for x in a[:3]]
-        assert dp.cdist(a[:3], b[:3], device=session).tolist() == expected
+    for shape in thinned(shapes, 3):
+        with override({words.KERNEL: shape}), guarded(session):
+            check(session, a, b)
+            expected = [[tables(x, y)[1] for y in b[:3]] for x in a[:3]]
+            assert dp.cdist(a[:3], b[:3], device=session).tolist() == expected
 
 
 A, B = ["kitten", "", "naïve αβ", "x"], ["sitting", "abc", "naive βα", "x"]
@@ -241,14 +249,13 @@ def test_wrong_options(options, message):
 
 
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
-@pytest.mark.parametrize("problem", ["edit", "lcs"])
-def test_all_pairs(any_session, rng, problem, monkeypatch):
+def test_all_pairs(any_session, rng, monkeypatch):
     """The matrix, the nearest and those within a cutoff, in blocks, of two batches and of one with itself."""
     monkeypatch.setattr("clgeom.dp.pairs.matrix.SIDE", 9)
     monkeypatch.setattr("clgeom.dp.pairs.matrix.MOST_PAIRS", 200)
     a, b = (texts(rng, rng.integers(0, 40, n), "ACG") for n in (25, 31))
-    for other in (b, None):
-        second = a if other is None else b
+    for problem, other in itertools.product(("edit", "lcs"), (b, None, b[:1])):
+        second = a if other is None else other
         full = np.array([[tables(x, y)[problem == "edit"] for y in second] for x in a])
         options = {"problem": problem, "device": any_session}
         assert (dp.cdist(a, other, **options) == full).all()
@@ -260,13 +267,16 @@ def test_all_pairs(any_session, rng, problem, monkeypatch):
             order = order.astype(float)
             np.fill_diagonal(order, np.inf)
         best = np.argsort(order, axis=1, kind="stable")[:, :4]
-        near = dp.cdist(a, other, nearest=4, **options)
-        assert (near.columns == best).all() and (near.values == np.take_along_axis(full, best, 1)).all()
+        for count in (1, 4):
+            near = dp.cdist(a, other, nearest=count, **options)
+            assert (near.columns == best[:, :count]).all()
+            assert (near.values == np.take_along_axis(full, best[:, :count], 1)).all()
         few = dp.cdist(a, other, nearest=50, score_cutoff=12, **options)
         inside = within & np.isfinite(order)
         assert ((few.columns >= 0).sum(1) == inside.sum(1)).all() and few.columns.shape[1] == len(second) - (
             other is None
         )
+        assert (few.columns[few.columns < 0] == -1).all()
         assert (few.values[few.columns < 0] == (0 if problem == "lcs" else 13)).all()
         found = dp.cdist(a, other, sparse=True, score_cutoff=12, **options)
         rows, columns = np.nonzero(np.triu(within, 1) if other is None else within)
@@ -307,6 +317,20 @@ def test_one_sequence_is_no_batch():
         dp.cdist(["a"], "abc")
 
 
+def test_planes_by_a_kernel(session, rng):
+    """Bits that one word alone has, or lacks, in every place: the same as the host finds."""
+    own = imposed_session(session.device, kind="gpu")
+    for wg_size, dtype in itertools.product((1, 64, 256), (np.uint8, np.uint16, np.uint32)):
+        a, b = (rng.integers(0, 256, n).astype(dtype) & 0x5A | 0xA0 for n in (700, 333))
+        with override({words.LETTERS: Policy("group", wg_size, groups_per_unit=1)}):
+            for part, at in ((a, 0), (a, 650), (b, 330), (b, 332)):
+                part[at] ^= 4 << 8 * (dtype(0).itemsize - 1) | 0x80
+                letters, _ = words.upload(own, Policy("group", 64), a, b)
+                found, expected = words.planes_in(own, letters, a, b), words.planes_of(a, b)
+                assert found[0] == expected[0] and found[1].tolist() == expected[1].tolist(), (wg_size, dtype, at)
+                part[at] = a[1]
+
+
 # Plans ------------------------------------------------------------------------------------------------------------
 
 
@@ -314,6 +338,32 @@ def test_launches_end_soon():
     assert words.cuts(np.full(10, words.MOST_WORK)) == list(range(11))
     assert words.cuts(np.full(8, words.MOST_WORK / 4)) == [0, 4, 8] and words.cuts(np.ones(5)) == [0, 5]
     assert MOST_PAIRS * 4 <= 1 << 24
+
+
+def test_classes_hold_all_pairs(rng):
+    """Classes have each pair once, with words for its pattern, few pairs with those of more words, by length."""
+    for variant, planes in itertools.product(("serial", "group"), (2, 8, 32)):
+        policy, bits = SimpleNamespace(variant=variant), 64 if variant == "serial" else 32
+        steps = words.ladder(policy, planes)
+        for _ in range(40):
+            count = int(rng.integers(1, 200))
+            shares = rng.dirichlet(np.full(len(steps) + 1, 0.3))
+            kinds = rng.choice(len(steps) + 1, count, p=shares)
+            most = np.array([*steps, 3 * steps[-1]])
+            patterns, texts = rng.integers(0, most[kinds] * bits + 1), rng.integers(1, 900, count)
+            classes, order = words.sorted_by_work(policy, planes, patterns, texts, bits)
+            order = np.arange(count) if order is None else order
+            assert sorted(order) == list(range(count))
+            assert [first for first, *_ in classes] == [0, *(stop for _, stop, *_ in classes[:-1])]
+            assert classes[-1][1] == count and sorted({c[2:] for c in classes}) == sorted(c[2:] for c in classes)
+            for first, stop, number, strips in classes:
+                needed = -(-patterns[order[first:stop]] // bits)
+                assert number in steps and (needed > steps[-1]).all() == strips == (needed.max() > steps[-1])
+                assert strips or needed.max() <= number
+                assert (np.diff(texts[order[first:stop]]) >= 0).all()
+            # few pairs have no class of their own, unless none of more words is there
+            small = [stop - first < count * words.LEAST_SHARE for first, stop, _, strips in classes if not strips]
+            assert not any(small[:-1])
 
 
 @given(st.lists(st.integers(0, 255), max_size=40), st.lists(st.integers(0, 255), max_size=40))

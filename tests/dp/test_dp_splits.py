@@ -1,5 +1,6 @@
 """Best splits: tiles of every size equal a plain fill, ties go to the lowest k, other equations are left to stages."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from reference import dp as reference
 
 from clgeom import dp
-from clgeom.dp.paths.splits import Frame, leaves_parameters
+from clgeom.dp.paths.splits import Frame, diagonals_of, leaves_parameters
 from clgeom.errors import InvalidInput
 
 SIZES = (1, 2, 31, 33, 64, 65, 150)
@@ -121,6 +122,20 @@ def test_equations_that_are_no_such_reduction(session):
         assert dp.fill(equation, (9, 9), device=session).path == "stages"
         with pytest.raises(InvalidInput, match="'splits' does not apply"):
             dp.fill(equation, (9, 9), path="splits", device=session)
+
+
+def test_diagonals_of_tiles_are_those_of_the_table():
+    """Each tile on or above the main diagonal once, for tables of more rows and of more columns."""
+    profile = SimpleNamespace(compute_units=4, max_alloc_bytes=1 << 20)
+    some = SimpleNamespace(session=SimpleNamespace(profile=profile), equation=SimpleNamespace(dtype=np.dtype("int32")))
+    for shape, serial in itertools.product(((1, 1), (32, 32), (150, 150), (65, 300), (300, 65)), (False, True)):
+        rows, columns = (-(-side // 32) for side in shape)
+        found = diagonals_of(some, shape, 32, serial)
+        assert [tiles for tiles, _ in found] == [
+            sum(row + diagonal < columns for row in range(rows)) for diagonal in range(columns)
+        ]
+        for diagonal, (tiles, parts) in enumerate(found):
+            assert parts <= diagonal and (parts == 0) == (diagonal == 0 or (serial and tiles >= 4))
 
 
 def test_indices_are_clamped_only_where_they_may_leave(subtests):

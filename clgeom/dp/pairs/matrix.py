@@ -233,7 +233,7 @@ class _Nearest:
         if self.symmetric:
             keys[rows[:, None] == columns] = NONE
         both = np.concatenate([self.keys[rows], keys], axis=1)
-        self.keys[rows] = np.partition(both, self.k - 1, axis=1)[:, : self.k]
+        self.keys[rows] = np.partition(both, self.k, axis=1)[:, : self.k]
 
     def result(self):
         keys = np.sort(self.keys, axis=1)

@@ -41,7 +41,6 @@ void select_cells(${parameters}, const int n, const int m, const int i, const in
         barrier(CLK_LOCAL_MEM_FENCE);
         local_found[lid] = found;
         const uint first = group_counts(local_found, WG_SIZE, lid);
-        barrier(CLK_LOCAL_MEM_FENCE);
         if (write && found)
             out[done + local_found[first + lid] - 1] = at;
         done += local_found[first + WG_SIZE - 1];
