@@ -203,7 +203,7 @@ def test_cutoff(some, cutoff):
 @pytest.mark.parametrize(
     "a, b, message",
     [
-        (["ab", "c"], "abc", r"must be text, bytes, or a one-dimensional array of integers or letters"),
+        (["ab", "c"], "abc", r"Got many as 'a' and one as 'b': dp.cdist\(a, \[b\]\) compares one with each of many"),
         (["a"], ["a", "b"], r"must be as many sequences as 'a', 1. Got 2"),
         (["a", None], ["a", "b"], r"must be a list of str only, or another kind of batch. Got NoneType at index 1"),
         ([b"a", "c"], ["a", "b"], r"must be a list of bytes only, or another kind of batch. Got str at index 1"),

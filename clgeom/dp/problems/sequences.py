@@ -439,19 +439,27 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
     )
 
 
-def _arguments(a, b, method, score_cutoff, device, *, caller):
-    one_of(method, METHODS, "method", caller=caller)
-    if score_cutoff is not None:
-        raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
-    for name, one, other in (("a", a, b), ("b", b, a)):
-        if inputs.is_batch(one) and isinstance(other, (str, bytes)):
+def _advise_cdist(a, b, caller, error):
+    """Raise an error that names `cdist` where one of `a` and `b` is many sequences, and the other one is text."""
+    for name, many, other in (("a", a, b), ("b", b, a)):
+        if inputs.is_batch(many) and isinstance(other, (str, bytes)):
             pair = "a, [b]" if name == "a" else "[a], b"
             problem = "" if caller == "edit_distance" else f", problem='{caller}'"
             raise InvalidInput(
                 f"The 'a' and 'b' parameters of {caller} must be two sequences, or many each. Got many as '{name}' and "
                 f"one as '{'b' if name == 'a' else 'a'}': dp.cdist({pair}{problem}) compares one with each of many."
-            )
-    codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
+            ) from error
+
+
+def _arguments(a, b, method, score_cutoff, device, *, caller):
+    one_of(method, METHODS, "method", caller=caller)
+    if score_cutoff is not None:
+        raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
+    try:
+        codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
+    except InvalidInput as error:
+        _advise_cdist(a, b, caller, error)
+        raise
     if sum(map(len, codes)) > arguments.INT32 - 2:
         raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
     return codes, as_session(device)
