@@ -1,5 +1,6 @@
 """The sieve: what it may throw away, in whatever order points come; hulls of hulls; lists that overrun."""
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -276,13 +277,16 @@ def test_lists_that_overrun(session, shape):
     assert convex_hull(points, device=session).vertices.tolist() == reference.convex_hull(points)
 
 
-@pytest.mark.parametrize("at", (0, 1, 450, 899))
-@pytest.mark.parametrize("value", (np.nan, np.inf, -np.inf))
-def test_not_finite(session, shape, at, value):
-    for column in (0, 1):
-        points = cloud("normal", 900, np.float32)
-        points[at, column] = value
-        assert sieved_hull(to_device(session, points, caller="test"), keep_collinear=False).nonfinite
+def test_not_finite(session):
+    """One coordinate of one point, in every shape."""
+    places = [(at, column) for at in (0, 1, 450, 899) for column in (0, 1)]
+    for name in ("groups", "serially"):
+        for (at, column), value in zip(places, itertools.cycle((np.nan, np.inf, -np.inf))):
+            points = cloud("normal", 900, np.float32)
+            points[at, column] = value
+            with override(SHAPES[name]):
+                found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=False)
+            assert found.nonfinite, (name, at, column, value)
 
 
 def test_not_finite_in_one_tile(session, shape):
