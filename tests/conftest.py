@@ -7,6 +7,7 @@
 flushed subnormal numbers. None of them may change an answer.
 """
 
+import contextlib
 import os
 import tempfile
 import zlib
@@ -269,17 +270,27 @@ def assert_kernels_fit(session):
             assert used <= profile.local_mem_bytes, f"{key} takes {used} bytes of local memory"
 
 
+@contextlib.contextmanager
+def in_setting(device, setting):
+    """A session of a device with the limits of a setting, and its policies in force.
+
+    For tests that need several settings in one case: CI leaves out most cases of a test.
+    """
+    imposed, chosen = SETTINGS[setting]
+    session = as_session(device)
+    if imposed:
+        session = _sessions.get((device, setting)) or _sessions.setdefault(
+            (device, setting), imposed_session(device, **imposed)
+        )
+    with override(chosen() if chosen else {}):
+        yield session
+
+
 @pytest.fixture
 def any_session(request):
     """A session of a device with limits imposed, and policies in force."""
     device, setting = request.param
-    imposed, chosen = SETTINGS[setting]
-    session = as_session(device)
-    if imposed:
-        session = _sessions.get(request.param) or _sessions.setdefault(
-            request.param, imposed_session(device, **imposed)
-        )
-    with override(chosen() if chosen else {}):
+    with in_setting(device, setting) as session:
         yield session
     if setting == "as_amd":
         assert_kernels_fit(session)
