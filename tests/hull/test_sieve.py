@@ -278,15 +278,15 @@ def test_lists_that_overrun(session, shape):
 
 
 def test_not_finite(session):
-    """One coordinate of one point, in every shape."""
+    """One coordinate of one point, in every shape; of few that are kept, and of so many that no list holds them."""
     places = [(at, column) for at in (0, 1, 450, 899) for column in (0, 1)]
-    for name in ("groups", "serially"):
+    for shape, name in itertools.product(("groups", "serially"), ("normal", "circle")):
         for (at, column), value in zip(places, itertools.cycle((np.nan, np.inf, -np.inf))):
-            points = cloud("normal", 900, np.float32)
+            points = cloud(name, 900, np.float32)
             points[at, column] = value
-            with override(SHAPES[name]):
+            with override(SHAPES[shape]):
                 found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=False)
-            assert found.nonfinite, (name, at, column, value)
+            assert found.nonfinite, (shape, name, at, column, value)
 
 
 def test_not_finite_in_one_tile(session, shape):
