@@ -128,8 +128,9 @@ def test_data_array_is_a_raster_with_its_place(session):
     same_regions(clgeom.coverage_regions(array.T, -80, device=session), expected)
     south = clgeom.coverage_regions(array[::-1], -80, device=session)
     assert south.grid.transform[4] == 20 and sum(south.areas) == pytest.approx(sum(expected.areas))
-    renamed = array.rename(x="easting", y="northing")
-    same_regions(clgeom.coverage_regions(renamed, -80, device=session), expected)
+    for names in ({"x": "easting", "y": "northing"}, {"x": "sample"}, {"y": "line"}, {"x": "sample", "y": "line"}):
+        renamed = array.rename(names)
+        same_regions(clgeom.coverage_regions(renamed, -80, device=session), expected)
     stack = clgeom.coverage_regions(data_array(np.stack([power, power - 5])), -80, device=session)
     assert set(stack.maps.tolist()) == {0, 1}
     bare = clgeom.coverage_regions(array.drop_vars(["x", "y"]), -80, device=session)
