@@ -219,8 +219,10 @@ def test_convex_hull_a_few_steps_off_a_line(session, rows, collinear):
 
 @pytest.mark.fp64
 def test_convex_hull_of_numbers_beyond_float32(session):
-    """Projections in float32 are infinite or NaN: in some directions no point is the farthest. One vertex is just inside
-    of the box that the origin, which is no point, would make with the three others."""
+    """Projections in float32 are infinite or NaN: in some directions no point is the farthest.
+
+    One vertex is inside the box that the origin, which is no point, would make with the three others.
+    """
     four = np.array([(-1e300, 1e300), (-1e300, 0), (0, 1e300), (-4e299, 2e299)])
     for setting in ("cpu_shapes", "as_gpu"):
         with in_setting(session.device, setting) as one:

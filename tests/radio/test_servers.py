@@ -426,7 +426,7 @@ def test_beyond_a_models_range_there_is_one_warning(session):
 
 
 def test_the_nearest_cell_is_that_of_all():
-    """On maps of any place and turn, of more rows than columns and the reverse, for transmitters in range of few cells."""
+    """On maps of any place and turn, with more rows than columns and fewer, for transmitters in range of few cells."""
     rng = np.random.default_rng(36)
     for _ in range(300):
         shape = tuple(rng.integers(1, 9, 2).tolist())
