@@ -452,7 +452,7 @@ def farthest_m(at, reaches, grid) -> NDArray[np.float64]:
 
 
 def nearest_m(at, cells, reaches, grid, low) -> float:
-    """The least distance of a cell that is nearer than `low` to a transmitter, and in its range; infinite without any."""
+    """The least distance of a cell below `low` to a transmitter that reaches it; infinite without any."""
     (a, b, _, d, e, _), ends = grid.transform, np.array(grid.shape[::-1]) - 1
     x, y = (grid.to_map(np.minimum(np.maximum(np.rint(cells - 0.5), 0), ends) + 0.5) - at).T
     near = np.hypot(x, y)
