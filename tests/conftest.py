@@ -12,13 +12,12 @@ import tempfile
 
 import numpy as np
 import pytest
-from device_settings import AS_IS, BY_NAME, OF_PROPERTIES, ONE_TYPE, SETTINGS, assert_kernels_fit, imposed_session
+from device_settings import AS_IS, BY_NAME, OF_PROPERTIES, ONE_TYPE, SETTINGS, assert_kernels_fit, in_setting
 from effort import LONG, PROFILE, QuickBuilds, left_out_in_ci
 
 from clgeom.errors import DeviceLimit, NoDevice
 from clgeom.runtime.device import all_devices, as_session, describe, named
 from clgeom.runtime.drivers import install_hint
-from clgeom.runtime.tuning import override
 
 # No test, and no child of one, uses policies that the developer measured, or adds to them.
 _own_data = tempfile.TemporaryDirectory(prefix="clgeom-tests-")
@@ -137,20 +136,11 @@ def session(request):
     return session
 
 
-_sessions = {}
-
-
 @pytest.fixture
 def any_session(request):
     """A session of a device with limits imposed, and policies in force."""
     device, setting = request.param
-    imposed, chosen = SETTINGS[setting]
-    session = as_session(device)
-    if imposed:
-        session = _sessions.get(request.param) or _sessions.setdefault(
-            request.param, imposed_session(device, **imposed)
-        )
-    with override(chosen() if chosen else {}):
+    with in_setting(device, setting) as session:
         yield session
     if setting == "as_amd":
         assert_kernels_fit(session)

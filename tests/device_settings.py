@@ -1,9 +1,10 @@
 """Settings of a device: smaller limits, other work-group shapes, flushed subnormal numbers. None changes an answer."""
 
+import contextlib
 from dataclasses import replace
 
 from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.tuning import TABLE
+from clgeom.runtime.tuning import TABLE, override
 
 #: A GPU of AMD, whose groups have at most 256 work-items.
 AMD = {
@@ -58,6 +59,25 @@ def imposed_session(device, **imposed):
     session = Session(device, context=as_session(device).context, **imposed)  # each takes 0.5 GB of an H100
     session.profile = replace(session.profile, **facts)
     return session
+
+
+_sessions = {}
+
+
+@contextlib.contextmanager
+def in_setting(device, setting):
+    """A session of a device with the limits of a setting, and its policies in force.
+
+    For tests that need several settings in one case, too: CI leaves out most cases of a test.
+    """
+    imposed, chosen = SETTINGS[setting]
+    session = as_session(device)
+    if imposed:
+        session = _sessions.get((device, setting)) or _sessions.setdefault(
+            (device, setting), imposed_session(device, **imposed)
+        )
+    with override(chosen() if chosen else {}):
+        yield session
 
 
 def assert_kernels_fit(session):

@@ -9,6 +9,8 @@ A mutant is one changed operator, constant, index or barrier (mutants.py). It is
 tests run until one fails: first the test files whose names are like the mutated file's, then those of the family, then
 those of all families. They are the tests of CI, in the shapes of CPUs and of GPUs; with --profile default all cases.
 
+A missing barrier often changes nothing on one device; where Oclgrind is installed, races.py looks for races, too.
+
 A mutant is "killed" when a test fails, or ends the process, or does not end in --stall seconds, and does so again by
 itself, but not without the mutant; tests that fail without it are left out. It is "invalid", and not counted, when its
 kernel does not compile. Otherwise it "survived": a test is missing, or the
@@ -93,6 +95,16 @@ FAMILIES = {
 SHARED_TESTS = ("tests/test_selftest.py", "tests/test_one_answer.py", "tests/test_exactness.py")
 #: Parts that cannot change an answer, or that are checks themselves: shapes of work-groups, trials of devices.
 LEFT_OUT = re.compile(r"/known\.py$|/tuning\w*\.py$|/polic\w+\.py$|/spaces\.py$|/gains\.py$|/limits\.py$|/study/")
+#: Families of races.py with the kernels of a family here.
+RACES = {
+    "hull": ("hull", "batch", "hoods"),
+    "region": ("region", "coverage"),
+    "sorting": ("sorting", "shellsort"),
+    "primitives": ("hull", "sorting"),
+    "dp": ("dp", "dp_batches"),
+    "alignment": ("dp_batches",),
+    "radio": ("radio",),
+}
 #: How often each kind is drawn, where a family has it.
 WEIGHTS = {"operator": 10, "constant": 5, "index": 4, "barrier": 2}
 
@@ -213,6 +225,8 @@ class Trials:
             file = copy / mutant.path
             try:
                 verdict, by, output = self._verdict(copy, file, mutant.applied(source), test_files(name, mutant.path))
+                if verdict == "survived" and mutant.kind == "barrier" and self._has_races(copy, file, source, name):
+                    verdict, by = "killed", "tests/races.py"
             finally:
                 file.write_bytes(source)
         seconds = time.monotonic() - start
@@ -256,6 +270,25 @@ class Trials:
             with self.lock:
                 self.left_out.add(begun[-1])
         return "not tried", "", output
+
+    def _has_races(self, copy, file, source, name):
+        """Whether Oclgrind reports races in the kernels of a family with a mutant, and none without."""
+        if not shutil.which("oclgrind"):
+            return False
+        for family in RACES[name]:
+            if self._end_of_races(copy, family) == 1:
+                mutated = file.read_bytes()
+                file.write_bytes(source)
+                clean = self._end_of_races(copy, family) == 0
+                file.write_bytes(mutated)
+                if clean:
+                    return True
+        return False
+
+    def _end_of_races(self, copy, family):
+        command = [sys.executable, "tests/races.py", family]
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, cwd=copy, env=environment, capture_output=True).returncode
 
     @contextlib.contextmanager
     def _copy(self):

@@ -207,7 +207,7 @@ inline real_t arc_crossing_x(point_t a, point_t b, point_t c, point_t d)
 {
     const approx_t share = arc_share(a, b, c, d);
     const real_t width = b.x - c.x;
-    const real_t x = width < ARC_LARGE ? c.x + share * width : (1 - share) * c.x + share * b.x;
+    const real_t x = width < INFINITY ? c.x + share * width : (1 - share) * c.x + share * b.x;
     return fmin(fmax(x, c.x), b.x);
 }
 #endif

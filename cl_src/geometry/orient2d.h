@@ -154,10 +154,10 @@ inline int orient2d_of_differences(double ax, double ay, double bx, double by, d
     if (!(CLGEOM_EXACT_DIFFERENCE(ax, cx, acx) && CLGEOM_EXACT_DIFFERENCE(ay, cy, acy) &&
           CLGEOM_EXACT_DIFFERENCE(bx, cx, bcx) && CLGEOM_EXACT_DIFFERENCE(by, cy, bcy)))
         return 2;
-    if (!(fabs(left) < 1e300 && fabs(right) < 1e300))
-        return 2;
     if (left != right)
-        return left > right ? 1 : -1;      // rounding keeps the order
+        return left > right ? 1 : -1;      // rounding keeps the order, of infinities too
+    if (!(fabs(left) < 1e300))
+        return 2;
     if (fabs(left) < 1e-280)
         return (acx == 0 || bcy == 0) && (acy == 0 || bcx == 0) ? 0 : 2;
     const double left_error = fma(acx, bcy, -left), right_error = fma(acy, bcx, -right);

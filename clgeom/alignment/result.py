@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -61,10 +61,10 @@ class Alignment:
     b_start: int
     b_end: int
     strand: str
-    a: str = field(repr=False)
-    b: str = field(repr=False)
-    operations: NDArray[np.uint8] | None = field(repr=False, default=None)
-    phases: tuple[Phase, ...] = field(repr=False, default=())
+    a: str
+    b: str
+    operations: NDArray[np.uint8] | None = None
+    phases: tuple[Phase, ...] = ()
 
     def _path(self, name) -> NDArray[np.uint8]:
         if self.operations is None:
@@ -219,11 +219,11 @@ class AlignmentBatch:
     strands: NDArray[np.int8]
     operations: NDArray[np.uint8] | None
     offsets: NDArray[np.int64] | None
-    a: Any = field(repr=False)
-    b: Any = field(repr=False)
-    scoring: Scoring = field(repr=False)
+    a: Any
+    b: Any
+    scoring: Scoring
     mode: str
-    phases: tuple[Phase, ...] = field(repr=False, default=())
+    phases: tuple[Phase, ...] = ()
 
     def __len__(self) -> int:
         return len(self.scores)

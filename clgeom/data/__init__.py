@@ -14,7 +14,7 @@ from clgeom.runtime.typing import NDArray
 from clgeom.runtime.host_floats import keeps_subnormals
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Cities:
     """Cities of the world, parallel columns.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -76,11 +76,11 @@ class Hull(Exchange):
     points: NDArray[Any]
     dimension: int
     n: int
-    phases: tuple[Phase, ...] = field(default=(), repr=False)
-    session: Session | None = field(default=None, repr=False)
-    crs: Any = field(default=None, repr=False)
-    peak: Peak | None = field(default=None, repr=False)
-    across: Across | None = field(default=None, repr=False)
+    phases: tuple[Phase, ...] = ()
+    session: Session | None = None
+    crs: Any = None
+    peak: Peak | None = None
+    across: Across | None = None
 
     def __repr__(self) -> str:
         kind = ("no points", "one point", "a segment", "a polygon")[self.dimension + 1]

@@ -470,7 +470,7 @@ def farthest_m(at, reaches, grid) -> NDArray[np.float64]:
 
 
 def nearest_m(at, cells, reaches, grid, low) -> float:
-    """The distance of a cell that is nearer than `low` to a transmitter, and in its range; infinite without any."""
+    """The least distance of a cell below `low` to a transmitter that reaches it; infinite without any."""
     (a, b, _, d, e, _), ends = grid.transform, np.array(grid.shape[::-1]) - 1
     x, y = (grid.to_map(np.minimum(np.maximum(np.rint(cells - 0.5), 0), ends) + 0.5) - at).T
     near = np.hypot(x, y)
@@ -478,7 +478,7 @@ def nearest_m(at, cells, reaches, grid, low) -> float:
         off = np.hypot(*np.maximum(np.maximum(0.5 - cells, cells - 0.5 - ends), 0).T)
         least = off * abs(grid.determinant) / math.hypot(a, b, d, e)
         firsts = grid.to_map(np.stack([np.full(grid.shape[0], 0.5), np.arange(grid.shape[0]) + 0.5], axis=1))
-        for k in np.flatnonzero((near >= low) & (least < low)):
+        for k in np.flatnonzero(least < low):
             x, y = (at[k] - firsts).T
             column = np.clip(np.rint((x * a + y * d) / (a * a + d * d)), 0, ends[0])
             near[k] = np.hypot(x - a * column, y - d * column).min()

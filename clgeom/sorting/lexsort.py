@@ -85,15 +85,14 @@ def lexsort(keys: Sequence[AnyArray] | AnyArray, *, index_type: DTypeLike = None
 def _checked_keys(keys):
     """The keys as arrays in one dimension and of one length."""
     caller = "lexsort"
-    if is_device_array(keys):
+    if not isinstance(keys, (tuple, list)):
+        there = is_device_array(keys)
+        keys = keys if there else host_values(keys, caller=caller, name="keys")
         if keys.ndim != 2:
             raise wrong("keys", caller, "a sequence of arrays, or an array of shape (k, n)", f"shape {keys.shape}")
-        within_memory(keys, caller=caller, name="keys")
-        keys = [keys[i] for i in range(keys.shape[0])]
-    elif not isinstance(keys, (tuple, list)):
-        keys = host_values(keys, caller=caller, name="keys")
-        if keys.ndim < 1:
-            raise wrong("keys", caller, "a sequence of arrays, or an array of shape (k, n)", f"shape {keys.shape}")
+        if there:
+            within_memory(keys, caller=caller, name="keys")
+        keys = [keys[i] for i in range(len(keys))]
     if not len(keys):
         raise InvalidInput("The 'keys' parameter of lexsort must have one or more keys. Got none instead.")
     keys = [as_key_array(key, caller=caller, name=f"keys[{i}]", others=OTHER_KINDS) for i, key in enumerate(keys)]

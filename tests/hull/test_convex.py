@@ -1,5 +1,6 @@
 """convex_hull against the rational oracle, on every device, session, shape and path."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
+from device_settings import in_setting
 from effort import LONG, thinned
 from hulls import assert_hull, expected
 from hypothesis import given
@@ -220,6 +222,23 @@ def test_convex_hull_a_few_steps_off_a_line(session, rows, collinear):
     points = np.stack([x, x + np.spacing(x) * [row[1] for row in rows]], axis=1)
     hull = convex_hull(points, collinear=collinear, device=session)
     assert_hull(hull, points, reference.convex_hull(points, collinear=collinear))
+
+
+@pytest.mark.fp64
+def test_convex_hull_of_numbers_beyond_float32(session):
+    """Projections in float32 are infinite or NaN: in some directions no point is the farthest.
+
+    One vertex is inside the box that the origin, which is no point, would make with the three others.
+    """
+    four = np.array([(-1e300, 1e300), (-1e300, 0), (0, 1e300), (-4e299, 2e299)])
+    for setting in ("cpu_shapes", "as_gpu"):
+        with in_setting(session.device, setting) as one:
+            for sign, turned, first in itertools.product(((1, 1), (-1, 1), (-1, -1), (1, -1)), (1, -1), range(4)):
+                points = np.roll(four, first, axis=0)[:, ::turned] * sign
+                vertices = reference.convex_hull(points)
+                for repeats in (0, 200):
+                    given = np.concatenate([points, np.repeat(points, repeats, axis=0)])
+                    assert convex_hull(given, device=one).vertices.tolist() == vertices, (setting, points)
 
 
 @pytest.mark.parametrize("name", ("normal", "huge", "lattice_edges"))

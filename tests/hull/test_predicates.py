@@ -1,5 +1,7 @@
 """orient2d: exact signs for all magnitudes, on devices with and without float64, with and without filters."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
@@ -200,6 +202,36 @@ def test_predicates_pass_their_witnesses(any_session):
         if "pocl" in any_session.profile.runtime:
             assert params["filtered"] is True
         assert (reference.signs(a, b, c) == 0).any() and (reference.signs(a, b, c) != 0).any()
+
+
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+def test_witnesses_lose_their_signs_in_other_arithmetic(dtype):
+    """Of the first, second, fourth and fifth eight: near a line, and where differences or products are subnormal."""
+    a, b, c = witnesses(dtype)
+    with np.errstate(under="ignore"):
+        (acx, acy), (bcx, bcy) = (a - c).T, (b - c).T
+        left, right = acx * bcy, acy * bcx
+
+    def flushed(values):
+        return np.where(np.abs(values) < np.finfo(dtype).tiny, 0, values)
+
+    def product(p, q):
+        return [Fraction(x) * Fraction(y) for x, y in zip(p.tolist(), q.tolist())]
+
+    def lost(left, right):
+        signs = np.array([(one > other) - (one < other) for one, other in zip(left, right)])
+        return (signs != reference.signs(a, b, c)).reshape(-1, 8).sum(axis=1)
+
+    def rounded(values):
+        return list(map(Fraction, values.tolist()))
+
+    for fused in (lost(product(acx, bcy), rounded(right)), lost(rounded(left), product(acy, bcx))):
+        assert (fused[:2] >= 7).all()
+    for underflown in (
+        lost(rounded(left), rounded(right)),
+        lost(product(flushed(acx), flushed(bcy)), product(flushed(acy), flushed(bcx))),
+    ):
+        assert underflown[3] == 8 and underflown[4] == 6
 
 
 def test_predicates_of_a_device_that_fails_use_integers(session, monkeypatch):

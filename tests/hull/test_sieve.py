@@ -1,5 +1,6 @@
 """The sieve: what it may throw away, in whatever order points come; hulls of hulls; lists that overrun."""
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -278,13 +279,16 @@ def test_lists_that_overrun(session, shape):
     assert convex_hull(points, device=session).vertices.tolist() == reference.convex_hull(points)
 
 
-@pytest.mark.parametrize("at", (0, 1, 450, 899))
-@pytest.mark.parametrize("value", (np.nan, np.inf, -np.inf))
-def test_not_finite(session, shape, at, value):
-    for column in (0, 1):
-        points = cloud("normal", 900, np.float32)
-        points[at, column] = value
-        assert sieved_hull(to_device(session, points, caller="test"), keep_collinear=False).nonfinite
+def test_not_finite(session):
+    """One coordinate of one point, in every shape; of few that are kept, and of so many that no list holds them."""
+    places = [(at, column) for at in (0, 1, 450, 899) for column in (0, 1)]
+    for shape, name in itertools.product(("groups", "serially"), ("normal", "circle")):
+        for (at, column), value in zip(places, itertools.cycle((np.nan, np.inf, -np.inf))):
+            points = cloud(name, 900, np.float32)
+            points[at, column] = value
+            with override(SHAPES[shape]):
+                found = sieved_hull(to_device(session, points, caller="test"), keep_collinear=False)
+            assert found.nonfinite, (shape, name, at, column, value)
 
 
 def test_not_finite_in_one_tile(subtests, session, shape):

@@ -15,6 +15,7 @@ import clgeom
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull import stream
 from clgeom.hull.convex import convex_hull
+from clgeom.hull.pieces import PointStream
 from clgeom.scale import Chunks
 
 #: Bytes of a chunk: of 16, 21 (an odd number that fits no tile) and 1024 points of float32.
@@ -56,6 +57,18 @@ def test_hull_of_chunks(subtests, gpu, session, chunks, name, dtype):
             np.testing.assert_array_equal(found.vertices, expected.vertices)
             np.testing.assert_array_equal(found.points, expected.points)
             assert found.dimension == expected.dimension and found.n == 1500
+
+
+@pytest.mark.parametrize("max_bytes", (1, 1 << 16, 1 << 20))
+def test_pieces_of_chunks_are_of_one_size(max_bytes):
+    """An eighth of the memory at least half of which is used, or 4096 bytes, whatever the sizes of chunks are."""
+    points = cloud("normal", 60_000, np.float64)
+    for each in (7, 1000, 60_000):
+        source = Chunks(np.split(points, range(each, len(points), each)), max_bytes=max_bytes)
+        pieces = list(PointStream(source, "test", "raise").pieces())
+        np.testing.assert_array_equal(np.concatenate([piece.rows for piece in pieces]), points)
+        sizes, most = np.array([piece.rows.nbytes for piece in pieces]), max(max_bytes // 8, 4096)
+        assert sizes.max() <= most and sizes[:-1].min() >= most // 2
 
 
 @pytest.mark.parametrize("collinear", ("drop", "keep"))

@@ -303,6 +303,13 @@ def test_shadowing_has_its_deviation_and_correlation():
     assert not np.array_equal(field[3], field[4])
 
 
+def test_shadowing_does_not_wrap_round():
+    """Opposite ends of a map are 99 cells apart, not neighbours on the grid of the FFT."""
+    ends = np.array([shadowing((1, 100), sigma=1, correlation=30, seed=s)[0, [0, -1]] for s in range(1500)])
+    assert ends.var() == pytest.approx(1, abs=0.1)
+    assert ends.prod(axis=1).mean() == pytest.approx(np.exp(-99 / 30), abs=0.1)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_coverage_map(session, model):
     link = {"model": model, "frequency": 900 if model == "okumura-hata" else 1800, "device": session}

@@ -12,7 +12,9 @@ import clgeom
 from clgeom import radio
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.radio import Antenna, Transmitter, best_server, read_antenna, receiver_sensitivity, sector_antenna
+from clgeom.radio.servers import nearest_m
 from clgeom.radio.transmitters import RANGES, SURROUNDINGS
+from clgeom.region.coverage.grid import as_grid
 
 BOUND = 1e-3
 PLACE = (40.0, 0.0, 691_000.0, 0.0, -40.0, 5_335_500.0)
@@ -422,6 +424,24 @@ def test_beyond_a_models_range_there_is_one_warning(session):
     with pytest.warns(InputWarning, match="at most 5 km") as caught:
         made = best_server(site, **link, strict=False)
     assert len(caught) == 1 and np.isfinite(made.power_dbm).all()
+
+
+def test_the_nearest_cell_is_that_of_all():
+    """On maps of any place and turn, with more rows than columns and fewer, for transmitters in range of few cells."""
+    rng = np.random.default_rng(36)
+    for _ in range(300):
+        shape = tuple(rng.integers(1, 9, 2).tolist())
+        a, e = rng.choice([-1, 1], 2) * rng.uniform(5, 20, 2)
+        b, d = rng.uniform(-8, 8, 2) * rng.integers(0, 2)
+        grid = as_grid((a, b, rng.uniform(-99, 99), d, e, rng.uniform(-99, 99)), None, shape, caller="test")
+        rows, columns = np.mgrid[: shape[0], : shape[1]]
+        centres = grid.to_map(np.stack([columns.ravel() + 0.5, rows.ravel() + 0.5], axis=1))
+        places = rng.uniform(-4, 12, (int(rng.integers(1, 4)), 2))
+        at, low = grid.to_map(places), float(rng.choice([1, 15, 40]))
+        reaches = np.where(rng.random(len(at)) < 0.5, math.inf, rng.uniform(0, 40, len(at)))
+        near = np.hypot(*(centres[:, None] - at).T).min(axis=1)
+        expected = near[(near < low) & (near <= reaches)].min(initial=math.inf)
+        assert nearest_m(at, places, reaches, grid, low) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,20 @@ def test_the_smooth_earth_adds_loss_over_a_plain(session):
         terrain_loss(site, np.zeros((1, 501)), polarization="left", **link)
 
 
+def test_the_smooth_earth_for_antennas_of_any_height(session):
+    """The formula has a case for low antennas and one for high ones, of both ends."""
+    heights = np.geomspace(2, 400, 140)
+    link = {"transform": (1000, 0, 0, 0, -1000, 1000), "mobile_height_m": 10, "device": session}
+    for frequency in (400, 900):
+        sites = [Transmitter(500.0, 500.0, height_m=height, frequency_mhz=frequency) for height in heights]
+        found = terrain_loss(sites, np.zeros((1, 101)), method="complete", **link)[:, 0, -1]
+        exact = [
+            reference.smooth_earth(100, frequency / 1000, height, 10, 4 / 3 * EARTH_KM, 22, 0.003, True)
+            for height in heights
+        ]
+        np.testing.assert_allclose(found, exact, atol=0.1)
+
+
 def test_flat_ground_of_a_flat_earth_has_fresnel_loss_only(session):
     site = Transmitter(15.0, 15.0, height_m=200, frequency_mhz=2000)
     link = {"transform": (30, 0, 0, 0, 30, 0), "mobile_height_m": 200, "device": session}

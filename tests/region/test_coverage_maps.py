@@ -1,15 +1,40 @@
 """Coverage regions on maps: transforms, simplified outlines, square kilometres, nested shapes and bands."""
 
+import itertools
+
 import numpy as np
 import pytest
 import shapely
 from covered import picture
+from device_settings import imposed_session
 
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.bands import nested
 from clgeom.region.coverage.contours import mask_polygons
+from clgeom.region.coverage.rasters import Stack
 from clgeom.region.coverage.regions import coverage_regions
+from clgeom.runtime.launch import read
+
+
+def test_pieces_of_maps_are_all_of_them(session):
+    """Whole maps, or rows of one map: each once, in pieces that an allocation holds."""
+    rng = np.random.default_rng(36)
+    small = imposed_session(session.device, max_alloc_bytes=1 << 16)
+    for rows, columns in ((20, 30), (100, 200), (170, 700)):
+        maps = rng.integers(0, 1 << 30, (17, rows, columns)).astype(np.int32)
+        stack = Stack(small, maps.dtype, *maps.shape, maps)
+        for first, count, halo in ((0, 17, 0), (5, 12, 0), (3, 1, 1)):
+            found = []
+            for piece in stack.pieces(first, count, halo=halo, caller="test"):
+                n = piece.maps * piece.rows * columns
+                assert 4 * n <= 1 << 16
+                cells = read(small, piece.buffer, maps.dtype, n, piece.start).reshape(piece.maps, piece.rows, columns)
+                own_maps = range(piece.first_map, piece.first_map + piece.maps)
+                own_rows = range(piece.first_row, piece.first_row + piece.rows)
+                np.testing.assert_array_equal(cells, maps[np.ix_(own_maps, own_rows)])
+                found += itertools.product(own_maps, own_rows)
+            assert found == list(itertools.product(range(first, first + count), range(rows)))
 
 
 @pytest.mark.parametrize(

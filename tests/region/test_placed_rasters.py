@@ -9,7 +9,7 @@ import clgeom
 from clgeom.errors import InputWarning, InvalidInput
 from clgeom.io.rasters import read_raster
 from clgeom.radio import coverage_map
-from clgeom.runtime.interop.rasters import placed_raster
+from clgeom.runtime.interop.rasters import placed_raster, unit_of_band
 
 PLACE = (20.0, 0.0, 691_000.0, 0.0, -20.0, 5_335_500.0)
 
@@ -123,6 +123,26 @@ def test_radio_maps_bring_their_place(session):
     assert found.crs == "EPSG:32632"
 
 
+@pytest.mark.parametrize("crs", ("EPSG:7405", "EPSG:27700"), ids=("heights", "plane"))
+@pytest.mark.parametrize("unit", (None, "dB", "m"))
+def test_unit_of_a_band_is_not_that_of_heights(tmp_path, crs, unit):
+    """GDAL gives a band without a unit that of the heights of a compound reference system."""
+    rasterio = pytest.importorskip("rasterio")
+    place = {
+        "transform": rasterio.Affine(10, 0, 400_000, 0, -10, 300_000),
+        "crs": crs,
+        "width": 4,
+        "height": 3,
+        "count": 1,
+    }
+    with rasterio.open(tmp_path / "map.tif", "w", driver="GTiff", dtype="float32", **place) as target:
+        target.write(np.ones((1, 3, 4), np.float32))
+        if unit is not None:
+            target.units = (unit,)
+    with rasterio.open(tmp_path / "map.tif") as source:
+        assert unit_of_band(source, 1) == unit
+
+
 # Xarray -----------------------------------------------------------------------------------------------------------
 
 
@@ -142,8 +162,9 @@ def test_data_array_is_a_raster_with_its_place(session):
     same_regions(clgeom.coverage_regions(array.T, -80, device=session), expected)
     south = clgeom.coverage_regions(array[::-1], -80, device=session)
     assert south.grid.transform[4] == 20 and sum(south.areas) == pytest.approx(sum(expected.areas))
-    renamed = array.rename(x="easting", y="northing")
-    same_regions(clgeom.coverage_regions(renamed, -80, device=session), expected)
+    for names in ({"x": "easting", "y": "northing"}, {"x": "sample"}, {"y": "line"}, {"x": "sample", "y": "line"}):
+        renamed = array.rename(names)
+        same_regions(clgeom.coverage_regions(renamed, -80, device=session), expected)
     stack = clgeom.coverage_regions(data_array(np.stack([power, power - 5])), -80, device=session)
     assert set(stack.maps.tolist()) == {0, 1}
     bare = clgeom.coverage_regions(array.drop_vars(["x", "y"]), -80, device=session)

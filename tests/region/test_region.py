@@ -2,10 +2,12 @@
 
 import itertools
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from clouds import CLOUDS, DTYPES, cloud
+from device_settings import in_setting
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference import region as reference
@@ -108,6 +110,50 @@ def test_cuts_of_widths_nest_and_hold_their_columns(subtests):
         with subtests.test(segments=segments):
             assert adaptive_region(points, segments).segments == min(segments, 5) or segments == 9
             check(points, segments, None)
+
+
+def crossing(x, y):
+    """Six points of three segments: the lower tangents of neighbours cross between the third and the fourth."""
+    dtype = np.float64 if max(np.abs(x).max(), np.abs(y).max()) > 1e39 else np.float32
+    points = in_order(np.stack([x, y], axis=1).astype(dtype))
+    assert np.array_equal(points[:, 0], np.sort(x).astype(dtype)) and len(set(points[:, 0].tolist())) == 6
+    return points
+
+
+def test_crossings_are_near_those_of_the_tangents(session):
+    """At widths of all magnitudes, also where the difference of two x is no number of the type."""
+    rng, inner = np.random.default_rng(36), np.array([-1, -0.97, -0.9, 0.9, 0.96, 1])
+    of_float64 = (900, 1023) * session.profile.fp64
+    for setting, exponents in (("cpu_shapes", (-100, 0, 99, 100, 127)), ("as_gpu", (0, 127, *of_float64))):
+        for exponent in exponents:
+            reach = float(np.ldexp(1.9, exponent))
+            points = crossing(inner * reach, [0, 2, *rng.uniform(0.3, 1, 2), 2, 0])
+            for turned in (points, points * np.array([1, -1], points.dtype)):
+                with in_setting(session.device, setting) as one:
+                    region = check(turned, 3, one)
+                side, chain = (1, region.lower) if turned is points else (-1, region.upper)
+                exact = reference.chain(reference.groups_of(turned, 3), side)
+                assert len(chain) == len(exact) == 3
+                assert abs(float(Fraction(float(chain[1, 0])) - exact[1][0])) < 1e-6 * reach
+
+
+def test_crossings_near_height_zero_are_the_nearest_subnormals(session):
+    """At half of the smallest number, within an error bound of four of them: no rounded height tells which is next."""
+    rng, found = np.random.default_rng(37), []
+    while len(found) < 5:  # the height at 0 is m k / 2**24 - low, half of 2**-20
+        k = int(rng.integers(9 << 20, 1 << 24)) | 1
+        low = 8 * pow(1 << 24, -1, k) % k
+        m = ((low << 24) - 8) // k
+        if m < low or not 0.8 < m / (1 << 24) < 1:
+            continue
+        x, far = np.array([-k, 1 - k, k - (1 << 24), (1 << 24) - k, k - 1, k]), 1 << 24
+        found.append(crossing(x, np.ldexp([-low, far, m - low, m - low, far, -low], -129)))
+    for setting, points in itertools.product(("cpu_shapes", "as_gpu"), found):
+        for sign in (1, -1):
+            with in_setting(session.device, setting) as one:
+                region = check(points * np.float32([1, sign]), 3, one)
+            reflex = (region.lower if sign == 1 else region.upper)[1]
+            assert reflex.tolist() == [0, -sign * 2.0**-149]
 
 
 # Bit for bit ----------------------------------------------------------------------------------------------------

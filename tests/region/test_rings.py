@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from covered import SHAPES, picture
+from device_settings import in_setting
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -158,6 +159,19 @@ def test_stacks_in_several_batches_are_as_in_one(session, monkeypatch, budget):
     monkeypatch.setattr(runs, "MOST_RUNS", 20)
     with pytest.raises(DeviceLimit, match="more than 20 runs"):
         coverage_regions(maps, 1, **arguments)
+
+
+def test_runs_are_found_by_words_where_one_array_holds_these(session, monkeypatch):
+    values = np.random.default_rng(36).integers(0, 60, (13, 70)).astype(np.uint8)
+    called = []
+    for name in ("_by_rows", "_by_words"):
+        own = getattr(runs, name)
+        monkeypatch.setattr(runs, name, lambda masks, name=name, own=own: called.append(name) or own(masks))
+    with in_setting(session.device, "as_gpu") as gpu:
+        for most in (78, 77):  # of two levels, 13 rows and 3 words
+            monkeypatch.setattr(runs, "MOST_WORDS", most)
+            check(rings_of(masks_of(values, (20, 50), gpu)), [values >= 20, values >= 50])
+    assert called == ["_by_words", "_by_rows"]
 
 
 @pytest.mark.settings("small_allocations")

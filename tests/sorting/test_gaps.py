@@ -117,6 +117,7 @@ def test_bounds_match_brute_force(size):
     gap=st.integers(1, 40), larger=st.sets(st.integers(2, 60), min_size=1, max_size=9), most=st.integers(0, 60)
 )
 @hypothesis.example(gap=2, larger={3, 14, 16}, most=0)  # multiples of the gap prove a bound, but one beyond the limit
+@hypothesis.example(gap=100, larger={*range(101, 109), 200, 500}, most=3)  # .. and one that is the limit
 def test_displacement_up_to_a_limit(gap, larger, most):
     """A limit takes away bounds beyond it, and changes none below; sums are told from other numbers."""
     whole, limited = displacement(gap, larger), displacement(gap, larger, most)

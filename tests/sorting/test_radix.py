@@ -1,14 +1,18 @@
 """Radix sort against NumPy and against a plain model: every type, shape, values, segments and bits."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import imaginary
 from reference import sort as reference
 from sort_keys import DISTRIBUTIONS, bits_of, check, expected_order, keys_of, special_keys
 
 from clgeom import argsort, sort, sort_by_key
 from clgeom.sorting.keys import KEY_TYPES
+from clgeom.sorting.radix.way import most_keys
 
 #: Around the capacities of the one-launch sort (256, 2048, 16384), around tiles and shares of them.
 SIZES = (0, 1, 2, 255, 257, 513, 2047, 2049, 4097, 16_383, 16_384, 16_385, 33_011)
@@ -113,6 +117,16 @@ def test_any_keys_sort_in_every_setting(any_session, request, data):
         found, moved = sort_by_key(keys, values, descending=descending, device=any_session)
         np.testing.assert_array_equal(bits_of(found), bits_of(keys[order]))
         np.testing.assert_array_equal(moved, values[order])
+
+
+def test_one_sort_takes_as_many_keys_as_memory_holds():
+    """As each array fits an allocation, and keys and payload, three times, the device; in whole steps of 2**16."""
+    for bits, parts, (key, payload) in itertools.product((20, 24, 31), (1, 4, 64), ((1, 0), (4, 8), (8, 4), (8, 8))):
+        device = imaginary(max_alloc_bytes=1 << bits, global_mem_bytes=parts << bits)
+        room = min((1 << bits) // max(key, payload), 0.9 * (parts << bits) / (3 * (key + payload) + 8))
+        most = most_keys(device, key, payload)
+        assert room - (1 << 16) < most <= room and (most % (1 << 16) == 0 or most < 1 << 16)
+    assert most_keys(imaginary(max_alloc_bytes=1 << 40, global_mem_bytes=1 << 44), 4, 4) == 1 << 31
 
 
 def test_equal_keys_keep_their_order(session):

@@ -7,6 +7,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from device_settings import imposed_session
 from effort import LONG, thinned
 from reference import shellsort as reference
 from shellsorts import few, random, shapes
@@ -119,6 +120,16 @@ def test_shellsort_sorts_bools_dates_and_durations(subtests, session, dtype):
                     )
                     assert found.keys.dtype == keys.dtype and np.array_equal(found.keys.view("u1"), wanted.view("u1"))
                     assert "first keys" in found._repr_html_()
+
+
+def test_segments_of_few_keys(session):
+    """Local memory for two to four keys: segments of one key, whose ends are equal, and of two, which are both ends."""
+    rng = np.random.default_rng(36)
+    for local_mem_bytes in (272, 280, 288):
+        small = imposed_session(session.device, local_mem_bytes=local_mem_bytes)
+        for n in (5, 8, 41):
+            keys = rng.integers(-9, 9, n)
+            np.testing.assert_array_equal(shellsort(keys, variant="F", device=small).keys, np.sort(keys))
 
 
 @pytest.mark.parametrize("variant", FULL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -73,10 +73,10 @@ class Cube:
     pattern: str
     keep: str
     session: Session
-    phases: tuple[Phase, ...] = field(repr=False, default=())
-    _buffer: Any = field(repr=False, default=None)
-    _last: NDArray[Any] | None = field(repr=False, default=None)
-    _corner: Any = field(repr=False, default=None)
+    phases: tuple[Phase, ...] = ()
+    _buffer: Any = None
+    _last: NDArray[Any] | None = None
+    _corner: Any = None
 
     def __repr__(self) -> str:
         n, m, p = self.shape

@@ -259,7 +259,7 @@ class Filled:
 
 
 @keeps_subnormals
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Table(OverTable):
     """A filled table. Cells are copied from the device when they are read.
 

@@ -84,22 +84,22 @@ class HullBatch(Exchange, Generic[ArrayT]):
     ([3, 2], [2, 1], [0, 1, 2])
     """
 
-    vertices: ArrayT = field(repr=False)
-    offsets: ArrayT = field(repr=False)
-    areas: ArrayT = field(repr=False)
-    perimeters: ArrayT = field(repr=False)
-    points: ArrayT = field(repr=False)
-    labels: NDArray[Any] | None = field(default=None, repr=False)
+    vertices: ArrayT
+    offsets: ArrayT
+    areas: ArrayT
+    perimeters: ArrayT
+    points: ArrayT
+    labels: NDArray[Any] | None = None
     left_out: int = 0
-    phases: tuple[Phase, ...] = field(default=(), repr=False)
-    session: Session | None = field(default=None, repr=False)
-    keep_collinear: bool = field(default=False, repr=False)
-    group_offsets: Any = field(default=None, repr=False)
-    label_column: Any = field(default=None, repr=False)
-    label_name: str | None = field(default=None, repr=False)
-    crs: Any = field(default=None, repr=False)
-    peak: Peak | None = field(default=None, repr=False)
-    across: dict[int, Hull] = field(default_factory=dict, repr=False)
+    phases: tuple[Phase, ...] = ()
+    session: Session | None = None
+    keep_collinear: bool = False
+    group_offsets: Any = None
+    label_column: Any = None
+    label_name: str | None = None
+    crs: Any = None
+    peak: Peak | None = None
+    across: dict[int, Hull] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         labels = "" if self.labels is None else ", labelled"

@@ -10,7 +10,7 @@ Source: O Dunlaing, "CUDA implementation of Wagener's 2D convex hull PRAM algori
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -77,9 +77,9 @@ class Hood:
     points: NDArray[Any]
     n: int
     side: str
-    phases: tuple[Phase, ...] = field(default=(), repr=False)
-    stages: tuple[list[NDArray[np.int64]], ...] | None = field(default=None, repr=False)
-    results: tuple[NDArray[np.uint32], ...] | None = field(default=None, repr=False)
+    phases: tuple[Phase, ...] = ()
+    stages: tuple[list[NDArray[np.int64]], ...] | None = None
+    results: tuple[NDArray[np.uint32], ...] | None = None
 
     @functools.cached_property
     def merges(self) -> tuple[list[HoodMerge], ...] | None:

@@ -63,7 +63,7 @@ class ShellPhase:
 
 
 @keeps_subnormals
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class ShellsortResult(Generic[ArrayT]):
     """A sorted array, and the phases that sorted it.
 
