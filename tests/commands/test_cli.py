@@ -79,7 +79,7 @@ def test_output_of_compilers_is_discarded():
 
 
 def test_error_of_a_compiler_is_one_line(here):
-    helpers = "int f(int x) { return nothing(x); }"
+    helpers = "int f(int x) { return x + nothing; }"
     Path("bad.toml").write_text(f'equation = "f(i)"\nhelpers = "{helpers}"\nshape = [4, 5]\npattern = "NOSE"\n')
     command = [sys.executable, "-m", "clgeom", "dp", "fill", "bad.toml"]
     ended = subprocess.run(command, capture_output=True, text=True, env=environment())

@@ -207,6 +207,7 @@ def test_geojson_of_columns_without_names_is_refused(here):
 
 
 def test_swapped_columns_are_asked_about(here):
+    pytest.importorskip("pyogrio")
     swapped = table("lon,lat", [(48, 111.5), (49, 112), (47, 113)])
     for output in ("hull.geojson", "hull.gpkg"):
         assert "reach 113 (are longitude and latitude swapped?)" in refused("hull", swapped, "-o", output)
@@ -408,6 +409,7 @@ def test_antimeridian_is_for_longitudes(fiji):
 
 
 def test_no_latitudes_are_not_written_as_such(here):
+    pytest.importorskip("pyogrio")
     Path("utm.csv").write_text("lon,lat\n600005,5200051\n600105,5200051\n600005,5200151\n")
     for options in (
         ("-o", "o.gpkg"),

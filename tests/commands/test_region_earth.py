@@ -182,6 +182,7 @@ def test_parts_of_lower_dimension_are_written():
 @pytest.mark.parametrize("count, segments", [(20, 1), (50, 3), (100, 6), (1000, 62), (2000, 64)])
 def test_segments_of_points_have_points_enough(count, segments):
     """Fewer segments by default, so that the region is a polygon; as many as are typed, with a note."""
+    pytest.importorskip("pyogrio")
     points = np.random.default_rng(count).uniform(0, 5000, (count, 2))
     np.savetxt("points.csv", points, delimiter=",", header="x,y", comments="")
     facts = json.loads(done("points.csv", "--json", "-o", "points.shp"))
