@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 import clouds
+import mutation
 import numpy as np
 import pytest
 from command_line import done
@@ -457,6 +458,7 @@ CLAIMS = {
         f"{len(selftest.QUESTIONS)} for public functions",
         f"more than {len(TEST_FUNCTIONS) // 1000 * 1000:,} test functions",
         f"{len(clouds.CLOUDS)} named distributions of points",
+        f"lists {len(mutation.equivalents())} such mutants",
     ],
     "reference/dp.rst": [
         f"lists the {len(dp.problems.CATALOGUE)} of the thesis",

@@ -3,6 +3,7 @@
 import ast
 import json
 import random
+import re
 
 import mutation
 import pytest
@@ -120,6 +121,25 @@ def test_equivalents_are_lines_of_the_sources():
         found = [mutant.lines(source) for mutant in mutants_of(mutation.ROOT, one["path"])]
         assert (one["before"], one["after"]) in found, one
         assert len(one["reason"].split()) > 3, one
+
+
+def test_table_of_the_page_adds_up():
+    page = (mutation.ROOT / "docs" / "trust.rst").read_text(encoding="utf-8")
+    rows = re.findall(r"^(\*\*)?(kernels|Python)(?:: \w+|\*\*) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+)$", page, re.MULTILINE)
+    sums = {"kernels": [0] * 5, "Python": [0] * 5}
+    for whole, part, *numbers in rows:
+        numbers = [int(number) for number in numbers]
+        assert numbers[0] == sum(numbers[1:])
+        if whole:
+            assert numbers == sums[part]
+        sums[part] = [before + number for before, number in zip(sums[part], numbers)]
+    assert len(rows) == 2 + len(mutation.FAMILIES) * 2 - 1
+    drawn, noticed, added, races, equivalent = (sum(column) // 2 for column in zip(*sums.values()))
+    others = drawn - equivalent
+    assert f"{noticed} of the {others} mutants that are not equivalent, {100 * noticed / others:.0f} %" in " ".join(
+        page.split()
+    )
+    assert f"Each of the other {added + races} was looked into" in page and f"widened for {added}, or" in page
 
 
 TOY = """

@@ -188,6 +188,8 @@ def test_files_of_alignments_are_named(files, command):
     assert "SQ" in done(*command, "one.fa", "reads.fq")
 
 
-@pytest.mark.parametrize("command", (("align",), ("dp", "edit", "--pairs"), ("dp", "lcs", "--pairs"), ("hull",)), ids=" ".join)
+@pytest.mark.parametrize(
+    "command", (("align",), ("dp", "edit", "--pairs"), ("dp", "lcs", "--pairs"), ("hull",)), ids=" ".join
+)
 def test_standard_input_is_one_input_only(files, command):
     assert "Standard input (-) can be read only once. Name a file" in refused(*command, "-", "-")
