@@ -172,6 +172,9 @@ def coverage(session):
     exact = coverage_regions(maps, (20, 40), outline="cells", device=session)
     found = coverage_regions(maps, (20, 40), outline="cells", iou=0.7, device=session)
     assert exact.areas.sum() == exact.cells.sum() and (found.areas >= exact.areas).all() and found.iou >= 0.7
+    sides = np.where([maps[0] < 20, maps[0] >= 20], np.float32(60), 0)  # maps that share no cells
+    found = coverage_regions(sides, 20, outline="cells", tolerance=1.5, apart=True, device=session)
+    assert (found.areas >= found.cells).all()
 
 
 def radio(session):
@@ -269,7 +272,9 @@ def reports(log: str) -> dict:
             kind = re.sub(r" 0x\w+", "", lines[0])
             kernel = next((line.split()[1] for line in lines if line.startswith("Kernel:")), "")
             code = tuple(after for line, after in zip(lines, lines[1:]) if line.startswith("At line"))
-            if any(kind.startswith(text) and kernel == name and part in "\n".join(code) for text, name, part in ALLOWED):
+            if any(
+                kind.startswith(text) and kernel == name and part in "\n".join(code) for text, name, part in ALLOWED
+            ):
                 continue
             count, first = found.get((kind, kernel, code), (0, "; ".join(lines)[:600]))
             found[kind, kernel, code] = count + 1, first
