@@ -91,7 +91,7 @@ void outward_measure(global const int *corners, global const uchar *saddles, glo
             if (is_blocked(&all, vertex, searches[k].y, sums_map(&sums, vertex), lid % TEAM, TEAM))
                 blocked[k] = 1;
         }
-        GROUP_BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);   // all have read the nodes whose keys are written next
         for (uint k = lid; k < waiting; k += WG_SIZE)
             put(${lists}, nodes, searches[k].x, NEW, blocked[k] ? NEVER : searches[k].y);
 #endif

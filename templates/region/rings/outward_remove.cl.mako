@@ -25,11 +25,11 @@ void outward_remove(global const uint *chosen, global const uint *mask_of, globa
         OF_ROUND(i, base) {
             const uint vertex = chosen[i];
             const uint4 node = nodes[vertex];
-            // Neighbours of a vertex that goes are there, so this is never true. It reads what is written below, which
-            // saves a fifth of the time on an H200: writes to what is not in the cache are slow.
-            if (nodes[node.BEFORE].GONE_IN | nodes[node.BEHIND].GONE_IN)
-                continue;
             volatile global uint *const p = NODE_WORDS(nodes, node.BEFORE), *const q = NODE_WORDS(nodes, node.BEHIND);
+            // Neighbours of a vertex that goes are there, so this is never true. It reads beside what is written below, which
+            // saves a fifth of the time on an H200: writes to what is not in the cache are slow.
+            if (((global const uint *)p)[ROUND_WORD] | ((global const uint *)q)[ROUND_WORD])
+                continue;
             p[BEHIND_WORD] = node.BEHIND;
             q[BEFORE_WORD] = node.BEFORE;
             const uint before = atomic_xchg(&p[KEY_WORD], NEW), behind = atomic_xchg(&q[KEY_WORD], NEW);
