@@ -9,13 +9,12 @@ A mutant is one changed operator, constant, index or barrier (mutants.py). It is
 tests run until one fails: first the test files whose names are like the mutated file's, then those of the family, then
 those of all families. They are the tests of CI, in the shapes of CPUs and of GPUs; with --profile default all cases.
 
-A missing barrier often changes nothing on one device; where Oclgrind is installed, races.py looks for races, too.
-
 A mutant is "killed" when a test fails, or ends the process, or does not end in --stall seconds, and does so again by
 itself, but not without the mutant; tests that fail without it are left out. It is "invalid", and not counted, when its
-kernel does not compile. Otherwise it "survived": a test is missing, or the
-mutant changes nothing that anybody could notice. equivalents.toml lists such lines with the reason, and their
-survivors are "equivalent". Exits with 1 if others survive.
+kernel does not compile. Otherwise it "survived": a test is missing, or the mutant changes nothing that anybody could
+notice. equivalents.toml lists such lines with the reason, and their survivors are "equivalent". A missing barrier often
+changes nothing on one device; where Oclgrind is installed, races.py looks for races, too. Do not edit the checkout
+meanwhile. Exits with 1 if mutants survive or were not tried.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,9 +46,7 @@ except ModuleNotFoundError:
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Tests in the output of pytest, as they begin.
-TEST = re.compile(r"^(tests/[^:\s]+::\S+)", re.MULTILINE)
-#: What pytest says where a module of clgeom cannot be imported.
-IMPORTED = re.compile(r"errors? during collection|while loading conftest|Error importing plugin")
+TEST = re.compile(r"^(tests/[^:\s]+::.+?)(?: (?:[A-Z]{4,}.*)?)?$", re.MULTILINE)
 #: How often the tests of a mutant are begun, when such fail as fail without it.
 MOST_TRIES = 6
 #: Bytes of memory that no test takes.
@@ -105,17 +103,35 @@ RACES = {
     "alignment": ("dp_batches",),
     "radio": ("radio",),
 }
+#: What may become of a mutant.
+VERDICTS = ("killed", "equivalent", "survived", "invalid", "not tried")
 #: How often each kind is drawn, where a family has it.
 WEIGHTS = {"operator": 10, "constant": 5, "index": 4, "barrier": 2}
 
 
 def main(argv=None) -> int:
-    options = _parser().parse_args(argv)
+    try:
+        return _main(argv)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _main(argv):
+    parser = _parser()
+    options = parser.parse_args(argv)
     families = options.family or list(FAMILIES)
+    if min(options.count, options.jobs) < 1:
+        parser.error("--count and --jobs must be at least 1")
     if options.again:
-        chosen = _again(json.loads(Path(options.again).read_text()))
+        try:
+            chosen = _again(json.loads(Path(options.again).read_text()))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            parser.error(f"--again needs a file that --record has written: {error}")
     else:
-        chosen = [(name, mutant) for name, mutant in draw(families, options.of, options.count, options.seed)]
+        chosen = draw(families, options.of, options.count, options.seed)
+        if not chosen:
+            parser.error(f"there are no {options.of} in {', '.join(families)}")
     if options.list:
         for name, mutant in chosen:
             before, after = mutant.lines((ROOT / mutant.path).read_bytes())
@@ -124,7 +140,7 @@ def main(argv=None) -> int:
     with tempfile.TemporaryDirectory(prefix="clgeom-mutation-") as folder:
         results = Trials(Path(folder), options).of(chosen)
     print("\n" + table(results))
-    return any(one["verdict"] == "survived" for one in results)
+    return not results or any(one["verdict"] in ("survived", "not tried") for one in results)
 
 
 def _parser():
@@ -138,7 +154,7 @@ def _parser():
     add("--of", choices=("kernels", "python", "both"), default="both")
     add("--count", type=int, default=50, metavar="N", help="how many mutants, over all families (default: 50)")
     add("--seed", type=int, default=1, metavar="N", help="another number draws other mutants (default: 1)")
-    add("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="mutants at a time")
+    add("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
     add("--profile", choices=("ci", "default"), default="ci", help="the cases of CI, or all (default: ci)")
     add("--stall", type=float, default=150, metavar="S", help="seconds in which a test must end (default: 150)")
     add("--minutes", type=float, metavar="M", help="try no further mutants after so long")
@@ -156,15 +172,15 @@ def draw(families, of, count, seed) -> list[tuple[str, Mutant]]:
     shares = [share for share in shares if getattr(FAMILIES[share[0]], share[1])]
     pools = {share: candidates(*share) for share in shares}
     chosen, lines = [], set()
-    for i in range(count):
-        pool = pools[shares[i % len(shares)]]
-        kinds = sorted(kind for kind in pool if pool[kind])
-        kind = generator.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
-        mutant = pool[kind].pop(generator.randrange(len(pool[kind])))
-        while (mutant.path, mutant.line) in lines:
+    while len(chosen) < count and (left := [share for share in shares if any(pools[share].values())]):
+        for share in left[: count - len(chosen)]:
+            pool = pools[share]
+            kinds = sorted(kind for kind in pool if pool[kind])
+            kind = generator.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
             mutant = pool[kind].pop(generator.randrange(len(pool[kind])))
-        lines.add((mutant.path, mutant.line))
-        chosen.append((shares[i % len(shares)][0], mutant))
+            if (mutant.path, mutant.line) not in lines:
+                lines.add((mutant.path, mutant.line))
+                chosen.append((share[0], mutant))
     return chosen
 
 
@@ -213,11 +229,19 @@ class Trials:
             hidden = shutil.ignore_patterns(".*", "__pycache__", "build", "*.egg-info")
             shutil.copytree(ROOT, copy, ignore=hidden)
         with concurrent.futures.ThreadPoolExecutor(len(self.copies)) as pool:
-            list(pool.map(lambda one: self._try(*one), chosen))
+            try:
+                list(pool.map(lambda one: self._try(*one), chosen))
+            except KeyboardInterrupt:
+                self.end = -math.inf  # ends the tests that run
+                raise
         return self.results
 
+    def is_over(self) -> bool:
+        """Whether the time is over, so that what a run said means nothing."""
+        return self.end is not None and time.monotonic() > self.end
+
     def _try(self, name, mutant):
-        if self.end and time.monotonic() > self.end:
+        if self.is_over():
             return
         source = (ROOT / mutant.path).read_bytes()
         start = time.monotonic()
@@ -230,7 +254,7 @@ class Trials:
             finally:
                 file.write_bytes(source)
         seconds = time.monotonic() - start
-        if self.end and time.monotonic() > self.end:
+        if self.is_over():
             return  # it was not tried to the end
         before, after = mutant.lines(source)
         if verdict == "survived" and (mutant.path, before, after) in self.equivalents:
@@ -255,17 +279,23 @@ class Trials:
             output, code = self._run(copy, tests)
             if code == 0:
                 return "survived", "", output
-            if code == 1 and "KernelBuildError" in output and "The compiler said" in output:
+            if self.is_over():
+                break
+            of_kernels = file.suffix != ".py"
+            if code == 1 and of_kernels and "KernelBuildError" in output and "The compiler said" in output:
                 return "invalid", "", output
-            if IMPORTED.search(output):
-                return "killed", "importing the tests", output
             begun = TEST.findall(output)
-            if not begun or code is not None and 2 <= code <= 5:  # pytest did not run the tests
+            if not begun:  # pytest did not run the tests
+                file.write_bytes(source)
+                if self._run(copy, ["--collect-only", *tests])[1] == 0:
+                    return "killed", "importing the tests", output
                 break
             if self._run(copy, begun[-1:])[1] != 0:
                 file.write_bytes(source)
                 if self._run(copy, begun[-1:])[1] == 0:
                     return "killed", begun[-1], output
+            if self.is_over():
+                break
             print(f"left out, for it fails without a mutant or not always: {begun[-1]}", flush=True)
             with self.lock:
                 self.left_out.add(begun[-1])
@@ -352,7 +382,7 @@ class Trials:
             if said.stat().st_size > length:
                 length, since = said.stat().st_size, time.monotonic()
             if memory_of(process) > MOST_MEMORY or time.monotonic() > min(
-                since + self.options.stall, self.end + 5 if self.end else math.inf
+                since + self.options.stall, math.inf if self.end is None else self.end + 5
             ):
                 return None
 
@@ -396,7 +426,7 @@ def equivalents() -> list[dict]:
 
 def table(results) -> str:
     """How many mutants of each family the tests killed."""
-    rows = [f"{'':22}{'killed':>10}{'equivalent':>12}{'survived':>10}{'killed of the others':>22}"]
+    rows = [f"{'':22}" + "".join(f"{verdict:>12}" for verdict in VERDICTS) + f"{'killed of all others':>22}"]
     groups = {}
     for one in results:
         groups.setdefault((one["of"], one["family"]), []).append(one["verdict"])
@@ -410,10 +440,12 @@ def table(results) -> str:
 
 
 def _row(name, verdicts):
-    killed, equivalent, survived = (verdicts.count(one) for one in ("killed", "equivalent", "survived"))
-    share = f"{100 * killed / (killed + survived):.0f} %" if killed + survived else ""
-    return f"{name:22}{killed:10}{equivalent:12}{survived:10}{share:>22}"
+    counts = {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+    others = counts["killed"] + counts["survived"]
+    share = f"{100 * counts['killed'] / others:.0f} %" if others else ""
+    return f"{name:22}" + "".join(f"{count:12}" for count in counts.values()) + f"{share:>22}"
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

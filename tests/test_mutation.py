@@ -111,8 +111,16 @@ def test_draws_are_repeated_and_spread():
     drawn = mutation.draw(["hull", "dp"], "both", 40, seed=3)
     assert drawn == mutation.draw(["hull", "dp"], "both", 40, seed=3) != mutation.draw(["hull", "dp"], "both", 40, 4)
     groups = [(family, mutant.path.endswith(".py")) for family, mutant in drawn]
-    assert {groups.count(group) for group in set(groups)} == {10}
+    assert max(groups.count(group) for group in set(groups)) - min(groups.count(group) for group in set(groups)) <= 2
     assert len({(mutant.path, mutant.line) for _, mutant in drawn}) == 40
+    every = mutation.draw(["alignment"], "kernels", 10**6, 5)
+    assert 300 < len(every) == len({(mutant.path, mutant.line) for _, mutant in every})
+
+
+def test_names_of_tests_in_output():
+    lines = "tests/a/test_b.py::test_c[x y-1] PASSED [  3%]", "tests/test_d.py::test_e SUBPASSED(n=3) [ 5%]"
+    found = mutation.TEST.findall("\n".join((*lines, "tests/test_d.py::test_f[a b] ", "tests/test_d.py:12: Error")))
+    assert found == ["tests/a/test_b.py::test_c[x y-1]", "tests/test_d.py::test_e", "tests/test_d.py::test_f[a b]"]
 
 
 def test_equivalents_are_lines_of_the_sources():

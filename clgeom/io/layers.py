@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 
 import numpy as np
@@ -17,8 +18,11 @@ from clgeom.runtime.host_floats import keeps_subnormals
 from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file by its ending.
-STARTS = {".gpkg": b"SQLite format 3\0", ".fgb": b"fgb", ".shp": b"\0\0\x27\x0a"}
+STARTS = {".gpkg": b"SQLite format 3\0", ".fgb": b"fgb\x03fgb", ".shp": b"\0\0\x27\x0a"}
 JSON = (".geojson", ".json")
+#: First bytes of a file that GDAL looks at, and more, and what makes it open other files and addresses from there.
+HEAD = 1 << 16
+VIRTUAL = re.compile(rb"<\s*(ogr|gdal|vrt|ogc)", re.IGNORECASE)
 #: What GDAL makes of whole numbers beyond 64 bits in JSON.
 LIMITS = (-(2**63), 2**63 - 1)
 
@@ -100,14 +104,14 @@ def _check_start(path):
     GDAL reads what it finds, such as a virtual layer that names other files, and says little of files cut short.
     """
     with opened(path) as (file, total, _):
-        start = file.read(1000)
+        start = file.read(HEAD)
     suffix = suffix_of(path)
     if suffix in JSON:
         is_one = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"")
-        is_one = is_one and b"gdal_streamed_alg" not in start
+        is_one = is_one and b"gdal_streamed_alg" not in start[:1000]
     else:
         is_one = start.startswith(STARTS.get(suffix, b""))
-    if not is_one:
+    if not is_one or VIRTUAL.search(start):
         raise InvalidInput(
             f"The file '{path}' is no vector file that GDAL reads, or it is damaged: it does not begin as one."
         )

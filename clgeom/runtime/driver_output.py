@@ -8,37 +8,41 @@ processes nothing changes.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import threading
 
 _lock = threading.Lock()
-#: Descriptors of the discarded and the original output, once the process discards it; number of running builds.
-_nowhere = _original = -1
-_builds = 0
+_discards = False
+#: What file descriptor 2 was before the running builds, and their number.
+_original, _builds = -1, 0
 
 
 def discard() -> None:
     """Discard from now on what is written to file descriptor 2 during builds, but not by Python."""
-    global _nowhere, _original
-    if _original >= 0 or sys.stderr is None:
+    global _discards
+    if _discards or sys.stderr is None or os.environ.get("POCL_DEBUG"):
         return
-    _nowhere, _original = os.open(os.devnull, os.O_WRONLY), os.dup(2)
+    _discards = True
+    own = open(os.dup(2), "wb", buffering=0)  # noqa: SIM115
     about = {"encoding": sys.stderr.encoding, "errors": sys.stderr.errors}
-    sys.stderr = open(_original, "w", buffering=1, closefd=False, **about)  # noqa: SIM115
+    sys.stderr = io.TextIOWrapper(own, write_through=True, line_buffering=True, **about)
 
 
 @contextlib.contextmanager
 def discarded():
     """Discard what is written to file descriptor 2 within the block, if the process does so; threads may overlap."""
-    global _builds
-    if _original < 0:
+    global _original, _builds
+    if not _discards:
         yield
         return
     with _lock:
         _builds += 1
         if _builds == 1:
-            os.dup2(_nowhere, 2)
+            _original, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
     try:
         yield
     finally:
@@ -46,3 +50,4 @@ def discarded():
             _builds -= 1
             if _builds == 0:
                 os.dup2(_original, 2)
+                os.close(_original)

@@ -21,9 +21,12 @@ INCLUDE_ANYWHERE = re.compile(r'#[ \t]*include[ \t]+"([^"]+)"')
 
 @functools.cache
 def _root(folder: str):
-    if importlib.util.find_spec(f"clgeom.{folder}"):
-        return importlib.resources.files(f"clgeom.{folder}")
-    return Path(__file__).resolve().parents[2] / folder
+    package = Path(__file__).resolve().parents[1]
+    beside = package.parent / folder
+    # an editable install of another checkout would give its folders
+    if (package.parent / "setup.cfg").is_file() and beside.is_dir() and not (package / folder).is_dir():
+        return beside
+    return importlib.resources.files(f"clgeom.{folder}")
 
 
 def _read(folder: str, name: str) -> str:

@@ -310,7 +310,8 @@ def test_maps_that_name_other_files_are_refused(tmp_path, name):
         '<GeometryField encoding="PointFromColumns" x="x" y="y"/></OGRVRTLayer></OGRVRTDataSource>'
     )
     pipeline = '{{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline ! read {} ! write dummy"}}'
-    for text in (virtual, pipeline):
+    begin = {".gpkg": "SQLite format 3\0", ".fgb": "fgb\x03fgb"}.get(name[1:], "{{" if "json" in name else "")
+    for text in (virtual, pipeline, begin + virtual, begin + " " * 2000 + virtual):
         (tmp_path / name).write_text(text.format(tmp_path / "other.csv"))
         with pytest.raises(InvalidInput, match="it does not begin as one"):
             read_cloud(tmp_path / name)

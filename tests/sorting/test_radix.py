@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from device_settings import in_setting
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from profiles import imaginary
@@ -38,6 +39,13 @@ def test_sort_in_other_shapes(subtests, any_session):
     for n in (1, 300, 2049, 9001):
         with subtests.test(n=n):
             check(keys_of("special", n, np.float32), True, any_session)
+
+
+def test_groups_of_several_whole_tiles(session):
+    """Random keys, so that each tile has all digits, also the last one."""
+    keys = np.random.default_rng(1).integers(0, 2**32, 100_000, dtype=np.uint32)
+    with in_setting(session.device, "odd_shapes") as one:
+        assert np.array_equal(sort(keys, device=one), np.sort(keys))
 
 
 @pytest.mark.settings("as_gpu")

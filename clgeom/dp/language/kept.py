@@ -13,7 +13,7 @@ class Results:
     """What was computed of an equation: ``equation.kept(key, make)``.
 
     A key is the kind of a result, then all that it depends on besides the equation. The results of a kind are dropped
-    when there are `MOST_KEPT`. Pickles and copies begin without.
+    when there are `MOST_KEPT`. Pickles and deep copies begin without.
     """
 
     def __init__(self) -> None:
