@@ -129,6 +129,12 @@ class Antenna:
         ------
         ValueError
             An angle is no number, or shapes do not fit.
+
+        Notes
+        -----
+        For measured cuts H and V, the azimuth a in -180 .. 180 and the angle d below the plane: H(a) +
+        (1 - abs(a) / 180) * (V(d) - H(0)) + abs(a) / 180 * (V(180 - d) - H(180)), or 0 if that is less. So cuts that
+        disagree at 0 or 180 degrees shift the horizontal one.
         """
         azimuth = np.asarray(azimuth_deg, np.float64)
         off = np.abs((azimuth + 180) % 360 - 180)
