@@ -509,15 +509,15 @@ def overridden(kernel: str | None = None) -> bool:
 
 
 def remembered(session, key: tuple, make, most: int = 64):
-    """The result of ``make()`` for this key and the policies in force: a plan, or what plans are made from.
+    """The result of ``make()`` for this key and the policies that the context overrides: a plan, or a part of one.
 
-    The session keeps it. The first entry of a key names the kind of value, of which `most` are kept.
+    The session keeps it, also where stored policies change: a new session takes those. The first entry of a key names the kind of value, of which `most` are kept.
     """
     return session.cached(_with_policies(key), make, most=most)
 
 
 def recalled(session, key: tuple):
-    """What `remembered` has for this key and the policies in force; None where there is nothing."""
+    """The result that `remembered` keeps for this key and the overridden policies; None if there is none."""
     return session.known(_with_policies(key))
 
 
