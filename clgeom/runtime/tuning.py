@@ -509,9 +509,11 @@ def overridden(kernel: str | None = None) -> bool:
 
 
 def remembered(session, key: tuple, make, most: int = 64):
-    """The result of ``make()`` for this key and the policies that the context overrides: a plan, or a part of one.
+    """The result of ``make()`` for this key and the policies that the context overrides: plans, or parts of plans.
 
-    The session keeps it, also where stored policies change: a new session takes those. The first entry of a key names the kind of value, of which `most` are kept.
+    The session keeps it, also where stored policies change: a new session takes those.
+
+    The first entry of a key names the kind of value, of which `most` are kept.
     """
     return session.cached(_with_policies(key), make, most=most)
 
