@@ -36,7 +36,7 @@ def project_urls(repository):
     """The project's addresses by their names, none without a repository."""
     pages = {
         "Documentation": "docs/tutorial.rst",
-        "Platforms": "docs/platforms.rst",  # clgeom/runtime/drivers.py looks for this name
+        "Platforms": "docs/platforms.rst",  # clgeom/quirks/drivers.py looks for this name
         "Changes": "CHANGELOG.rst",
     }
     if not repository:

@@ -25,12 +25,12 @@ import common
 import numpy as np
 
 import clgeom
-from clgeom.runtime.call import recording
-from clgeom.runtime.device import as_session
-from clgeom.runtime.policies import PairsPolicy
-from clgeom.runtime.tuning import override
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
+from clgeom.core.policies import PairsPolicy
+from clgeom.core.tuning import override
 
-PAIRS = "alignment/align_pairs"
+PAIRS = "sequences/align_pairs"
 DNA, PROTEIN = b"ACGT", b"ARNDCQEGHILKMFPSTWYV"
 INPUTS = ("str", "numpy", "pinned", "device")
 

@@ -19,7 +19,7 @@ from agreement import check_hull, ring_of
 from certify import certify
 
 import clgeom
-from clgeom.runtime.device import as_session
+from clgeom.core.device import as_session
 
 CLOUDS = ("normal", "square", "circle")
 

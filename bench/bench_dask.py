@@ -27,7 +27,7 @@ import common
 import numpy as np
 
 import clgeom
-from clgeom.runtime.device import as_session
+from clgeom.core.device import as_session
 
 CHUNK = 5_000_000
 

@@ -32,9 +32,9 @@ HERE = Path(__file__).resolve().parent
 import pyopencl.array
 
 import clgeom
+from clgeom.core.build import build
 from clgeom.dp import problems
-from clgeom.runtime import several
-from clgeom.runtime.build import build
+from clgeom.intake import several
 
 #: Points and maps that are drawn; the others are these with a shift.
 POINTS_DRAWN, MAPS_DRAWN = 1 << 24, 32

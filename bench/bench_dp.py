@@ -31,11 +31,11 @@ import common
 import numpy as np
 from dp_by_hand import ByHand
 
+from clgeom.core.device import as_session
 from clgeom.dp import Equation, maximum, min_over, where
 from clgeom.dp.filling import fill
 from clgeom.dp.problems import chains, knapsacks, pascal, sequences
 from clgeom.plotting.benchmarks import DP_CASES
-from clgeom.runtime.device import as_session
 
 CASES = tuple(DP_CASES)
 #: Cells beyond which a candidate is left out because it would take too long. ``--most`` changes them.

@@ -101,7 +101,7 @@ def clgeom_sort_file(options, path, out):
     from measured import measured
 
     import clgeom
-    from clgeom.runtime.device import as_session
+    from clgeom.core.device import as_session
 
     clgeom.sort(np.arange(1 << 20, dtype=np.uint64)[::-1] % 1000003)  # kernels are built
     with Timed() as timed:
@@ -186,7 +186,7 @@ def main():
                     rows, children = rows + found, children + used
                     common.print_table(rows[-len(ROWS) :])
     if options.json:
-        from clgeom.runtime.device import as_session
+        from clgeom.core.device import as_session
 
         common.write_json(options.json, as_session(None), rows, children=children)
 

@@ -17,7 +17,7 @@ import numpy as np
 from bench_sort import DISTRIBUTIONS, make_keys, number
 
 import clgeom
-from clgeom.runtime.device import as_session
+from clgeom.core.device import as_session
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 
 ALL = {"return_index": True, "return_inverse": True, "return_counts": True}

@@ -18,9 +18,9 @@ from pathlib import Path
 import common
 import numpy as np
 
+from clgeom.core.device import as_session
 from clgeom.io import quick
 from clgeom.io.points import read_cloud
-from clgeom.runtime.device import as_session
 
 PACKAGES = ("pyarrow", "laspy", "lazrs")
 

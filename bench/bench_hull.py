@@ -28,9 +28,9 @@ from bench_sort import verify_indices
 from certify import certify
 
 import clgeom
-from clgeom.runtime import staging
-from clgeom.runtime.arrays import as_device_points
-from clgeom.runtime.device import as_session
+from clgeom.core import staging
+from clgeom.core.device import as_session
+from clgeom.intake.arrays import as_device_points
 
 #: The rivals, and our calls for the same hull.
 RIVALS, OURS = ("scipy", "shapely", "cv2"), ("clgeom", "resident", "plain", "pinned")

@@ -21,8 +21,8 @@ import pyogrio
 import shapely
 
 import clgeom
-from clgeom.labels import as_labels
-from clgeom.runtime.device import as_session
+from clgeom.core.device import as_session
+from clgeom.intake.labels import as_labels
 
 SYSTEM = "EPSG:25832"
 

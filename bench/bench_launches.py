@@ -15,12 +15,12 @@ import pyopencl as cl
 
 import clgeom
 from clgeom import dp
+from clgeom.core import launch
+from clgeom.core.device import Session, as_session
+from clgeom.core.memory import Pool
 from clgeom.primitives.compact import compact
 from clgeom.primitives.scan import inclusive_scan
 from clgeom.radio import coverage_map
-from clgeom.runtime import launch
-from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.memory import Pool
 
 rng = np.random.default_rng(0)
 

@@ -24,8 +24,8 @@ import common
 import numpy as np
 
 import clgeom
-from clgeom.runtime import launch, staging
-from clgeom.runtime.device import Session
+from clgeom.core import launch, staging
+from clgeom.core.device import Session
 
 MIB = 1 << 20
 

@@ -35,9 +35,9 @@ import numpy as np
 
 import clgeom
 from clgeom import dp
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
 from clgeom.dp.problems import edit_distance, lcs
-from clgeom.runtime.call import recording
-from clgeom.runtime.device import as_session
 
 DNA, TEXT = "ACGT", "abcdefghijklmnopqrstuvwxyz "
 SCRIPTS = "".join(map(chr, [*range(0x61, 0x7B), *range(0x3B1, 0x3CA), *range(0x430, 0x450), *range(0x4E00, 0x4EDC)]))

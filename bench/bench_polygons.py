@@ -34,8 +34,8 @@ import shapely
 from polygons_resident import large_rows, stack_rows
 
 from clgeom import coverage_regions
+from clgeom.core.device import as_session
 from clgeom.radio import Transmitter, best_server, coverage_map, terrain_loss
-from clgeom.runtime.device import as_session
 
 PACKAGES = ("shapely", "opencv-python-headless", "rasterio", "pyproj", "matplotlib")
 CRS, ORIGIN, LEVEL, IOU = "EPSG:32632", (691_000.0, 5_335_500.0), -85.0, 0.95

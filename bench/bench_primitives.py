@@ -13,9 +13,9 @@ import argparse
 import common
 import numpy as np
 
+from clgeom.core.device import as_session
 from clgeom.primitives.compact import compact
 from clgeom.primitives.scan import inclusive_scan
-from clgeom.runtime.device import as_session
 
 
 def main():

@@ -25,10 +25,10 @@ sys.path.insert(0, str(common.ROOT / "tests"))
 import reference.antennas
 import reference.diffraction
 
+from clgeom.core.device import as_session
+from clgeom.core.launch import finish
 from clgeom.radio import Antenna, Transmitter, best_server, sector_antenna, terrain_loss
 from clgeom.radio.transmitters import SURROUNDINGS
-from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import finish
 
 PIXEL = 5.0
 

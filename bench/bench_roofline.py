@@ -28,9 +28,9 @@ from certify import certify_all
 
 import clgeom
 from clgeom import dp
-from clgeom.runtime.build import build
-from clgeom.runtime.call import recording
-from clgeom.runtime.device import as_session
+from clgeom.core.build import build
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
 
 FAMILIES = ("hull", "batch", "sort", "shellsort", "region", "dp", "align")
 #: Operations for a point, a key, a cell or an update, by launch, and what they are.

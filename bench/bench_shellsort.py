@@ -18,8 +18,8 @@ import numpy as np
 from shellsort_serial import Serial, cpu_session
 
 from clgeom import shellsort, sort
+from clgeom.core.device import as_session
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.device import as_session
 from clgeom.sorting.shellsort.gaps import gaps_for
 from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS, VARIANTS
 

@@ -29,8 +29,8 @@ from shellsort_published import beside_study
 from shellsort_serial import Serial, cpu_session
 
 from clgeom import shellsort
+from clgeom.core.device import all_devices, as_session
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.device import all_devices, as_session
 from clgeom.sorting.shellsort.gaps import gaps_for
 from clgeom.sorting.shellsort.sort import VARIANTS
 

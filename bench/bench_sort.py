@@ -21,9 +21,9 @@ from dataclasses import replace
 import common
 import numpy as np
 
-from clgeom.runtime.device import as_session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override, select
+from clgeom.core.device import as_session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override, select
 from clgeom.sorting.keys import KEY_TYPES
 from clgeom.sorting.radix import sort as radix
 from clgeom.sorting.radix import way

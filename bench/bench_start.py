@@ -20,7 +20,7 @@ import tempfile
 
 from common import print_table, write_json
 
-from clgeom.runtime.device import as_session
+from clgeom.core.device import as_session
 
 CALLS = (
     ("convex_hull", 10**4),
@@ -86,7 +86,7 @@ def timed(part, function):
 
 def imports():
     import clgeom
-    from clgeom.runtime.device import begin
+    from clgeom.core.device import begin
 
     if name in FILLS:
         global dp
@@ -101,8 +101,8 @@ def imports():
 def all_parts():
     timed("import", imports)()
     import clgeom
-    from clgeom.runtime import build
-    from clgeom.runtime.device import as_session
+    from clgeom.core import build
+    from clgeom.core.device import as_session
 
     session = timed("devices", as_session)(device)
     build.build = timed("builds", build.build)

@@ -101,7 +101,7 @@ class Generated:
 def link_rate(session):
     """Bytes a second of copies from page-locked memory; None for a device that reads the host's memory."""
     import clgeom
-    from clgeom.runtime import launch
+    from clgeom.core import launch
 
     if session.profile.is_cpu:
         return None
@@ -132,9 +132,9 @@ def measure(way, path, options):
     import measured as hashes
 
     import clgeom
+    from clgeom.core import staging
+    from clgeom.core.device import Session
     from clgeom.hull import stream
-    from clgeom.runtime import staging
-    from clgeom.runtime.device import Session
     from clgeom.scale import Chunks
 
     if way != "scipy":
@@ -245,7 +245,7 @@ def main():
         children.append(used)
     common.print_table(rows)
     if options.json:
-        from clgeom.runtime.device import as_session
+        from clgeom.core.device import as_session
 
         common.write_json(options.json, as_session(options.device), rows, ("scipy",), children)
 

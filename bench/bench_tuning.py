@@ -21,15 +21,15 @@ from pathlib import Path
 
 import common
 
-from clgeom.runtime import policies as classes
-from clgeom.runtime import sources
-from clgeom.runtime.call import recording
-from clgeom.runtime.device import as_session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.spaces import SPACES
-from clgeom.runtime.tuning import TABLE, override, row_of, select, within_limits
+from clgeom.core import policies as classes
+from clgeom.core import sources
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import TABLE, override, row_of, select, within_limits
 from clgeom.tuner.cases import all_cases, families
 from clgeom.tuner.measure import verified_digest
+from clgeom.tuner.spaces import SPACES
 
 ROWS = Path(__file__).with_name("rows_before.json")
 #: Kernels that take less of a call than this have no row in the table.

@@ -18,13 +18,13 @@ import numpy as np
 from agreement import check_hull
 
 import clgeom
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
+from clgeom.core.launch import run
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.wagener.hoods import LOWER, UPPER, hood_of, matching_plan
 from clgeom.hull.wagener.merge import hoods_plan
-from clgeom.runtime.arrays import DeviceArray, as_device_points
-from clgeom.runtime.call import recording
-from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import run
+from clgeom.intake.arrays import DeviceArray, as_device_points
 
 
 def circle(n, dtype):

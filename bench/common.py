@@ -151,7 +151,7 @@ def plain_read(session):
     """A function of a buffer and its number of float32 values that reads them once and returns the device's seconds."""
     import pyopencl as cl
 
-    from clgeom.runtime.build import build
+    from clgeom.core.build import build
 
     program, units = build(session, READ, caller="the plain read"), session.profile.compute_units
     kernel = cl.Kernel(program, "loop" if session.profile.is_cpu else "stride")

@@ -158,9 +158,8 @@ def main(device, scale):
 
     try:
         import clgeom
-        from clgeom.runtime.device import as_session
 
-        session = as_session(device or None)
+        session = clgeom.Session(device or None)
         factor = float(scale) if float(scale) else 1.0 if session.profile.is_cpu else 8.0
         mine = Cases(session, factor)
     except Exception as error:

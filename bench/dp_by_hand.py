@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.build import build
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.paths import rows
-from clgeom.runtime.build import build
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 
 class ByHand:

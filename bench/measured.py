@@ -26,14 +26,14 @@ from dataclasses import fields
 from pathlib import Path
 
 import clgeom
-from clgeom.runtime import sources
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.stored_policies import stored_of
-from clgeom.runtime.tuning import GENERAL, TABLE, overridden, select
+from clgeom.core import sources
+from clgeom.core.policies import Policy
+from clgeom.core.stored_policies import stored_of
+from clgeom.core.tuning import GENERAL, TABLE, overridden, select
 
 ROOT = Path(clgeom.__file__).resolve().parents[1]
 #: Modules that all families use and that decide what is launched and copied.
-SHARED = ("clgeom/runtime/plan.py", "clgeom/runtime/policies.py", "clgeom/runtime/staging.py")
+SHARED = ("clgeom/core/plan.py", "clgeom/core/policies.py", "clgeom/core/staging.py")
 #: The format of hashes. The first one, of records without a number, left out defaults of policies, spaces in texts and
 #: between operators, those after the name of a macro, and the module of policies.
 FORMAT = 2

@@ -8,9 +8,9 @@ import common
 import numpy as np
 
 from clgeom import coverage_regions
+from clgeom.core import staging
+from clgeom.intake.cl_arrays import to_array
 from clgeom.radio import coverage_map
-from clgeom.runtime import staging
-from clgeom.runtime.cl_arrays import to_array
 
 IOU = 0.95
 LEVELS = (-95.0, -90.0, -85.0, -80.0)

@@ -7,8 +7,8 @@ import numpy as np
 import pyopencl as cl
 from pyopencl.tools import dtype_to_ctype
 
-from clgeom.runtime.build import build
-from clgeom.runtime.device import all_devices, as_session
+from clgeom.core.build import build
+from clgeom.core.device import all_devices, as_session
 
 SOURCE = """
 kernel void one_gap(global TYPE *keys, const ulong n, const ulong gap)

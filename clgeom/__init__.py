@@ -3,17 +3,19 @@
 The public names are here; each is imported when first used, so that importing clgeom costs next to nothing.
 """
 
+from clgeom import moved
 from clgeom.lazy import lazy_names
 
 __version__ = "0.9.0"
+moved.install()
 
 TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
 #: Public names by module; a module's own name stands for the module.
 _HOMES = {
-    "alignment.align": "align",
-    "alignment.result": "Alignment AlignmentBatch",
-    "alignment.scoring": "SubstitutionMatrix",
     "conformance": "conformance",
+    "core.device": "Session default_session devices",
+    "core.plan": "Phase",
+    "core.profile": "DeviceProfile",
     "dp": "dp",
     "errors": "ClgeomError errors",
     "hull.batch.hulls": "convex_hulls convex_hulls_by_label",
@@ -25,21 +27,20 @@ _HOMES = {
     "hull.scipy_compat": "ConvexHull QhullError",
     "hull.wagener.hoods": "Hood lower_hood upper_hood",
     "hull.wagener.trace": "HoodMerge",
+    "intake.arrays": "pinned_empty",
     "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
+    "region.coverage.regions": "coverage_regions",
     "region.coverage.resolutions": "CoverageResolutions",
     "region.coverage.result": "CoverageRegion CoverageRegions",
-    "region.rings.polygons": "CoveragePolygon CoveragePolygons",
-    "region.coverage.regions": "coverage_regions",
     "region.covered": "CoveredArea covered_area",
     "region.localize": "localize",
-    "runtime.arrays": "pinned_empty",
-    "runtime.device": "Session default_session devices",
-    "runtime.plan": "Phase",
-    "runtime.profile": "DeviceProfile",
-    "runtime.versions": "show_versions",
+    "region.rings.polygons": "CoveragePolygon CoveragePolygons",
     "scale": "scale",
+    "sequences.align": "align",
+    "sequences.result": "Alignment AlignmentBatch",
+    "sequences.scoring": "SubstitutionMatrix",
     "sorting.bins": "bincount histogram",
     "sorting.lexsort": "lexsort",
     "sorting.radix.sort": "argsort sort sort_by_key",
@@ -49,13 +50,14 @@ _HOMES = {
     "sorting.shellsort.sort": "shellsort",
     "sorting.take": "take",
     "sorting.unique": "unique",
+    "versions": "show_versions",
 }
 
 if TYPE_CHECKING:
     from clgeom import conformance as conformance, dp as dp, errors as errors, radio as radio, scale as scale
-    from clgeom.alignment.align import align as align
-    from clgeom.alignment.result import Alignment as Alignment, AlignmentBatch as AlignmentBatch
-    from clgeom.alignment.scoring import SubstitutionMatrix as SubstitutionMatrix
+    from clgeom.sequences.align import align as align
+    from clgeom.sequences.result import Alignment as Alignment, AlignmentBatch as AlignmentBatch
+    from clgeom.sequences.scoring import SubstitutionMatrix as SubstitutionMatrix
     from clgeom.errors import ClgeomError as ClgeomError
     from clgeom.hull.batch.hulls import convex_hulls as convex_hulls, convex_hulls_by_label as convex_hulls_by_label
     from clgeom.hull.batch.result import HullBatch as HullBatch
@@ -77,11 +79,11 @@ if TYPE_CHECKING:
     from clgeom.region.coverage.regions import coverage_regions as coverage_regions
     from clgeom.region.covered import CoveredArea as CoveredArea, covered_area as covered_area
     from clgeom.region.localize import localize as localize
-    from clgeom.runtime.arrays import pinned_empty as pinned_empty
-    from clgeom.runtime.device import Session as Session, default_session as default_session, devices as devices
-    from clgeom.runtime.plan import Phase as Phase
-    from clgeom.runtime.profile import DeviceProfile as DeviceProfile
-    from clgeom.runtime.versions import show_versions as show_versions
+    from clgeom.intake.arrays import pinned_empty as pinned_empty
+    from clgeom.core.device import Session as Session, default_session as default_session, devices as devices
+    from clgeom.core.plan import Phase as Phase
+    from clgeom.core.profile import DeviceProfile as DeviceProfile
+    from clgeom.versions import show_versions as show_versions
     from clgeom.sorting.bins import bincount as bincount, histogram as histogram
     from clgeom.sorting.lexsort import lexsort as lexsort
     from clgeom.sorting.radix.sort import argsort as argsort, sort as sort, sort_by_key as sort_by_key

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import integer
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
 from clgeom.hull.heaphull import hull_of_few
 from clgeom.hull.predicates import orientation
-from clgeom.runtime.arguments import integer
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
+from clgeom.intake.typing import ArrayLike, DTypeLike, NDArray
 
 #: Types of coordinates that families come in.
 TYPES = ("float32", "float64", "int32")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
-from clgeom.geodesy import as_crs, same_crs
+from clgeom.geo.geodesy import as_crs, same_crs
+from clgeom.intake.interop.frames import is_laspy
+from clgeom.intake.interop.parameter import is_instance
 from clgeom.optional import require, require_shapely
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.frames import is_laspy
-from clgeom.runtime.interop.parameter import is_instance
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -187,10 +187,10 @@ class Exchange:
         InvalidInput
             The file cannot be written, the format cannot hold the geometries, or a package is missing.
         """
+        from clgeom.geo.longitudes import require_latitudes, turn_of_crs
         from clgeom.io.atomic import check_output
         from clgeom.io.outputs import GEOMETRIES
         from clgeom.io.vector import check_features_output, check_layer, is_features, write_features
-        from clgeom.longitudes import require_latitudes, turn_of_crs
 
         crs = self._system(crs, "to_file")
         check_output(path, (*GEOMETRIES, *self._more_formats))

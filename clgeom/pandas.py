@@ -20,25 +20,25 @@ from typing import Any
 import numpy as np
 
 from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
+from clgeom.core.messages import listed
 from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.exchange import crs_of, is_geopandas
-from clgeom.geodesy import as_crs
+from clgeom.geo.geodesy import as_crs
+from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn, members_of, over_antimeridian, warn_across
 from clgeom.hull.result import Hull
-from clgeom.labels import as_labels
-from clgeom.longitudes import turn_of_crs
+from clgeom.intake.arrays import as_given
+from clgeom.intake.interop.columns import choose_pair
+from clgeom.intake.interop.parameter import Parameter
+from clgeom.intake.labels import as_labels
 from clgeom.optional import any_m, require, require_shapely
 from clgeom.region.arc.result import CrossRegion, Region
-from clgeom.runtime.arrays import as_given
-from clgeom.runtime.interop.columns import choose_pair
-from clgeom.runtime.interop.parameter import Parameter
-from clgeom.runtime.messages import listed
 
 require("pandas", "clgeom.pandas")
 
 import pandas  # noqa: E402
 
-from clgeom.runtime.host_floats import keeps_subnormals  # noqa: E402
+from clgeom.core.host_floats import keeps_subnormals  # noqa: E402
 
 
 @keeps_subnormals

@@ -9,10 +9,10 @@ from faults import paused
 
 import clgeom
 from clgeom import dp, radio
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp import known, problems
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
-from clgeom.runtime.host_floats import keeps_subnormals
 
 RNG = np.random.default_rng(14)
 POINTS = RNG.standard_normal((5000, 2)).astype(np.float32)

@@ -15,9 +15,9 @@ import pytest
 from device_settings import AS_IS, BY_NAME, OF_PROPERTIES, ONE_TYPE, SETTINGS, assert_kernels_fit, in_setting
 from effort import LONG, PROFILE, QuickBuilds, left_out_in_ci
 
+from clgeom.core.device import all_devices, as_session, describe, named
 from clgeom.errors import DeviceLimit, NoDevice
-from clgeom.runtime.device import all_devices, as_session, describe, named
-from clgeom.runtime.drivers import install_hint
+from clgeom.quirks.drivers import install_hint
 
 # No test, and no child of one, uses policies that the developer measured, or adds to them.
 _own_data = tempfile.TemporaryDirectory(prefix="clgeom-tests-")

@@ -3,8 +3,8 @@
 import contextlib
 from dataclasses import replace
 
-from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.tuning import TABLE, override
+from clgeom.core.device import Session, as_session
+from clgeom.core.tuning import TABLE, override
 
 #: A GPU of AMD, whose groups have at most 256 work-items.
 AMD = {

@@ -8,8 +8,8 @@ import zlib
 
 import hypothesis
 
-from clgeom.runtime import build
-from clgeom.runtime.tuning import TABLE, overridden
+from clgeom.core import build
+from clgeom.core.tuning import TABLE, overridden
 
 # Fixtures hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}

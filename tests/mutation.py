@@ -82,12 +82,14 @@ FAMILIES = {
     "primitives": Family(
         ("clgeom/primitives",),
         ("templates/primitives", "cl_src/group", "cl_src/portable.h"),
-        ("tests/primitives", "tests/runtime", "tests/hull", "tests/sorting"),
+        ("tests/primitives", "tests/core", "tests/hull", "tests/sorting"),
     ),
     "dp": Family(("clgeom/dp",), ("templates/dp", "cl_src/dp"), ("tests/dp",)),
-    "alignment": Family(("clgeom/alignment",), ("templates/alignment", "cl_src/alignment"), ("tests/alignment",)),
+    "sequences": Family(("clgeom/sequences",), ("templates/sequences", "cl_src/sequences"), ("tests/sequences",)),
     "radio": Family(("clgeom/radio",), ("templates/radio", "cl_src/radio"), ("tests/radio",)),
-    "runtime": Family(("clgeom/runtime",), (), ("tests/runtime",)),
+    "core": Family(
+        ("clgeom/core", "clgeom/intake", "clgeom/quirks"), (), ("tests/core", "tests/intake", "tests/quirks")
+    ),
 }
 #: Tests of all families, after a family's own.
 SHARED_TESTS = ("tests/test_selftest.py", "tests/test_one_answer.py", "tests/test_exactness.py")
@@ -100,7 +102,7 @@ RACES = {
     "sorting": ("sorting", "shellsort"),
     "primitives": ("hull", "sorting"),
     "dp": ("dp", "dp_batches"),
-    "alignment": ("dp_batches",),
+    "sequences": ("dp_batches",),
     "radio": ("radio",),
 }
 #: What may become of a mutant.

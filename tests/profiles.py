@@ -1,6 +1,6 @@
 """Profiles of devices that are not there."""
 
-from clgeom.runtime.profile import DeviceProfile
+from clgeom.core.profile import DeviceProfile
 
 
 def imaginary(**changed):

@@ -55,7 +55,7 @@ def session_and_policies(shape):
     """A session that copies its input, so that the simulator knows what is initialised, and small shapes."""
     from device_settings import policies
 
-    from clgeom.runtime.device import Session
+    from clgeom.core.device import Session
 
     session = Session("oclgrind")
     session.profile = replace(session.profile, kind="gpu")
@@ -118,7 +118,7 @@ def hoods(session):
 def sorting(session):
     import numpy as np
 
-    from clgeom.runtime.call import recording
+    from clgeom.core.call import recording
     from clgeom.selftest.answers import keys
     from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 
@@ -242,7 +242,7 @@ def alignment(session):
     import numpy as np
 
     from clgeom import align
-    from clgeom.alignment import job
+    from clgeom.sequences import job
 
     rng = np.random.default_rng(3)
     a, b = (["".join(rng.choice(list("ACGT"), n)) for n in rng.permutation([1, 5, 18, 33, 40])] for _ in range(2))
@@ -326,8 +326,8 @@ def main():
     options = parser.parse_args()
     checks = ["--data-races"] + ["--uninitialized"] * options.uninitialized
     if options.child:
-        from clgeom.runtime import trust
-        from clgeom.runtime.tuning import override
+        from clgeom.core import trust
+        from clgeom.core.tuning import override
 
         trust.require = lambda *key: None  # trials use the device as it is, which here cannot be watched
         session, policies = session_and_policies(options.child[1])

@@ -28,7 +28,7 @@ def main(name):
     from calls import CALLS
 
     import clgeom
-    from clgeom.runtime.device import Session
+    from clgeom.core.device import Session
 
     session, other = Session(name), clgeom.default_session()
     assert session.device != other.device, f"{name} is the default device"

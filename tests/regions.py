@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clgeom.runtime.policies import Policy
+from clgeom.core.policies import Policy
 
 BLOCKS, JOIN, LOCAL = "region/arc/arc_hulls_blocks", "region/arc/arc_join", "region/arc/arc_hulls_local"
 

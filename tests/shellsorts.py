@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clgeom.runtime.policies import Policy
+from clgeom.core.policies import Policy
 
 
 def random(rng, n, dtype):

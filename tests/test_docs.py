@@ -25,11 +25,10 @@ from command_line import done
 
 import clgeom
 from clgeom import conformance, dp, errors, radio, scale, selftest
-from clgeom.alignment import scoring
-from clgeom.alignment.matrices import MATRICES
 from clgeom.commands.bench_parts import FAMILIES
 from clgeom.commands.hull_files import LARGE_BYTES
 from clgeom.commands.main import cli
+from clgeom.core.policies import Policy
 from clgeom.data import cities
 from clgeom.dp.filling import KEEPS, PATHS
 from clgeom.dp.language import nodes, trace, users_c
@@ -37,13 +36,14 @@ from clgeom.hull import stream
 from clgeom.hull.sieve import polygons
 from clgeom.io import arrays, rasters
 from clgeom.radio import servers
-from clgeom.runtime.explain import STEPS
-from clgeom.runtime.policies import Policy
+from clgeom.sequences import scoring
+from clgeom.sequences.matrices import MATRICES
 from clgeom.sorting import search
 from clgeom.sorting.radix import host
 from clgeom.sorting.radix.way import SURVEYED_BYTES
 from clgeom.sorting.shellsort import study
 from clgeom.sorting.shellsort.sort import LEAST_ELEMENTS, MOST_ITEMS, VARIANTS
+from clgeom.tuner.explain import STEPS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (clgeom, dp, dp.problems, radio, scale)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import orient as reference
 
+from clgeom.core.device import Session
 from clgeom.hull.predicates import orient2d
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.device import Session
+from clgeom.intake.arrays import c_name
 
 INT32 = np.iinfo(np.int32)
 

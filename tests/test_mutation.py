@@ -113,7 +113,7 @@ def test_draws_are_repeated_and_spread():
     groups = [(family, mutant.path.endswith(".py")) for family, mutant in drawn]
     assert max(groups.count(group) for group in set(groups)) - min(groups.count(group) for group in set(groups)) <= 2
     assert len({(mutant.path, mutant.line) for _, mutant in drawn}) == 40
-    every = mutation.draw(["alignment"], "kernels", 10**6, 5)
+    every = mutation.draw(["sequences"], "kernels", 10**6, 5)
     assert 300 < len(every) == len({(mutant.path, mutant.line) for _, mutant in every})
 
 

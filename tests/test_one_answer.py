@@ -13,7 +13,7 @@ import pytest
 from effort import LONG, thinned
 
 import clgeom
-import clgeom.runtime.device
+import clgeom.core.device
 from clgeom import dp
 from clgeom.dp import problems
 from clgeom.primitives.compact import compact, partition
@@ -28,18 +28,18 @@ EXAMPLES = sorted(name for name in answers.examples() if not name.startswith(LEF
 @pytest.fixture
 def reference(any_session):
     """The session of the same device as it is."""
-    return clgeom.runtime.device.as_session(any_session.device)
+    return clgeom.core.device.as_session(any_session.device)
 
 
 @pytest.mark.settings(*SHAPES)
 def test_documented_examples(any_session, reference, monkeypatch, tmp_path, capsys):
     """Those of all public functions: each value that they print or name."""
     monkeypatch.chdir(tmp_path)  # some write files
-    shared = clgeom.runtime.device._sessions
+    shared = clgeom.core.device._sessions
     for name in thinned(EXAMPLES, 12):
         found = []
         for session in (reference, any_session):
-            for key in (None, clgeom.runtime.device.os.environ.get("CLGEOM_DEVICE")):
+            for key in (None, clgeom.core.device.os.environ.get("CLGEOM_DEVICE")):
                 monkeypatch.setitem(shared, key, session)
             found.append(answers.run_example(name))
         assert not answers.differences(*found), name

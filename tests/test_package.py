@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import clgeom
-from clgeom.runtime import sources
+from clgeom import errors, moved
+from clgeom.core import sources
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Packages of clgeom whose folders are beside the one of the package.
@@ -139,3 +140,21 @@ def test_pocl_is_required_where_its_wheel_runs(monkeypatch, library, required):
     distribution.parse_config_files()
     names = [re.match(r"[\w-]+", one)[0] for one in distribution.metadata.install_requires]
     assert ("pocl-binary-distribution" in names) == required and "pyopencl" in names
+
+
+@pytest.mark.parametrize("old", sorted(moved.MOVED))
+def test_old_paths_of_modules_work_and_warn(old):
+    with pytest.warns(errors.ClgeomDeprecationWarning, match=f"clgeom.{moved.MOVED[old]}"):
+        sys.modules.pop(f"clgeom.{old}", None)
+        module = importlib.import_module(f"clgeom.{old}")
+    assert module is importlib.import_module(f"clgeom.{moved.MOVED[old]}")
+    assert module.__spec__.name == f"clgeom.{moved.MOVED[old]}"
+
+
+def test_modules_below_an_old_package():
+    with pytest.warns(errors.ClgeomDeprecationWarning):
+        sys.modules.pop("clgeom.runtime.tuning", None)
+        from clgeom.runtime.tuning import override
+    assert override is importlib.import_module("clgeom.core.tuning").override
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("clgeom.runtime.no_such_module")

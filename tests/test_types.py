@@ -214,7 +214,7 @@ ALSO_PUBLIC = {
     "clgeom.region.arc.study": ("Walk", "published_walk", "region_by_kernel"),
     "clgeom.region.coverage.grid": ("Grid",),
     "clgeom.region.localize": ("Location",),
-    "clgeom.runtime.policies": ("Policy",),
+    "clgeom.core.policies": ("Policy",),
     "clgeom.sorting.radix.sort": ("Profiled",),
     "clgeom.sorting.shellsort.result": ("ShellPhase",),
 }

@@ -102,11 +102,11 @@ def align(first, second, only, output, free_ends, device, as_json, **options):
     The default scores are for nucleotides, and other letters cause a warning. Proteins need a matrix, such as BLOSUM62.
     """
     from clgeom import __version__
-    from clgeom.alignment.align import align as solve
-    from clgeom.alignment.sam import sam_header
+    from clgeom.core.device import as_session
     from clgeom.io.atomic import check_outputs
     from clgeom.io.fasta import read_sequences
-    from clgeom.runtime.device import as_session
+    from clgeom.sequences.align import align as solve
+    from clgeom.sequences.sam import sam_header
 
     check_outputs((first, second), (output, FORMATS))
     if only and output and not output.lower().endswith(".tsv"):
@@ -175,8 +175,8 @@ def _refuse_empty(records, path):
 
 def _refuse_letters(records, path, matrix):
     """Refuse a letter that the matrix, or the letters without a matrix, do not have."""
-    from clgeom.alignment.scoring import UNKNOWN, as_scoring
-    from clgeom.alignment.sequences import letter_hint
+    from clgeom.sequences.batches import letter_hint
+    from clgeom.sequences.scoring import UNKNOWN, as_scoring
 
     scoring = as_scoring(None, None, matrix, None, None)
     letters = bytes((scoring.codes()[0] != UNKNOWN).nonzero()[0].tolist())
@@ -228,8 +228,8 @@ def _texts(batch, first, second):
 
 
 def _write_sam(output, header, batch, references, reads):
-    from clgeom.alignment.sam import sam_line
     from clgeom.io.atomic import replacing
+    from clgeom.sequences.sam import sam_line
 
     with replacing(output) as file:
         for line in header:

@@ -34,9 +34,9 @@ def bench(families, quick, tuned, device, report, as_json):
     or exceeds its limit. Ctrl-C stops the command, and the finished parts are written.
     """
     from clgeom.commands.bench_runs import FAILED, LATE, signals_as_interrupts
+    from clgeom.core.device import as_session
     from clgeom.errors import ClgeomError
     from clgeom.io.atomic import check_outputs, replacing
-    from clgeom.runtime.device import as_session
 
     chosen = _chosen(families)
     check_outputs(None, (report, (".html", ".htm")), (as_json, (".json",)))

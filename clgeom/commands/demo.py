@@ -20,13 +20,13 @@ from clgeom.commands.help import Command
 def demo(output, device):
     """Compute and draw the convex hull of the cities of the world."""
     from clgeom import convex_hull
+    from clgeom.core.device import as_session
     from clgeom.data import cities
     from clgeom.errors import InvalidInput
     from clgeom.io.atomic import check_outputs
     from clgeom.optional import require_matplotlib
     from clgeom.plotting.figures import FORMATS
     from clgeom.plotting.hulls import save_hull_plot
-    from clgeom.runtime.device import as_session
     from clgeom.tuner.offer import OFFER, is_unmeasured
 
     picture = "clgeom-demo.png" if output is None else output

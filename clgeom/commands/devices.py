@@ -17,7 +17,7 @@ def devices(as_report, as_json):
     A warning says which of them cannot be used, and why.
     """
     if as_report:
-        from clgeom.runtime import versions
+        from clgeom import versions
 
         report = versions.report()
         if as_json:
@@ -25,10 +25,10 @@ def devices(as_report, as_json):
         else:
             click.echo(versions.as_text(report))
         return
+    from clgeom.core.device import devices as find
+    from clgeom.core.device import unfit_setting, why_none
     from clgeom.errors import DeviceWarning, NoDevice, warn
-    from clgeom.runtime.device import devices as find
-    from clgeom.runtime.device import unfit_setting, why_none
-    from clgeom.runtime.pocl_linker import check_linker
+    from clgeom.quirks.pocl_linker import check_linker
 
     found = find()
     for profile in found:

@@ -53,10 +53,10 @@ def fill_command(spec, keep, check, output, device, as_json):
     type = "int32[]"
     value = [1, 2, 3, 4, 5]  # or text = "abc", or file = "w.npy"
     """
+    from clgeom.core.device import as_session
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.filling import fill
     from clgeom.io.atomic import check_outputs
-    from clgeom.runtime.device import as_session
 
     check_outputs(spec, (output, OUTPUTS))
     layouts: list = []

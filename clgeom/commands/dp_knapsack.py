@@ -36,11 +36,11 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     Columns named value (or profit, price) and weight (or cost, size) are found; --columns names others. A column called
     name or item has the names of the items.
     """
+    from clgeom.core.device import as_session
     from clgeom.dp.problems import integer_knapsack
     from clgeom.dp.problems import knapsack as solve
     from clgeom.io.atomic import check_outputs
     from clgeom.io.items import read_items, write_items
-    from clgeom.runtime.device import as_session
 
     if output and only:
         raise InvalidInput("The option --value computes nothing to write: remove it, or -o.")

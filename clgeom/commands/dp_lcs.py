@@ -120,10 +120,10 @@ def _compare(edit, first, second, only, names, pairs, matrix, cutoff, nearest, o
 
 def _compare_two(edit, first, second, only, names, output, device, as_json):
     """Compare two sequences, and show the way from one to the other."""
+    from clgeom.core.device import as_session
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
     from clgeom.io.fasta import choose_record, read_sequences
-    from clgeom.runtime.device import as_session
 
     _check_output(output, (first, second), only)
     names = names or (None, None)

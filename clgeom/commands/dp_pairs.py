@@ -14,9 +14,9 @@ LINES = 1 << 16
 
 def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, as_json):
     """Compare the sequences of two files, one with one or each with each, and print or write what is found."""
+    from clgeom.core.device import as_session
     from clgeom.io.atomic import check_outputs, replacing
     from clgeom.io.fasta import read_sequences
-    from clgeom.runtime.device import as_session
 
     if nearest is not None and nearest < 1:
         raise InvalidInput(f"The option --nearest must be at least 1. Got {nearest} instead.")

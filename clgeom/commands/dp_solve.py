@@ -65,8 +65,8 @@ def solve_command(name, spec, example, device, as_json):
     .csv or .npy file, as in weights = {file = "weights.csv"}. They are the parameters of the function NAME of
     clgeom.dp.problems.
     """
+    from clgeom.core.device import as_session
     from clgeom.dp.problems.catalogue import problem_of
-    from clgeom.runtime.device import as_session
 
     problem = problem_of(name)
     if example:

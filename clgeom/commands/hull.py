@@ -10,8 +10,8 @@ from clgeom.commands import terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
+from clgeom.core.messages import counted
 from clgeom.io.outputs import ARRAYS, BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
-from clgeom.runtime.messages import counted
 
 COLLINEAR, NONFINITE = ("keep", "drop"), ("raise", "drop")
 #: Dimensions of hulls in words.
@@ -139,7 +139,7 @@ def hull(
     if output is not None and output.lower().endswith(BY_PACKAGES):
         require_packages(output)
     if crs is not None:
-        from clgeom.geodesy import as_crs
+        from clgeom.geo.geodesy import as_crs
 
         as_crs(crs, caller="hull")
     what = {"columns": columns, "array": array, "layer": layer, "nan_if_empty": options["nonfinite"] == "drop"}
@@ -179,9 +179,9 @@ def _system(file, output, cloud, wanted):
 
     Longitudes of 0 to 360 degrees become those of GeoJSON where the system is named: for `wanted`, --antimeridian.
     """
+    from clgeom.geo.lonlat import WGS84, named_lonlat
     from clgeom.io.files import kind_of
     from clgeom.io.hulls import check_lonlat
-    from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.vector import is_map
     from clgeom.optional import is_installed
 
@@ -203,10 +203,10 @@ def _hull_of_all(files, cloud, counts, reading, crs, output, picture, trace, dev
     from clgeom.commands.hull_across import across, placed, turn_of_columns
     from clgeom.commands.hull_files import nonfinite_count
     from clgeom.commands.scaling import scaled_hull
+    from clgeom.core.device import as_session
     from clgeom.io.hulls import encode_hull
     from clgeom.io.points import saying_where
     from clgeom.io.vector import is_map
-    from clgeom.runtime.device import as_session
 
     if trace:
         from clgeom.plotting.hoods import check_traceable
@@ -239,9 +239,9 @@ def _hull_of_large(files, what, crs, output, device, as_json, options):
     from clgeom.commands.hull_across import across, turn_of_columns
     from clgeom.commands.hull_files import coordinates_of, hull_of_large_files
     from clgeom.commands.scaling import scaled_hull
+    from clgeom.core.device import as_session
     from clgeom.io.chunks import cloud_parts
     from clgeom.io.points import saying_where
-    from clgeom.runtime.device import as_session
 
     session, counts = as_session(device), []
     first = next(cloud_parts(files[0], rows=1, **what))
@@ -276,7 +276,7 @@ def _write_hull(found, output, crs, content=None):
 def _print_hull(found, cloud, left_out, crs, session, work, reading, written, as_json, profile):
     """Print a hull; `reading` has the times of reading for people and for JSON."""
     from clgeom.commands.hull_across import turn_of_columns
-    from clgeom.longitudes import DEGREES, said_of_latitudes
+    from clgeom.geo.longitudes import DEGREES, said_of_latitudes
 
     in_degrees = turn_of_columns(cloud.names, crs, False) == DEGREES
     in_degrees = in_degrees and said_of_latitudes(found.points[:, 1], DEGREES) is None
@@ -310,11 +310,11 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
     from clgeom.commands.hull_across import batch_across, placed_groups, turn_of_columns
     from clgeom.commands.hull_files import nonfinite_count
     from clgeom.commands.scaling import named_batch, scaled_batch
+    from clgeom.core.device import as_session
     from clgeom.io.groups import write_hulls
     from clgeom.io.labels import NO_GROUP
     from clgeom.io.points import saying_where
     from clgeom.io.vector import is_map
-    from clgeom.runtime.device import as_session
 
     session, groups = as_session(device), cloud.groups
     named = [number for number, name in enumerate(groups.names) if str(name) == noise]
@@ -368,9 +368,9 @@ def _hulls_by(files, cloud, counts, reading, crs, noise, output, picture, device
 def _hulls_by_file(files, what, crs, output, skip_bad, max_bytes, device, as_json, options):
     """Compute, write and print a hull for each file."""
     from clgeom.commands.hull_files import batch_of, hulls_of_files
+    from clgeom.core.device import as_session
     from clgeom.io.groups import write_hulls
     from clgeom.io.vector import is_map
-    from clgeom.runtime.device import as_session
 
     session, systems = as_session(device), []
     options = {name: options[name] for name in ("collinear", "nonfinite", "antimeridian")}
@@ -456,8 +456,8 @@ def _save_trace(points, path, collinear, nonfinite, session):
     import numpy as np
 
     from clgeom import lower_hood, upper_hood
+    from clgeom.intake.arrays import leave_out
     from clgeom.plotting.hoods import save_trace
-    from clgeom.runtime.arrays import leave_out
 
     points = np.asarray(leave_out(points, nonfinite=nonfinite, caller="hull")[0])
     points = points[np.lexsort((points[:, 1], points[:, 0]))]

@@ -8,10 +8,10 @@ import numpy as np
 
 from clgeom import convex_hull
 from clgeom.errors import InvalidInput
+from clgeom.geo.longitudes import DEGREES, require_latitudes, turn_of_crs
+from clgeom.geo.lonlat import named_lonlat
 from clgeom.hull.antimeridian import batch_over_antimeridian, members_of, over_antimeridian
-from clgeom.io.lonlat import named_lonlat
 from clgeom.io.outputs import IN_SYSTEM
-from clgeom.longitudes import DEGREES, require_latitudes, turn_of_crs
 from clgeom.optional import require
 
 REMEDY = "--antimeridian finds the hull there"

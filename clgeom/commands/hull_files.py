@@ -13,14 +13,14 @@ from clgeom import __version__, convex_hull
 from clgeom.commands import terminal
 from clgeom.commands.hull_across import across, check_latitudes, turn_of_columns
 from clgeom.commands.scaling import scaled_hull
+from clgeom.core.messages import counted, printable
 from clgeom.errors import InvalidInput
+from clgeom.geo.longitudes import Across
 from clgeom.hull.batch.result import HullBatch
 from clgeom.io.chunks import cloud_parts, state_of
 from clgeom.io.cloud import DIFFER
 from clgeom.io.points import saying_where
 from clgeom.io.state import State
-from clgeom.longitudes import Across
-from clgeom.runtime.messages import counted, printable
 from clgeom.scale.chunks import Chunks, require_one_crs, rows_of
 
 #: Less than a quarter of a turn in any unit: lower latitudes need no check.

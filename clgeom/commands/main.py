@@ -14,9 +14,9 @@ import click
 
 from clgeom import __version__
 from clgeom.commands.help import Group
-from clgeom.runtime import driver_output
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import first_error, printable, shown
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import first_error, printable, shown
+from clgeom.quirks import driver_output
 
 #: For each command its module, attribute and line of help. A module is imported when its command is used.
 COMMANDS = {

@@ -284,7 +284,7 @@ def region(file, levels, output, picture, page, comparison, device, as_json, pro
     GeoJSON and KML are in longitude and latitude. They need a coordinate reference system, or points in columns named
     lon and lat. Areas in km2 are on the ellipsoid.
     """
-    from clgeom.runtime.device import as_session
+    from clgeom.core.device import as_session
 
     if options["least"] is None:
         made = file is None and "," not in (options["segments"] or "")
@@ -318,7 +318,7 @@ def _numbers(text):
 
 def check_densify(densify, crs):
     """Refuse --densify for a map in longitude and latitude, whose edges stay straight in the output."""
-    from clgeom.io.lonlat import LonLat
+    from clgeom.geo.lonlat import LonLat
 
     if densify is not None and LonLat(crs, caller="region").mapping is None:
         raise InvalidInput(
@@ -369,6 +369,6 @@ def _check(file, levels, outputs, options):
     if output and output.lower().endswith(BY_PACKAGES):
         require_packages(output)
     if options["crs"] is not None:
-        from clgeom.geodesy import as_crs
+        from clgeom.geo.geodesy import as_crs
 
         as_crs(options["crs"], caller="region")

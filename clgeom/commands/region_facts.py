@@ -10,9 +10,9 @@ import click
 import numpy as np
 
 from clgeom.commands import terminal
+from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
-from clgeom.runtime.messages import counted
 
 #: Name and format of the value under each heading of the table of metrics.
 METRICS = {
@@ -189,7 +189,7 @@ def _area(own, geometry):
 
 
 def _earth_area(geometry, crs):
-    from clgeom.geodesy import earth_areas
+    from clgeom.geo.geodesy import earth_areas
 
     return float(earth_areas([geometry], crs, caller="area_km2")[0])
 

@@ -10,22 +10,22 @@ import numpy as np
 from clgeom.commands import terminal
 from clgeom.commands.region import POINTS_EACH, SEGMENTS, check_densify
 from clgeom.commands.region_facts import finite, written_words
+from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed
-from clgeom.runtime.messages import counted
 
 
 def of_points(file, levels, output, picture, session, as_json, profile, options):
     """Read points, find the region of all or of those that reach each level, write, draw and print."""
     from clgeom import adaptive_region
     from clgeom.commands.hull_across import check_latitudes, turn_of_columns
-    from clgeom.geodesy import areas_or_none
+    from clgeom.core.call import each, watched
+    from clgeom.geo.geodesy import areas_or_none
+    from clgeom.geo.lonlat import WGS84, named_lonlat
     from clgeom.hull.antimeridian import warn_across
     from clgeom.io.atomic import write_whole
     from clgeom.io.features import count_vertices, encode_features
-    from clgeom.io.lonlat import WGS84, named_lonlat
     from clgeom.io.points import place_of, read_cloud
-    from clgeom.runtime.call import each, watched
 
     options["unit"] = options["unit"] or ""
     if bool(levels) != (options["value"] is not None):

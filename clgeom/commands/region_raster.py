@@ -22,7 +22,7 @@ from clgeom.commands.region_facts import (
     written_words,
 )
 from clgeom.errors import InputWarning, InvalidInput, warn
-from clgeom.geodesy import shown
+from clgeom.geo.geodesy import shown
 from clgeom.optional import is_installed
 
 #: Default levels of a computed radio map.
@@ -35,7 +35,7 @@ MADE_CRS, MADE_ORIGIN = "EPSG:32632", (691_000.0, 5_335_500.0)
 
 def of_raster(file, levels, outputs, session, as_json, profile, options):
     """Read or make a raster, find its regions, write and draw them, and print facts about them."""
-    from clgeom.runtime.call import watched
+    from clgeom.core.call import watched
 
     with terminal.progress("making the map" if file is None else f"reading {file}", hidden=as_json):
         raster, reading = terminal.timed(_raster, file, session, options, outputs["comparison"])
@@ -144,7 +144,7 @@ def _add_sums(rows, raster, options):
 
 def _known_crs(crs, file):
     """Return the reference system that a file names; refuse one that pyproj, if it is installed, does not know."""
-    from clgeom.geodesy import as_crs
+    from clgeom.geo.geodesy import as_crs
 
     if is_installed("pyproj"):
         try:

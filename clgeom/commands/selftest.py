@@ -22,8 +22,8 @@ def selftest(every, device, as_json):
     The exit code is 1 if a check fails or if the device is refused because it computes wrongly. With --all, one refused
     device beside others that pass is no failure.
     """
+    from clgeom.core.device import as_session
     from clgeom.errors import InvalidInput
-    from clgeom.runtime.device import as_session
     from clgeom.selftest import check_all, check_device
 
     if every and device is not None:

@@ -10,9 +10,9 @@ from clgeom.commands import terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.terminal import with_default
+from clgeom.core.messages import counted, listed
 from clgeom.errors import InvalidInput
 from clgeom.io.keys import OUTPUTS, read_numbers, write_numbers
-from clgeom.runtime.messages import counted, listed
 from clgeom.sorting.shellsort.gaps import SEQUENCES
 
 METHOD_HELP = (
@@ -109,8 +109,8 @@ def sort(
     With --max-bytes a .npy file may be larger than memory. After an interrupt, or when the disk is full, sorted pieces
     stay in a hidden folder beside OUT, and the same command continues.
     """
-    from clgeom.runtime.call import watched
-    from clgeom.runtime.device import as_session
+    from clgeom.core.call import watched
+    from clgeom.core.device import as_session
 
     if max_bytes is not None:
         others = {"column": column, "array": array, "layer": layer, "plot": picture, "stats": stats or None}
@@ -156,8 +156,8 @@ def sort(
 
 def _sort_by_pieces(file, output, max_bytes, method, others, descending, device, as_json):
     """Sort a file that need not fit in memory."""
+    from clgeom.core.device import as_session
     from clgeom.io.files import is_stdin
-    from clgeom.runtime.device import as_session
     from clgeom.scale.sorting.file import sort_file
     from clgeom.scale.sorting.state import state_folder
 

@@ -105,7 +105,7 @@ class Work:
 
 def worked(function, *args, **kwargs):
     """Return the result of a function that computes on a device, and its `Work`."""
-    from clgeom.runtime.call import timing_loads
+    from clgeom.core.call import timing_loads
 
     with timing_loads() as loads:
         result, seconds = timed(function, *args, **kwargs)

@@ -13,7 +13,7 @@ from clgeom.commands.help import Group
 from clgeom.commands.options import Rule, refusing
 from clgeom.commands.sort import GAPS_HELP, gap_list
 from clgeom.commands.terminal import with_default
-from clgeom.runtime.messages import counted
+from clgeom.core.messages import counted
 
 #: Endings for ``-o``: a page, an animation, a picture, data.
 FORMATS = (".gif", ".html", ".json", ".pdf", ".png", ".svg")
@@ -109,10 +109,10 @@ def hull(file, points, shape, seed, columns, array, side, collinear, output, dev
     The points are those in FILE (any that clgeom hull reads), or random ones.
     """
     from clgeom import lower_hood, upper_hood
+    from clgeom.core.device import as_session
+    from clgeom.intake.arrays import as_device_points, refuse_nonfinite
     from clgeom.io.points import saying_where
     from clgeom.plotting.merges import check_drawable, merge_scenes
-    from clgeom.runtime.arrays import as_device_points, refuse_nonfinite
-    from clgeom.runtime.device import as_session
 
     _check_output(file, output)
     cloud, notes = _points(file, columns, array) if file else (CLOUDS[shape](np.random.default_rng(seed), points), ())
@@ -217,9 +217,9 @@ def sort_command(file, keys, shape, seed, column, array, variant, gaps, items, o
     The keys are the numbers in FILE (any that clgeom sort reads), or random ones.
     """
     from clgeom import shellsort
+    from clgeom.core.device import as_session
     from clgeom.io.keys import read_numbers
     from clgeom.plotting.passes import check_drawable, pass_scenes
-    from clgeom.runtime.device import as_session
 
     _check_output(file, output)
     layouts: list = []

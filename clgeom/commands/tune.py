@@ -44,8 +44,8 @@ def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as
     Policies never change results: a size is stored only if its results are equal bit for bit. Ctrl-C stops the command;
     policies found until then are stored.
     """
+    from clgeom.core.device import as_session
     from clgeom.errors import InvalidInput
-    from clgeom.runtime.device import as_session
 
     chosen = [name for name, given in (
         ("--list", listing), ("--explain", explain), ("--forget", forget),
@@ -89,8 +89,8 @@ def _cases(families):
 
 
 def _list(session, cases, as_json):
-    from clgeom.runtime.spaces import SPACES, candidates
-    from clgeom.runtime.tuning import select
+    from clgeom.core.tuning import select
+    from clgeom.tuner.spaces import SPACES, candidates
 
     names, rows = {case.name: case.family for case in cases}, []
     for kernel, space in SPACES.items():
@@ -106,9 +106,9 @@ def _list(session, cases, as_json):
 
 
 def _forget(session, cases, as_json):
-    from clgeom.runtime.messages import counted, printable
-    from clgeom.runtime.spaces import SPACES
-    from clgeom.runtime.stored_policies import forget, store_path
+    from clgeom.core.messages import counted, printable
+    from clgeom.core.stored_policies import forget, store_path
+    from clgeom.tuner.spaces import SPACES
 
     names = None if cases is None else {case.name for case in cases}
     kernels = None if names is None else [kernel for kernel, space in SPACES.items() if names & set(space.cases)]
@@ -123,8 +123,8 @@ def _forget(session, cases, as_json):
 def _tune(session, cases, seconds, quick, store, as_json):
     """Tune, show what was found, and return the exit code."""
     from clgeom.commands.main import STOPPED
+    from clgeom.core.stored_policies import require_writable, store_path, stored
     from clgeom.errors import ClgeomError
-    from clgeom.runtime.stored_policies import require_writable, store_path, stored
     from clgeom.tuner.cases import QUICK, QUICK_KERNELS
     from clgeom.tuner.search import Tuner
 
@@ -167,7 +167,7 @@ def _tune(session, cases, seconds, quick, store, as_json):
 
 def _tell(finding):
     """Print what was found for a kernel."""
-    from clgeom.runtime.messages import counted, printable
+    from clgeom.core.messages import counted, printable
 
     which = finding.kernel + (f" ({finding.itemsize} bytes)" if finding.itemsize else "")
     if finding.best is not None:
@@ -192,7 +192,7 @@ def _changed(before, after) -> str:
 
 
 def _summary(tuner, took, stopped, quick, path):
-    from clgeom.runtime.messages import printable
+    from clgeom.core.messages import printable
 
     faster = [one for one in tuner.findings if one.best is not None]
     missed = sum(one.state == "not reached" for one in tuner.findings)

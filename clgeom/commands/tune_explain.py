@@ -38,8 +38,8 @@ def explained(session, families, as_json: bool) -> None:
 
 def choices_of(session, case) -> list:
     """The choices for the phases of a case, whose kernels are loaded before they are timed."""
-    from clgeom.runtime.call import recording
-    from clgeom.runtime.explain import explain
+    from clgeom.core.call import recording
+    from clgeom.tuner.explain import explain
 
     call = case.prepare(session, min(case.size(session.profile), MOST))
     call()
@@ -75,7 +75,7 @@ def row(*, kernel, share, policy, step, key, measured, **_) -> tuple[str, ...]:
 
 def measured_words(measured) -> str:
     """A measurement in a few words: "2.1 -> 1.8 ms, hull of a circle, 2026-11-23"."""
-    from clgeom.runtime.messages import printable
+    from clgeom.core.messages import printable
 
     before, after = measured.get("default_ms"), measured.get("policy_ms")
     times = f"{before:.3g} -> {after:.3g} ms" if isinstance(before, float) and isinstance(after, float) else ""

@@ -19,9 +19,12 @@ from typing import Any, Literal
 import numpy as np
 from dask.delayed import Delayed
 
+from clgeom.arguments import boolean, integer, one_of, wrong
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, is_array, name_of, tree
 from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage import regions as whole
 from clgeom.region.coverage.grid import as_grid
@@ -33,9 +36,6 @@ from clgeom.region.coverage.runs import Runs, covered_runs
 from clgeom.region.rings.emission import ARRAYS, joined
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.runs import packed_runs, runs_below
-from clgeom.runtime.arguments import boolean, integer, one_of, wrong
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import FloatLike, IntLike, NDArray
 
 CALLER = "dask.coverage_regions"
 

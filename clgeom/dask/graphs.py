@@ -24,10 +24,10 @@ from dask.core import get_dependencies
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
+from clgeom.arguments import integer, wrong
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime.arguments import integer, wrong
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.parameter import is_instance
+from clgeom.intake.interop.parameter import is_instance
 
 #: Partial results of one join. More make less depth, and a larger union on one worker. A level takes as long as 5 to 10
 #: tasks more, and 32 hulls have a few thousand vertices.

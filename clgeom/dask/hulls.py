@@ -8,16 +8,16 @@ from typing import Any, Literal
 import numpy as np
 from dask.delayed import Delayed
 
+from clgeom.arguments import one_of
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, name_of, tree
 from clgeom.dask.points import Points, point_blocks
 from clgeom.dask.workers import checked_device, session_of_worker
+from clgeom.geo.longitudes import Sample
 from clgeom.hull import convex
 from clgeom.hull.antimeridian import warn_of_sample
 from clgeom.hull.result import Hull
-from clgeom.longitudes import Sample
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import Collinear, NDArray, Nonfinite
+from clgeom.intake.typing import Collinear, NDArray, Nonfinite
 
 CALLER = "dask.convex_hull"
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from dask.delayed import Delayed
 
+from clgeom.arguments import one_of, wrong
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import (
     SPLIT_EVERY,
     blocks_of,
@@ -24,15 +26,13 @@ from clgeom.dask.points import Points, point_blocks
 from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.errors import short
 from clgeom.exchange import is_geopandas
+from clgeom.geo.longitudes import Sample
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
-from clgeom.labels import as_array, as_labels
-from clgeom.longitudes import Sample
-from clgeom.runtime.arguments import one_of, wrong
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.parameter import is_instance
-from clgeom.runtime.typing import Collinear, NDArray, Nonfinite
+from clgeom.intake.interop.parameter import is_instance
+from clgeom.intake.labels import as_array, as_labels
+from clgeom.intake.typing import Collinear, NDArray, Nonfinite
 
 CALLER = "dask.convex_hulls_by_label"
 

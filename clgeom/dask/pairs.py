@@ -10,7 +10,8 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
-from clgeom.alignment import align as alignments
+from clgeom.arguments import boolean, wrong
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import (
     blocks_of,
     checked_resources,
@@ -28,8 +29,7 @@ from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.dp.problems import sequences
 from clgeom.errors import InvalidInput, short
 from clgeom.optional import require
-from clgeom.runtime.arguments import boolean, wrong
-from clgeom.runtime.host_floats import keeps_subnormals
+from clgeom.sequences import align as alignments
 
 EXPECTED = "a bag, a series or an array of Dask that holds sequences"
 #: Columns of the table of alignments, without the path.

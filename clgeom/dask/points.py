@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.dask.graphs import is_array, is_bag, is_frame, is_series
 from clgeom.errors import InvalidInput
 from clgeom.exchange import crs_of, is_geopandas
-from clgeom.longitudes import Sample, numbered_parts, turn_of_crs
-from clgeom.runtime.arguments import wrong
-from clgeom.runtime.arrays import as_given, as_given_with_sizes, canonical_points
-from clgeom.runtime.interop.columns import choose_pair
-from clgeom.runtime.interop.parameter import Parameter
+from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
+from clgeom.intake.arrays import as_given, as_given_with_sizes, canonical_points
+from clgeom.intake.interop.columns import choose_pair
+from clgeom.intake.interop.parameter import Parameter
 
 EXPECTED = "an array, a dataframe, a series of geometries or a bag of Dask"
 

@@ -13,9 +13,9 @@ import sys
 import threading
 from typing import Any
 
+from clgeom.arguments import wrong
+from clgeom.core.device import Session, all_devices, as_session
 from clgeom.errors import NoDevice, short
-from clgeom.runtime.arguments import wrong
-from clgeom.runtime.device import Session, all_devices, as_session
 
 _sessions: dict[str | None, Session] = {}
 _lock = threading.Lock()

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.runtime.typing import NDArray
-from clgeom.runtime.host_floats import keeps_subnormals
+from clgeom.intake.typing import NDArray
+from clgeom.core.host_floats import keeps_subnormals
 
 
 @dataclass(frozen=True, eq=False)

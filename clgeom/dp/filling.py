@@ -14,6 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of
+from clgeom.core.call import recording, unrecorded
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import finish
 from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
@@ -26,14 +31,9 @@ from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.table.table import Table
 from clgeom.errors import DependencyError, InvalidInput
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.arrays import is_device_array
-from clgeom.runtime.arrays import session_of as session_of_array
-from clgeom.runtime.call import recording, unrecorded
-from clgeom.runtime.device import as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import finish
-from clgeom.runtime.typing import DeviceLike, Shape
+from clgeom.intake.arrays import is_device_array
+from clgeom.intake.arrays import session_of as session_of_array
+from clgeom.intake.typing import DeviceLike, Shape
 
 KEEPS = ("table", "last", "corner", "decisions")
 #: Paths in the order of preference; the last one always applies.

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Step
 from clgeom.dp.job import Job, checked_value
 from clgeom.dp.language.cells import c_type
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.table.regions import Region
 from clgeom.dp.table.table import Table
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime import launch
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Step
 
 #: Most cells that are written by one launch.
 MOST = 1 << 27

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import is_masked_array
+from clgeom.core.launch import run
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter, declaration
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.runtime.arguments import is_masked_array
-from clgeom.runtime.arrays import is_device_array, to_device
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.launch import run
+from clgeom.intake.arrays import is_device_array, to_device
+from clgeom.intake.device_arrays import fetched
+from clgeom.intake.interop.objects import values_of
 
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
 ROUNDED_DIVIDE = 1 << 7

@@ -1,4 +1,4 @@
-"""Known-answer tests of a device (clgeom.runtime.trust): a small table by each path."""
+"""Known-answer tests of a device (clgeom.core.trust): a small table by each path."""
 
 from __future__ import annotations
 

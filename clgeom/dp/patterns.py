@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.runtime.arguments import one_of
+from clgeom.arguments import one_of
 
 #: Memory layouts of tables: the cells that are contiguous.
 LAYOUTS = ("ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import boolean
+from clgeom.core.messages import counted
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.hull.batch.result import HullBatch
-from clgeom.hull.result import Hull
-from clgeom.longitudes import (
+from clgeom.geo.longitudes import (
     DEGREES,
     ROUNDED,
     Across,
@@ -30,8 +30,8 @@ from clgeom.longitudes import (
     turn_of_crs,
     wrapped,
 )
-from clgeom.runtime.arguments import boolean
-from clgeom.runtime.messages import counted
+from clgeom.hull.batch.result import HullBatch
+from clgeom.hull.result import Hull
 
 #: How to ask for the hull across the antimeridian in Python.
 REMEDY = "antimeridian=True gives the hull there"

@@ -11,8 +11,16 @@ from typing import Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of, wrong
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Scratch
+from clgeom.core.tuning import remembered
 from clgeom.errors import DeviceLimit, short
 from clgeom.exchange import crs_of
+from clgeom.geo.longitudes import Longitudes
 from clgeom.hull.antimeridian import checked_turn, over_antimeridian
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
@@ -21,10 +29,7 @@ from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import begun_hull
 from clgeom.hull.stream import OnDevice, is_mapped, loaded, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
-from clgeom.longitudes import Longitudes
-from clgeom.primitives.extremes import points_left, require_finite
-from clgeom.runtime.arguments import one_of, wrong
-from clgeom.runtime.arrays import (
+from clgeom.intake.arrays import (
     MOST_ITEMS,
     as_device_points,
     as_given,
@@ -35,19 +40,14 @@ from clgeom.runtime.arrays import (
     session_of,
     to_device,
 )
-from clgeom.runtime.call import recording
-from clgeom.runtime.chunks import as_chunks
-from clgeom.runtime.device import as_session
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.gains import quicker
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.mapped import require_whole
-from clgeom.runtime.plan import Scratch
-from clgeom.runtime.several import are_parts, as_sessions, by_first_able, in_turn, spread
-from clgeom.runtime.subnormals import refuse_flushed
-from clgeom.runtime.tuning import remembered
-from clgeom.runtime.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
+from clgeom.intake.chunks import as_chunks
+from clgeom.intake.device_arrays import fetched
+from clgeom.intake.gains import quicker
+from clgeom.intake.mapped import require_whole
+from clgeom.intake.several import are_parts, as_sessions, by_first_able, in_turn, spread
+from clgeom.intake.subnormals import refuse_flushed
+from clgeom.intake.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
+from clgeom.primitives.extremes import points_left, require_finite
 
 #: Fewest points of a piece for one of several devices.
 LEAST_OF_DEVICES = 1 << 16

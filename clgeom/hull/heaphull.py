@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from clgeom.core.call import recording
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, run, write
+from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.hull.predicates import orientation, predicate_parameters
+from clgeom.intake.arrays import as_device_points, as_given, refuse_nonfinite, session_of
+from clgeom.intake.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes, points_left
-from clgeom.runtime.arrays import as_device_points, as_given, refuse_nonfinite, session_of
-from clgeom.runtime.call import recording
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import allocate, run, write
-from clgeom.runtime.plan import Phase, Plan, Scratch, Step
-from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4

@@ -1,4 +1,4 @@
-"""Trials of a device with known answers (clgeom.runtime.trust): hulls.
+"""Trials of a device with known answers (clgeom.core.trust): hulls.
 
 The points are on two parabolas, one upside down above the other, which are all vertices, and within them. All
 coordinates are whole numbers below 2**24: exact in every type.

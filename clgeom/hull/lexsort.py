@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import remembered
+from clgeom.intake.arrays import c_name
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import remembered
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed

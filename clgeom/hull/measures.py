@@ -11,7 +11,7 @@ import struct
 
 import numpy as np
 
-from clgeom.runtime.host_floats import LEAST
+from clgeom.core.host_floats import LEAST
 
 #: Hulls of at most so many vertices are measured side by side, larger ones each by itself.
 SIDE_BY_SIDE = 64

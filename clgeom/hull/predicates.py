@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core import trust
+from clgeom.core.call import unrecorded
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
-from clgeom.primitives.extremes import require_finite
-from clgeom.runtime import trust
-from clgeom.runtime.arrays import (
+from clgeom.intake.arrays import (
     as_device_points,
     c_name,
     canonical_one_or_more,
@@ -17,13 +21,9 @@ from clgeom.runtime.arrays import (
     one_or_more_as_given,
     session_of,
 )
-from clgeom.runtime.call import unrecorded
-from clgeom.runtime.device_arrays import fetched, within_memory
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import AnyArray, DeviceLike
+from clgeom.intake.device_arrays import fetched, within_memory
+from clgeom.intake.typing import AnyArray, DeviceLike
+from clgeom.primitives.extremes import require_finite
 
 #: Bound of the rounding error of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi,
 #: Rump, "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
@@ -177,7 +177,7 @@ def _tried_parameters(session, dtype) -> dict:
 
 
 def _passes_witnesses(session, dtype, params) -> bool:
-    from clgeom.runtime.arrays import to_device
+    from clgeom.intake.arrays import to_device
 
     a, b, c = witnesses(dtype)
     points = {name: to_device(session, p, caller="orient2d") for name, p in zip("abc", (a, b, c))}

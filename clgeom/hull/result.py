@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.device import Session, as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import copy, finish, read, run
+from clgeom.core.plan import Phase, Scratch
 from clgeom.exchange import Exchange
-from clgeom.geodesy import axes_of_crs
+from clgeom.geo.geodesy import axes_of_crs
+from clgeom.geo.longitudes import Across
 from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.hull.predicates import host_signs, orient2d
-from clgeom.longitudes import Across
+from clgeom.intake.arrays import canonical_queries, fetched_points, rows_at
+from clgeom.intake.chunks import Peak
+from clgeom.intake.cl_arrays import new_array, to_array
+from clgeom.intake.typing import ArrayLike, CLArray, NDArray
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import canonical_queries, fetched_points, rows_at
-from clgeom.runtime.chunks import Peak
-from clgeom.runtime.cl_arrays import new_array, to_array
-from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import copy, finish, read, run
-from clgeom.runtime.plan import Phase, Scratch
-from clgeom.runtime.typing import ArrayLike, CLArray, NDArray
 
 #: Hulls of more vertices do not measure their area and perimeter for a notebook.
 MEASURED = 100_000

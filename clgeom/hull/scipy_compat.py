@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
-from clgeom.runtime.arrays import as_given, canonical_points, finite_rows, is_device_array
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed
-from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
+from clgeom.intake.arrays import as_given, canonical_points, finite_rows, is_device_array
+from clgeom.intake.device_arrays import fetched
+from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
 #: Options of Qhull that change nothing here: triangulated facets, no warnings, and joggled input, which Qhull needs
 #: where points are nearly on one line.

@@ -20,13 +20,13 @@ import os
 
 import numpy as np
 
+from clgeom.core.launch import allocate, copy_in, give_up, wait_for
+from clgeom.core.staging import LEAST_BYTES
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.pieces import Piece
-from clgeom.runtime.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
-from clgeom.runtime.launch import allocate, copy_in, give_up, wait_for
-from clgeom.runtime.mapped import forget, opened, require_whole
-from clgeom.runtime.staging import LEAST_BYTES
-from clgeom.runtime.subnormals import refuse_flushed
+from clgeom.intake.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
+from clgeom.intake.mapped import forget, opened, require_whole
+from clgeom.intake.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
 #: Pieces of an array are so many times as large, where they are a small part of the device's memory.

@@ -13,12 +13,12 @@ import zlib
 
 import numpy as np
 
+from clgeom.core.messages import listed, printable, shown
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.columns import KNOWN_PAIRS
+from clgeom.intake.mapped import forget
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import reading
-from clgeom.runtime.interop.columns import KNOWN_PAIRS
-from clgeom.runtime.mapped import forget
-from clgeom.runtime.messages import listed, printable, shown
 
 #: Exceptions of NumPy, zipfile and the decompressors for malformed files: a NumPy header is Python text, parsed to a
 #: type and a shape; a member of a zip file may be encrypted, or compressed by any method.

@@ -11,9 +11,9 @@ import stat
 import tempfile
 from pathlib import Path
 
+from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput, short
 from clgeom.io.files import is_stdin
-from clgeom.runtime.messages import printable
 
 #: Bytes that are copied between two disks at a time.
 COPIED_AT_ONCE = 1 << 23

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import areas_or_none
+from clgeom.geo.geodesy import areas_or_none
+from clgeom.intake.interop.columns import column_of_counts
 from clgeom.optional import is_installed
-from clgeom.runtime.interop.columns import column_of_counts
 
 #: Colours from the first level to the last; more levels share them.
 COLOURS = ("#d7301f", "#fc8d59", "#fdcc8a", "#74a9cf", "#2b8cbe", "#045a8d")

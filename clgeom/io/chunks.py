@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import npy_parts
 from clgeom.io.cloud import Cloud
 from clgeom.io.files import is_stdin, kind_of, reading, suffix_of
 from clgeom.io.labels import groups_of_values
 from clgeom.io.points import read_cloud, table_clouds
-from clgeom.runtime.host_floats import keeps_subnormals
 
 WILD = "*?["
 

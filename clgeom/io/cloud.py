@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import same_crs
+from clgeom.geo.geodesy import same_crs
 from clgeom.io.arrays import check_exact
 from clgeom.io.labels import Groups, joined_groups
 

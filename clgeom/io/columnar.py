@@ -7,6 +7,8 @@ import json
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io import quick
 from clgeom.io.arrays import check_exact, side_by_side
@@ -17,8 +19,6 @@ from clgeom.io.geometries import points_of
 from clgeom.io.labels import NO_GROUP, Groups, Texts, groups_of_values
 from clgeom.io.numbers import EXACT, what_is_lost
 from clgeom.optional import require
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed, shown
 
 #: The reference system of a GeoParquet file that names none: longitude and latitude.
 DEFAULT_CRS = "OGC:CRS84"

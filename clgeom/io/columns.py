@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
-from clgeom.runtime.interop.columns import KNOWN_PAIRS
-from clgeom.runtime.messages import listed, shown
+from clgeom.intake.interop.columns import KNOWN_PAIRS
 
 
 def choose_columns(path, names, width, wanted, *, by=None):

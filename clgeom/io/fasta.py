@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.columns import number_from_1
 from clgeom.io.files import is_stdin, reading, standard_input
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file compressed by gzip.
 GZIP = b"\x1f\x8b"

@@ -20,16 +20,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput, short
+from clgeom.geo.geojson import as_geojson, polygons_of
+from clgeom.geo.lonlat import WGS84, LonLat
+from clgeom.intake.interop.rasters import chosen_unit
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.attributes import attributes_of, style_of
-from clgeom.io.geojson import as_geojson, polygons_of
-from clgeom.io.lonlat import WGS84, LonLat
 from clgeom.io.outputs import GEOMETRIES, IN_LONLAT
 from clgeom.optional import require_shapely
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import chosen_unit
-from clgeom.runtime.messages import printable
 
 #: Namespace of the elements of KML.
 KML = "http://www.opengis.net/kml/2.2"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import any_m, require
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import counted
 
 #: Record of a point in well-known binary: byte order, type, x, y. With z or m it is longer.
 POINT_LAYOUT = {"names": ("order", "type", "x", "y"), "formats": ("u1", "<u4", "<f8", "<f8"), "offsets": (0, 1, 5, 13)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.io.atomic import check_output, replacing
 from clgeom.io.features import Feature, encode_kml
 from clgeom.io.hulls import as_lonlat, as_wkt
 from clgeom.io.points import read_cloud
-from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Other properties of each hull in the output. The column of groups gets none of these names.
 TAKEN = ("points", "area", "perimeter", "vertices", "crs", "index", "x", "y")

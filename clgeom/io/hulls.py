@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import printable, shown, swapped_words
 from clgeom.errors import InvalidInput
+from clgeom.geo.geojson import arrays_of
+from clgeom.geo.lonlat import named_lonlat, to_lonlat
+from clgeom.intake.interop.columns import LATITUDES, LONGITUDES
 from clgeom.io.atomic import check_output, write_whole
 from clgeom.io.features import Feature, encode_kml, encode_row, wkt
-from clgeom.io.geojson import arrays_of
-from clgeom.io.lonlat import named_lonlat, to_lonlat
 from clgeom.io.outputs import IN_LONLAT
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.columns import LATITUDES, LONGITUDES
-from clgeom.runtime.messages import printable, shown, swapped_words
 
 
 def check_lonlat(path, names, crs, *, has_columns) -> None:

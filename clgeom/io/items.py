@@ -7,14 +7,14 @@ import io
 import math
 from dataclasses import dataclass
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
 from clgeom.io.files import kind_of
 from clgeom.io.numbers import EXACT, as_int_or_float
 from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed, shown
 
 #: Names of columns that are found by default, best first; compared in lower case.
 VALUES = ("value", "values", "profit", "price", "v", "p")

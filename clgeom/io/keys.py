@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import replacing
@@ -13,8 +15,6 @@ from clgeom.io.columns import position_of
 from clgeom.io.files import kind_of, reading
 from clgeom.io.numbers import EXACT, narrowest
 from clgeom.io.tables import line_of_row, read_blocks
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed
 
 OUTPUTS = (".npy", ".csv", ".txt")
 #: Numbers that are written at a time.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Largest range of integers that are counted in a table instead of sorted.
 COUNTED = 1 << 20

@@ -8,14 +8,14 @@ import warnings
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io.cloud import Cloud
 from clgeom.io.columnar import check_names, cloud_of_geometries, numbers_of
 from clgeom.io.columns import position_of
 from clgeom.io.files import is_stdin, opened, reading, standard_input, suffix_of
 from clgeom.optional import require
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed, shown
 
 #: First bytes of a file by its ending.
 STARTS = {".gpkg": b"SQLite format 3\0", ".fgb": b"fgb\x03fgb", ".shp": b"\0\0\x27\x0a"}

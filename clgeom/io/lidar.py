@@ -9,14 +9,14 @@ import warnings
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed, shown
 from clgeom.errors import ClgeomError, InvalidInput
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import position_of
 from clgeom.io.files import opened, reading, suffix_of
 from clgeom.io.labels import groups_of_values
 from clgeom.optional import is_installed, require
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed, shown
 
 #: Points that are read at once.
 AT_ONCE = 1 << 20

@@ -19,8 +19,8 @@ from decimal import Decimal
 
 import numpy as np
 
+from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput
-from clgeom.runtime.messages import shown
 
 #: A number in digits (group 1), or a word. No hexadecimal digits, no underscores, ASCII only.
 NUMBER = re.compile(r"(?:([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|[+-]?(?:nan|inf|infinity))\Z", re.I)

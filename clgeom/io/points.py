@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput
 from clgeom.io import arrays, quick
 from clgeom.io.cloud import Cloud
@@ -14,8 +16,6 @@ from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import kind_of
 from clgeom.io.labels import Groups, Texts, groups_of_values
 from clgeom.io.tables import decoded, line_of_row, read_blocks
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import shown
 
 
 @keeps_subnormals

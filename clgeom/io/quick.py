@@ -10,8 +10,8 @@ import re
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.io.numbers import may_lose
-from clgeom.runtime.host_floats import keeps_subnormals
 
 #: Least size in bytes of a block that PyArrow reads. Importing PyArrow takes as long as reading a few MB.
 LEAST = 1 << 20

@@ -11,14 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import shown
-from clgeom.io.arrays import Archive, load_array
-from clgeom.io.files import TABLES
-from clgeom.io.numbers import EXACT, as_float, may_lose
-from clgeom.optional import require
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import (
+from clgeom.geo.geodesy import shown
+from clgeom.intake.interop.rasters import (
     Raster,
     data_array,
     own_unit,
@@ -26,8 +23,11 @@ from clgeom.runtime.interop.rasters import (
     scaled_band,
     strips_of,
 )
-from clgeom.runtime.interop.strips import Strips, is_large
-from clgeom.runtime.messages import listed
+from clgeom.intake.interop.strips import Strips, is_large
+from clgeom.io.arrays import Archive, load_array
+from clgeom.io.files import TABLES
+from clgeom.io.numbers import EXACT, as_float, may_lose
+from clgeom.optional import require
 
 #: Endings of rasters, and the GDAL driver that may open each. These drivers open no files except local ones beside the
 #: raster, and report a truncated file.

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.numbers import as_int_or_float
 from clgeom.io.tables import malformed, read_blocks, what_is_wrong
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import shown
 
 KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
 #: Parts of a table that may be kept.

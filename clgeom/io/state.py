@@ -10,8 +10,8 @@ import contextlib
 import json
 import os
 
+from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
-from clgeom.runtime.messages import printable
 
 #: What follows the name of the output.
 ENDING = ".clgeom-state"

@@ -30,6 +30,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.io import quick
 from clgeom.io.columns import are_known
@@ -44,8 +46,6 @@ from clgeom.io.numbers import (
     may_lose,
 )
 from clgeom.optional import is_installed
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import listed, shown
 
 #: Endings of tables whose delimiter is a tab if the first line has one.
 TABS = (".tsv", ".tab")

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import printable, swapped_words
 from clgeom.errors import InvalidInput, short
-from clgeom.geodesy import as_crs
+from clgeom.geo.geodesy import as_crs
+from clgeom.geo.lonlat import LonLat
 from clgeom.io.atomic import check_output, replacing, replacing_files
-from clgeom.io.lonlat import LonLat
 from clgeom.optional import require, require_shapely
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import printable, swapped_words
 
 #: Drivers of GDAL by ending.
 DRIVERS = {".gpkg": "GPKG", ".fgb": "FlatGeobuf", ".shp": "ESRI Shapefile"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.messages import counted
 from clgeom.io.atomic import check_output
 from clgeom.plotting.figures import (
     FORMATS,
@@ -21,7 +22,6 @@ from clgeom.plotting.figures import (
     plain,
     save,
 )
-from clgeom.runtime.messages import counted
 
 
 def plot_hulls(corners, offsets, ax=None, *, points=None, labels=None, title=None, axes=("x", "y")):

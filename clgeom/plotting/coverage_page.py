@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
-from clgeom.geodesy import as_crs, shown
+from clgeom.geo.geodesy import as_crs, shown
 from clgeom.io.atomic import check_output
 from clgeom.io.features import count_vertices, features_of
 from clgeom.optional import is_installed

@@ -122,9 +122,9 @@ def plain(text) -> str:
 
 def axis_names(columns, crs=None) -> tuple[str, str]:
     """Return the names of the axes for columns of these names, with units for coordinates of a known system."""
-    from clgeom.geodesy import axes_of_crs
-    from clgeom.io.lonlat import named_lonlat
-    from clgeom.runtime.interop.columns import KNOWN_PAIRS
+    from clgeom.geo.geodesy import axes_of_crs
+    from clgeom.geo.lonlat import named_lonlat
+    from clgeom.intake.interop.columns import KNOWN_PAIRS
 
     names = None
     if columns is not None:

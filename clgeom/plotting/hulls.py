@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.messages import counted
 from clgeom.io.atomic import check_output
 from clgeom.plotting.figures import (
     CORNER,
@@ -22,7 +23,6 @@ from clgeom.plotting.figures import (
     new_figure,
     save,
 )
-from clgeom.runtime.messages import counted
 
 
 def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=None, title=None, axes=("x", "y")):

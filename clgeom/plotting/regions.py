@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.messages import counted
 from clgeom.plotting.figures import (
     LEVEL_LINES,
     LINE,
@@ -18,7 +19,6 @@ from clgeom.plotting.figures import (
     new_figure,
     save,
 )
-from clgeom.runtime.messages import counted
 
 
 def plot_region(

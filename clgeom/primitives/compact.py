@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.arguments import held, integer
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import read, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.intake.arrays import as_device_values, host_values, is_device_array, session_of
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.arguments import held, integer
-from clgeom.runtime.arrays import as_device_values, host_values, is_device_array, session_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import read, run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
 
 #: Labels per tile, in every kernel that counts or scatters labels.
 TILE = 4096

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arrays import POINT_TYPES, as_device_points, c_name, leave_out, refuse_nonfinite, session_of
-from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
+from clgeom.intake.arrays import POINT_TYPES, as_device_points, c_name, leave_out, refuse_nonfinite, session_of
+from clgeom.intake.device_arrays import is_device_array
 
 #: The axes x, y, x + y and y - x. Their two directions each are the eight directions of the octagon.
 OCTAGON_AXES = ((1, 0), (0, 1), (1, 1), (-1, 1))

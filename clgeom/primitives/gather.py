@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.plan import Plan, Step
+from clgeom.core.plan import Plan, Step
+from clgeom.intake.arrays import c_name
 
 KERNEL = "primitives/gather_rows"
 

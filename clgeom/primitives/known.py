@@ -1,15 +1,15 @@
-"""Trials of a device with known answers (clgeom.runtime.trust): loops, and the primitives."""
+"""Trials of a device with known answers (clgeom.core.trust): loops, and the primitives."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
+from clgeom.intake.arrays import to_device
 from clgeom.primitives.compact import partition
 from clgeom.primitives.scan import exclusive_scan, inclusive_scan
-from clgeom.runtime.arrays import to_device
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
 
 #: Iterations of the work-items of long_loops: more than 2**16, none, and numbers that differ within a vector.
 BOUNDS = (70_000, 0, 7, 1, 66_000, 2, 2, 0, *range(56))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arrays import c_name
+from clgeom.intake.arrays import c_name
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
+from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of
+from clgeom.intake.subnormals import refuse_flushed
 from clgeom.primitives.operators import OPERATORS, as_operator
-from clgeom.runtime.arrays import as_device_values, c_name, chunk_bounds, session_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.subnormals import refuse_flushed
-from clgeom.runtime.tuning import select
 
 TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 #: Values of a tile: 256 runs of 8. It determines the order of combination, so it is not part of a policy.

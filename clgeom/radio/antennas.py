@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
+from clgeom.intake.typing import ArrayLike, FloatLike, NDArray
 
 #: Beamwidths in degrees and limits in dB: (horizontal, vertical, front to back, side lobes, gain in dBi).
 STANDARDS = {"36.942": (65.0, None, 20.0, None, 15.0), "38.901": (65.0, 65.0, 30.0, 30.0, 8.0)}

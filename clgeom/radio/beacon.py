@@ -12,18 +12,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import integer, one_of
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import shown
+from clgeom.geo.geodesy import shown
+from clgeom.intake.arrays import host_values, is_device_array
+from clgeom.intake.device_arrays import fetched
+from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.regions import coverage_regions
-from clgeom.runtime.arguments import integer, one_of
-from clgeom.runtime.arrays import host_values, is_device_array
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 CALLER = "locate_by_beacon"
 METHODS = ("masks", "regions", "hulls")
@@ -110,7 +110,7 @@ class BeaconFix:
         InvalidInput
             Matplotlib is not installed.
         """
-        from clgeom.geodesy import axes_of_crs
+        from clgeom.geo.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_fixes
 
         below = {} if raster is None else {"values": raster.values, "transform": raster.transform}

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import FloatLike
 from clgeom.radio.antennas import Antenna, number
 from clgeom.radio.maps import checked_crs, checked_pair
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import FloatLike
 
 CALLER = "beam_pattern"
 

@@ -11,10 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clgeom.arguments import boolean, unmasked
+from clgeom.core.failures import failures
+from clgeom.core.host_memory import in_place, show_host
+from clgeom.core.launch import allocate, fill, read, run
+from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import InputWarning, InvalidInput, warn
-from clgeom.geodesy import shown
-from clgeom.runtime.arguments import boolean, unmasked
-from clgeom.runtime.arrays import (
+from clgeom.geo.geodesy import shown
+from clgeom.intake.arrays import (
     as_device_values,
     c_name,
     chunk_bounds,
@@ -22,13 +26,9 @@ from clgeom.runtime.arrays import (
     session_of,
     to_device,
 )
-from clgeom.runtime.cl_arrays import new_array
-from clgeom.runtime.device_arrays import fetched, native_array
-from clgeom.runtime.failures import failures
-from clgeom.runtime.host_memory import in_place, show_host
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.launch import allocate, fill, read, run
-from clgeom.runtime.plan import Plan, Scratch, Step
+from clgeom.intake.cl_arrays import new_array
+from clgeom.intake.device_arrays import fetched, native_array
+from clgeom.intake.interop.objects import values_of
 
 KERNEL = "radio/path_loss"
 TYPES = ("float32", "float64")

@@ -1,4 +1,4 @@
-"""A trial of a device with a known answer (clgeom.runtime.trust): path loss."""
+"""A trial of a device with a known answer (clgeom.core.trust): path loss."""
 
 from __future__ import annotations
 

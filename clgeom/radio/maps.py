@@ -15,17 +15,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.geodesy import as_crs, scales_at, shown, utm_zone
+from clgeom.geo.geodesy import as_crs, scales_at, shown, utm_zone
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.cells import LEAST_KM, Call, computed_losses
 from clgeom.radio.cells import MODELS as LOSSES
 from clgeom.radio.path_loss import CITIES
 from clgeom.radio.transmitters import KNOWN, RANGES, default_link
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 
 #: The models of `coverage_map`, and the kernel's names of them.
 MODELS = {
@@ -106,7 +106,7 @@ class RadioMap:
         InvalidInput
             Matplotlib is not installed.
         """
-        from clgeom.geodesy import axes_of_crs
+        from clgeom.geo.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_coverage
 
         axes = axes_of_crs(self.crs)

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import boolean
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.antennas import refuse_unused, warn_unused
 from clgeom.radio.cells import LINK, Call, losses
-from clgeom.runtime.arguments import boolean
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 CITIES = ("medium", "metropolitan")
 #: Name: (lowest, highest, unit). The report limits the first four; the other limits keep logarithms finite.

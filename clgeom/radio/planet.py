@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.radio.antennas import Antenna
-from clgeom.runtime.host_floats import keeps_subnormals
 
 CUTS = ("HORIZONTAL", "VERTICAL")
 #: Keys with which files without a line of the NAME begin; other first lines are the name.

@@ -12,8 +12,19 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from clgeom.arguments import boolean, one_of
+from clgeom.core.call import recording
+from clgeom.core.failures import failures
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, read, run
+from clgeom.core.plan import Phase, Plan, Step
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.geodesy import same_crs, shown
+from clgeom.geo.geodesy import same_crs, shown
+from clgeom.intake.arrays import as_device_values, host_values, is_device_array, session_of, to_device
+from clgeom.intake.cl_arrays import new_array
+from clgeom.intake.device_arrays import fetched, native_array
+from clgeom.intake.interop.rasters import placed_raster
+from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.cells import LEAST_KM
 from clgeom.radio.maps import checked_crs, checked_shape
@@ -30,17 +41,6 @@ from clgeom.radio.transmitters import (
     with_defaults,
 )
 from clgeom.radio.urban import AREAS
-from clgeom.runtime.arguments import boolean, one_of
-from clgeom.runtime.arrays import as_device_values, host_values, is_device_array, session_of, to_device
-from clgeom.runtime.call import recording
-from clgeom.runtime.cl_arrays import new_array
-from clgeom.runtime.device_arrays import fetched, native_array
-from clgeom.runtime.failures import failures
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.launch import allocate, read, run
-from clgeom.runtime.plan import Phase, Plan, Step
-from clgeom.runtime.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
 
 KERNEL = "radio/best_server"
 CALLER = "best_server"
@@ -128,7 +128,7 @@ class ServerMap:
         InvalidInput
             Matplotlib is not installed.
         """
-        from clgeom.geodesy import axes_of_crs
+        from clgeom.geo.geodesy import axes_of_crs
         from clgeom.plotting.coverage import plot_coverage
 
         values = fetched(self.power_dbm) if is_device_array(self.power_dbm) else self.power_dbm

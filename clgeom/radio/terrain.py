@@ -9,20 +9,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import boolean, one_of
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, read, run
+from clgeom.core.plan import Plan, Step
 from clgeom.errors import InvalidInput, short
-from clgeom.geodesy import shown
+from clgeom.geo.geodesy import shown
+from clgeom.intake.arrays import host_values, is_device_array, session_of
+from clgeom.intake.cl_arrays import new_array
+from clgeom.intake.interop.rasters import placed_raster
+from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
 from clgeom.radio.antennas import number, warn_unused
 from clgeom.radio.maps import checked_crs, checked_shape
 from clgeom.radio.servers import as_field, as_transmitters, heights_under, one_band, placed, whole_buffer
 from clgeom.radio.transmitters import Transmitter
-from clgeom.runtime.arguments import boolean, one_of
-from clgeom.runtime.arrays import host_values, is_device_array, session_of
-from clgeom.runtime.cl_arrays import new_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.launch import allocate, read, run
-from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
 
 KERNEL = "radio/diffraction"
 METHODS = ("bullington", "complete", "single")

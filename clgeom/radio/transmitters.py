@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.radio.antennas import Antenna, number, warn_unused
 from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
 from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
-from clgeom.runtime.host_floats import keeps_subnormals
 
 #: The fields of a row, in the order of templates/radio/best_server.cl.mako.
 FIELDS = (

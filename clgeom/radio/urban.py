@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from clgeom.arguments import one_of
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.cells import Call, losses
 from clgeom.radio.path_loss import CITIES
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
 
 AREAS = ("urban", "suburban", "open")
 #: Name: (lowest, highest, unit), as the sources limit them.

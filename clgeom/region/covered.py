@@ -8,18 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import wrong
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.geodesy import same_crs, shown
+from clgeom.geo.geodesy import same_crs, shown
+from clgeom.intake.arrays import is_device_array
+from clgeom.intake.chunks import as_chunks
+from clgeom.intake.device_arrays import fetched
+from clgeom.intake.interop.rasters import placed_raster
+from clgeom.intake.typing import AnyArray, FloatLike
 from clgeom.region.coverage.cell_areas import cells_area
 from clgeom.region.coverage.grid import IDENTITY, as_grid
 from clgeom.region.coverage.rasters import as_levels, canonical_cells, known_values
-from clgeom.runtime.arguments import wrong
-from clgeom.runtime.arrays import is_device_array
-from clgeom.runtime.chunks import as_chunks
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.typing import AnyArray, FloatLike
 
 CALLER = "covered_area"
 

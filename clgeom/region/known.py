@@ -1,4 +1,4 @@
-"""Trials of a device with known answers (clgeom.runtime.trust): regions."""
+"""Trials of a device with known answers (clgeom.core.trust): regions."""
 
 from __future__ import annotations
 

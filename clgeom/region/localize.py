@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import same_crs, shown
+from clgeom.geo.geodesy import same_crs, shown
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.typing import FloatLike
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.grid import as_grid
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.typing import FloatLike
 
 METHODS = ("regions", "hulls")
 

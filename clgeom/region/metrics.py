@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.bands import Nested
@@ -17,7 +18,6 @@ from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.result import CoverageRegion
 from clgeom.region.rings.polygons import CoveragePolygon, CoveragePolygons
-from clgeom.runtime.host_floats import keeps_subnormals
 
 
 @keeps_subnormals

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from clgeom.arguments import integer
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import as_crs, same_crs
+from clgeom.geo.geodesy import as_crs, same_crs
+from clgeom.intake.chunks import MAX_BYTES, OBJECT_BYTES, Chunks, Peak
 from clgeom.io.chunks import cloud_parts, files_of, labels_of, state_of
 from clgeom.io.cloud import crs_words
 from clgeom.io.fasta import iterate_sequences
-from clgeom.runtime.arguments import integer
-from clgeom.runtime.chunks import MAX_BYTES, OBJECT_BYTES, Chunks, Peak
-from clgeom.runtime.host_floats import keeps_subnormals
 
 __all__ = ["Chunks", "Peak", "read_chunks", "read_sequences"]
 

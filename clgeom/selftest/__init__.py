@@ -6,9 +6,9 @@ import time
 from dataclasses import asdict, dataclass
 
 from clgeom.errors import ClgeomError, DeviceError
-from clgeom.runtime.device import all_devices, as_session
-from clgeom.runtime.profile import describe
-from clgeom.runtime.trust import is_refused
+from clgeom.core.device import all_devices, as_session
+from clgeom.core.profile import describe
+from clgeom.core.trust import is_refused
 from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
 from clgeom.selftest import dp_checks, sorting_checks  # noqa: F401
 from clgeom.selftest.checks import CHECKS

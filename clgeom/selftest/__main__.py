@@ -2,7 +2,7 @@
 
 import json
 
-from clgeom.runtime.device import default_session
+from clgeom.core.device import default_session
 from clgeom.selftest.answers import answers_of
 
 if __name__ == "__main__":

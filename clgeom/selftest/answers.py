@@ -235,7 +235,7 @@ def _sort_questions():
 
 
 def _sorts(dtype, session):
-    from clgeom.runtime.call import recording
+    from clgeom.core.call import recording
     from clgeom.sorting.radix.sort import argsort, sort, sort_by_key
 
     found = []

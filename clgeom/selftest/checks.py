@@ -41,8 +41,8 @@ def same(got, expected, what):
 
 @checks("primitives: extremes_partial extremes_final")
 def _extremes(session):
+    from clgeom.intake.arrays import as_device_points
     from clgeom.primitives.extremes import OCTAGON_AXES, extremes, key_type
-    from clgeom.runtime.arrays import as_device_points
 
     for dtype in _types(session):
         points = _cloud(50_021, dtype)
@@ -91,10 +91,10 @@ def _compact(session):
 
 @checks("primitives: gather_rows")
 def _gather(session):
+    from clgeom.core.launch import run as launch
+    from clgeom.core.plan import Scratch
+    from clgeom.intake.arrays import as_device_points, as_device_values
     from clgeom.primitives.gather import gather_plan
-    from clgeom.runtime.arrays import as_device_points, as_device_values
-    from clgeom.runtime.launch import run as launch
-    from clgeom.runtime.plan import Scratch
 
     for dtype in _types(session):
         points = _cloud(5_003, dtype)
@@ -113,7 +113,7 @@ def _gather(session):
 def _strided(session):
     import pyopencl.array as cl_array
 
-    from clgeom.runtime.device_arrays import fetched
+    from clgeom.intake.device_arrays import fetched
 
     values = np.random.default_rng(4).normal(size=(301, 7)).astype(">f4")
     there = cl_array.to_device(session.queue, values)
@@ -156,11 +156,11 @@ def _heaphull(session):
 
 @checks("hull/sieve: sieve tile_hull sample_extremes extreme_polygon cap_extremes polygon_cut tile_hoods")
 def _sieve(session):
+    from clgeom.core.policies import Policy
+    from clgeom.core.tuning import override
     from clgeom.hull.heaphull import hull_of_few
     from clgeom.hull.sieve.sieve import sieved_hull
-    from clgeom.runtime.arrays import to_device
-    from clgeom.runtime.policies import Policy
-    from clgeom.runtime.tuning import override
+    from clgeom.intake.arrays import to_device
 
     for dtype in _types(session):
         points = _cloud(20_011, dtype)
@@ -207,8 +207,8 @@ def _heads(session):
 
 @checks("hull/batch: batch_within")
 def _within(session):
+    from clgeom.core.tuning import TABLE, override
     from clgeom.hull.batch.within import Within
-    from clgeom.runtime.tuning import TABLE, override
 
     kernel, n = "hull/batch/batch_within", 20_011
     for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, {kernel: TABLE[kernel]["any"]})]:
@@ -226,9 +226,9 @@ def _within(session):
 
 @checks("hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles")
 def _batch(session):
+    from clgeom.core.tuning import TABLE, override
     from clgeom.hull.batch.hulls import convex_hulls
     from clgeom.hull.heaphull import hull_of_few
-    from clgeom.runtime.tuning import TABLE, override
 
     sizes = np.array([0, 1, 2, 3, 17, 64, 100, 1000, 5_003])
     offsets = np.append(0, np.cumsum(np.tile(sizes, 3)))
@@ -270,7 +270,7 @@ def _hoods(session):
     "sorting/radix: radix_values radix_runs",
 )
 def _radix(session):
-    from clgeom.runtime.call import recording
+    from clgeom.core.call import recording
     from clgeom.sorting.radix.sort import argsort, sort
 
     rng = np.random.default_rng(6)
@@ -291,7 +291,7 @@ def _radix(session):
 
 @checks("sorting/radix: radix_digits radix_onesweep", "primitives: clear_words")
 def _chained(session):
-    from clgeom.runtime.launch import run
+    from clgeom.core.launch import run
     from clgeom.sorting.keys import as_device_bits
     from clgeom.sorting.radix.moves import means_of
     from clgeom.sorting.radix.passes import radix_plan
@@ -445,11 +445,11 @@ def _polygons(session):
     return f"{len(exact):,} polygons of 90 x 130 cells, 2 levels"
 
 
-@checks("alignment: align_tiles align_pairs")
+@checks("sequences: align_tiles align_pairs")
 def _alignments(session):
-    from clgeom.alignment.align import align
-    from clgeom.runtime.policies import PairsPolicy
-    from clgeom.runtime.tuning import override
+    from clgeom.core.policies import PairsPolicy
+    from clgeom.core.tuning import override
+    from clgeom.sequences.align import align
 
     rng = np.random.default_rng(4)
     a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 900)
@@ -469,6 +469,6 @@ def _alignments(session):
     options = {"mode": "local", "gap_open": 0, "gap_extend": 2, "path": False, "device": session}
     for cells in ("int", "short2"):
         policy = PairsPolicy("group", wg_size=1, items_per_thread=4, groups_per_unit=4, cells=cells)
-        with override({"alignment/align_pairs": policy} if session.profile.is_cpu else {}):
+        with override({"sequences/align_pairs": policy} if session.profile.is_cpu else {}):
             same(align([a] * 71, [b] * 71, **options).scores, [best] * 71, f"scores of pairs in cells of {cells}")
     return "local alignments of 900 and 850 letters, alone and 70 at once"

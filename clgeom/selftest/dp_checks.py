@@ -109,9 +109,9 @@ def _stages(session):
 
 @checks("dp/paths: wide_stage")
 def _wide(session):
+    from clgeom.core.policies import Policy
+    from clgeom.core.tuning import override
     from clgeom.dp import Equation, fill, min_over, where
-    from clgeom.runtime.policies import Policy
-    from clgeom.runtime.tuning import override
 
     def cell(M, i, j):
         return where(j == 0, 0, min_over("k", 0, j, lambda k: M[i, k] + (j - k) * (j - k) % 11))
@@ -164,9 +164,9 @@ def _recover(session):
     "dp/table: traceback",
 )
 def _paths(session):
+    from clgeom.core.tuning import override, select
     from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
     from clgeom.dp.paths.tickets import are_safe
-    from clgeom.runtime.tuning import override, select
 
     @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE", decisions=3)
     def common(M, i, j, x, y):
@@ -215,11 +215,11 @@ def _paths(session):
 
 @checks("dp/pairs: pairs_bits pairs_letters")
 def _pairs(session):
+    from clgeom.core.launch import allocate, read, run, write
+    from clgeom.core.plan import Plan, Step
     from clgeom.dp.pairs.inputs import Sequences
     from clgeom.dp.pairs.matrix import cdist
     from clgeom.dp.pairs.words import LETTERS, values
-    from clgeom.runtime.launch import allocate, read, run, write
-    from clgeom.runtime.plan import Plan, Step
 
     rng = np.random.default_rng(5)
     lengths = rng.integers(0, 180, (2, 60))

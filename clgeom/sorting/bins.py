@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import boolean, held, integer, wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, fill, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, is_integer, short
-from clgeom.runtime.arguments import boolean, held, integer, wrong
-from clgeom.runtime.arrays import as_device_values, c_name, host_values
-from clgeom.runtime.device_arrays import fetched, is_device_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import allocate, fill, run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
+from clgeom.intake.arrays import as_device_values, c_name, host_values
+from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.family import array_of_keys, flat_keys
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
 from clgeom.sorting.outputs import Output

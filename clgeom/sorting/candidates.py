@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.launch import allocate, fill, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
+from clgeom.intake.cl_arrays import as_array
+from clgeom.intake.device_arrays import is_device_array, let_change
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.cl_arrays import as_array
-from clgeom.runtime.device_arrays import is_device_array, let_change
-from clgeom.runtime.launch import allocate, fill, run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 from clgeom.sorting.keys import KeyOrder, as_device_bits
 
 #: Bits of a digit: a group's counts take 4 KB of local memory.

@@ -12,8 +12,8 @@ import time
 
 import numpy as np
 
-from clgeom.runtime.call import current
-from clgeom.runtime.tuning import overridden
+from clgeom.core.call import current
+from clgeom.core.tuning import overridden
 from clgeom.sorting.radix.host import FEW
 
 #: Nanoseconds of a compute unit for each key on the device, by bytes of a key (PoCL, 2 cores of an EPYC, 1e6 keys).

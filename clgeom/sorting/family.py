@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.arrays import host_values, session_of
-from clgeom.runtime.cl_arrays import to_array
-from clgeom.runtime.device_arrays import is_device_array
+from clgeom.intake.arrays import host_values, session_of
+from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.radix.call import Call
 from clgeom.sorting.radix.rows import flat

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import wrong
-from clgeom.runtime.arrays import DeviceArray, adopted, as_device_values, host_values
-from clgeom.runtime.device_arrays import is_device_array, native_array
+from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values
+from clgeom.intake.device_arrays import is_device_array, native_array
 
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()

@@ -1,12 +1,12 @@
-"""Trials of a device with known answers (clgeom.runtime.trust): sorting."""
+"""Trials of a device with known answers (clgeom.core.trust): sorting."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.call import recording
-from clgeom.runtime.cl_arrays import to_array
-from clgeom.runtime.device_arrays import fetched
+from clgeom.core.call import recording
+from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import fetched
 from clgeom.sorting.bins import bincount, histogram
 from clgeom.sorting.radix.sort import argsort, sort
 from clgeom.sorting.search import searchsorted

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import wrong
-from clgeom.runtime.arrays import host_values, session_of
-from clgeom.runtime.cl_arrays import converted, to_array
-from clgeom.runtime.device_arrays import fetched, is_device_array, within_memory
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.intake.arrays import host_values, session_of
+from clgeom.intake.cl_arrays import converted, to_array
+from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.keys import OTHER_KINDS, as_key_array, index_dtype
 from clgeom.sorting.radix.sort import argsort, sort_by_key
 from clgeom.sorting.take import taken

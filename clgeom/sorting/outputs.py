@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.cl_arrays import as_array, changed
-from clgeom.runtime.device_arrays import buffer_of, complete, is_device_array, let_change, share_memory
-from clgeom.runtime.host_memory import in_place, show_host
-from clgeom.runtime.launch import allocate, copy, finish, read
+from clgeom.core.host_memory import in_place, show_host
+from clgeom.core.launch import allocate, copy, finish, read
+from clgeom.intake.cl_arrays import as_array, changed
+from clgeom.intake.device_arrays import buffer_of, complete, is_device_array, let_change, share_memory
 
 #: Most candidates that `numpy.shares_memory` tries for overlapping entries.
 MOST_WORK = 1_000_000

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import one_of, wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Step
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import one_of, wrong
-from clgeom.runtime.arrays import as_device_values, c_name, host_values, session_of
-from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike
+from clgeom.intake.arrays import as_device_values, c_name, host_values, session_of
+from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.sorting.family import array_of_keys
 from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_device_bits, as_key_array, index_dtype
 from clgeom.sorting.outputs import Output

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from clgeom.runtime.arguments import boolean, integer, wrong
-from clgeom.runtime.arrays import session_of
-from clgeom.runtime.cl_arrays import as_array, converted
-from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import allocate, copy
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
+from clgeom.arguments import boolean, integer, wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, copy
+from clgeom.intake.arrays import session_of
+from clgeom.intake.cl_arrays import as_array, converted
+from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.candidates import candidates
 from clgeom.sorting.distinct import first_on_host
 from clgeom.sorting.family import array_of_keys

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import one_of, wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, fill, read, run
+from clgeom.core.plan import Plan, Step
 from clgeom.errors import InvalidInput, is_integer
-from clgeom.runtime.arguments import one_of, wrong
-from clgeom.runtime.arrays import MOST_ITEMS, c_name, host_values, session_of
-from clgeom.runtime.cl_arrays import as_array
-from clgeom.runtime.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import allocate, fill, read, run
-from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike
+from clgeom.intake.arrays import MOST_ITEMS, c_name, host_values, session_of
+from clgeom.intake.cl_arrays import as_array
+from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
+from clgeom.intake.typing import AnyArray, DeviceLike, IntLike
 
 NONE_WRONG = np.uint32(0xFFFFFFFF)
 

@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import boolean, wrong
+from clgeom.core.call import current, recording
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
 from clgeom.errors import InputWarning, warn
+from clgeom.intake.arrays import as_device_values, c_name
+from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.arguments import boolean, wrong
-from clgeom.runtime.arrays import as_device_values, c_name
-from clgeom.runtime.call import current, recording
-from clgeom.runtime.cl_arrays import to_array
-from clgeom.runtime.device_arrays import fetched, is_device_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.typing import AnyArray, DeviceLike, DTypeLike, IntLike
 from clgeom.sorting.bins import counts_of
 from clgeom.sorting.distinct import distinct_on_host
 from clgeom.sorting.family import array_of_keys, flat_keys, sorted_for_kernels

@@ -190,7 +190,7 @@ def _reduced(session, n):
 
 def aligned(**options):
     def prepare(session, n):
-        from clgeom.alignment.align import align
+        from clgeom.sequences.align import align
 
         (a, a_offsets), (b, b_offsets) = (batch(session, n, 150, seed) for seed in (1, 2))
 
@@ -210,7 +210,7 @@ case("align", "alignments of pairs", cpu=1e3, gpu=3e4)(aligned(path=True))
 
 @case("align", "score of a long pair", cpu=2.5e7, gpu=1e9, sides=2)
 def _long(session, n):
-    from clgeom.alignment.align import align
+    from clgeom.sequences.align import align
 
     (a, a_offsets), (b, b_offsets) = (batch(session, 1, side_of(n), seed) for seed in (1, 2))
     offsets = {"a_offsets": a_offsets, "b_offsets": b_offsets}

@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.runtime import sources
-from clgeom.runtime.policies import Policy
+from clgeom.core import sources
+from clgeom.core.policies import Policy
 from clgeom.tuner.cases import Case
 
 #: Policies by kernel.
@@ -61,7 +61,7 @@ class Target:
     def session(self):
         import pyopencl as cl
 
-        from clgeom.runtime.device import as_session
+        from clgeom.core.device import as_session
 
         return as_session(cl.get_platforms()[self.platform].get_devices()[self.device])
 
@@ -211,7 +211,7 @@ class Measurer:
         return self.prepared[key]
 
     def _within(self, base, kernel="", policy=None):
-        from clgeom.runtime.tuning import override, select
+        from clgeom.core.tuning import override, select
 
         own = {} if policy is None else {kernel: policy}
         return override({NEUTRAL: select(self.session.profile, NEUTRAL), **base, **own})
@@ -261,7 +261,7 @@ class Measurer:
 
     def _profiled(self, call, kernel=None):
         """(seconds of each kernel, seconds of all but `kernel`) in a call."""
-        from clgeom.runtime.call import recording
+        from clgeom.core.call import recording
 
         names = {name.rpartition("/")[2]: name for name in sources.kernels()}
         with recording(True) as phases:

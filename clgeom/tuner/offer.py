@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clgeom.runtime.stored_policies import stored
-from clgeom.runtime.tuning import TABLE, row_of
+from clgeom.core.stored_policies import stored
+from clgeom.core.tuning import TABLE, row_of
 
 OFFER = (
     "clgeom has no measured work-group sizes for this GPU. 'clgeom tune --quick' tunes the kernels that matter most."

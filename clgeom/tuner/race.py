@@ -9,7 +9,7 @@ import math
 import statistics
 from dataclasses import dataclass, fields
 
-from clgeom.runtime.policies import Policy
+from clgeom.core.policies import Policy
 
 #: A gain or loss below this is noise; the simpler shape stays.
 NOISE = 0.03

@@ -19,15 +19,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from clgeom.core.policies import Policy
+from clgeom.core.stored_policies import forget_stale, keep
+from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.spaces import SPACES, candidates
-from clgeom.runtime.stored_policies import forget_stale, keep
-from clgeom.runtime.tuning import select
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Died, Limits
 from clgeom.tuner.measure import Done, Edges, Failed, Race, Sample, Shared, Shares, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
+from clgeom.tuner.spaces import SPACES, candidates
 
 #: Kernels that take less of every case are left as they are.
 LEAST_SHARE = 0.05

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from clgeom import coverage_regions
-from clgeom.geodesy import axes_of_crs
+from clgeom.geo.geodesy import axes_of_crs
 from clgeom.markup import INK
 from clgeom.plotting.coverage import plot_coverage
 from clgeom.plotting.figures import colour_bar, dress, legend_below

@@ -14,7 +14,7 @@ import compare
 import compare_cases
 
 import clgeom
-from clgeom.runtime.device import named
+from clgeom.core.device import named
 
 ROOT = Path(compare.__file__).resolve().parents[1]
 #: A clgeom whose sorts are slow and descend, with the modules of this one.

@@ -15,9 +15,9 @@ import measured
 import report
 
 import clgeom
-from clgeom.runtime import sources, tuning
-from clgeom.runtime.device import Session
-from clgeom.runtime.policies import Policy
+from clgeom.core import sources, tuning
+from clgeom.core.device import Session
+from clgeom.core.policies import Policy
 
 ROOT = Path(__file__).resolve().parents[2]
 SIEVE = "hull/sieve/sieve_serial"
@@ -36,7 +36,7 @@ def record(session):
 def test_record_names_the_kernels_and_the_modules_that_planned_them(record):
     assert SIEVE in record["kernels"] and measured.CHECK not in record["kernels"]
     assert {"clgeom/hull/convex.py", "clgeom/hull/sieve/sieve.py", *measured.SHARED} <= set(record["modules"])
-    families = {name.split("/")[0] for name in record["kernels"]} | {"runtime"}
+    families = {name.split("/")[0] for name in record["kernels"]} | {"core", "intake"}
     assert {path.split("/")[1] for path in record["modules"]} <= families
     assert measured.changed(json.loads(json.dumps(record))) == []
 
@@ -100,7 +100,7 @@ def test_changed_names_kernels_whose_policies_have_other_defaults(record, monkey
 
 
 def test_hashes_of_another_format_say_nothing(record):
-    assert "clgeom/runtime/policies.py" in record["modules"]
+    assert "clgeom/core/policies.py" in record["modules"]
     former = {name: value for name, value in record.items() if name != "hashes"}
     assert measured.changed(former) is None and measured.changed({**record, "hashes": 1}) is None
     assert "cannot be compared" in report.age(former)

@@ -22,7 +22,7 @@ import common
 from effort import LONG
 
 import clgeom
-from clgeom.runtime.call import recording
+from clgeom.core.call import recording
 
 EPS = np.finfo(np.float64).eps
 

@@ -16,7 +16,7 @@ from effort import LONG
 import clgeom
 from clgeom import optional
 from clgeom.commands import main as cli
-from clgeom.runtime.profile import describe
+from clgeom.core.profile import describe
 
 __all__ = ["here"]
 
@@ -63,7 +63,7 @@ def test_output_of_compilers_is_discarded():
     """During builds only, and not what Python writes; blocks of threads may overlap."""
     code = """if True:
         import os, sys
-        from clgeom.runtime.driver_output import discard, discarded
+        from clgeom.quirks.driver_output import discard, discarded
         with discarded():
             os.write(2, b"before ")
         discard()
@@ -120,7 +120,7 @@ def test_devices_say_that_a_setting_fits_none(monkeypatch):
 
 def test_devices_show_the_architecture(monkeypatch):
     found = tuple(replace(profile, architecture="sm_90") for profile in clgeom.devices())
-    monkeypatch.setattr("clgeom.runtime.device.devices", lambda: found)
+    monkeypatch.setattr("clgeom.core.device.devices", lambda: found)
     assert "sm_90" in done("devices") and json.loads(done("devices", "--json"))[0]["architecture"] == "sm_90"
 
 
@@ -137,18 +137,18 @@ def test_devices_report(monkeypatch, capsys):
     assert report["environment"]["CLGEOM_POLICIES"] == "shipped"
     for device in report["devices"]:
         assert device["name"] in text and device["driver"] in text and device["trials"].endswith(" passed")
-    monkeypatch.setattr("clgeom.runtime.trust.noted_verdicts", lambda profile: {"hull": False, "sort": True})
+    monkeypatch.setattr("clgeom.core.trust.noted_verdicts", lambda profile: {"hull": False, "sort": True})
     assert "1 passed, failed: hull" in done("devices", "--report")
 
 
 def test_devices_report_without_any(monkeypatch):
-    monkeypatch.setattr("clgeom.runtime.device._ranked", lambda: ())
-    monkeypatch.setattr("clgeom.runtime.device._platforms", lambda: [])
+    monkeypatch.setattr("clgeom.core.device._ranked", lambda: ())
+    monkeypatch.setattr("clgeom.core.device._platforms", lambda: [])
     assert "No OpenCL device was found: no OpenCL driver is installed." in done("devices", "--report")
 
 
 def test_devices_without_any(monkeypatch):
-    monkeypatch.setattr("clgeom.runtime.device._ranked", lambda: ())
+    monkeypatch.setattr("clgeom.core.device._ranked", lambda: ())
     assert json.loads(done("devices", "--json")) == []
     assert "No OpenCL device was found" in refused("devices")
     assert "No OpenCL device was found" in refused("demo", "--device", "none such")
@@ -191,7 +191,7 @@ def test_selftest_all_says_which_device_is_refused(monkeypatch, few_checks):
         raise clgeom.errors.NoDevice("It computes\nwrongly.")
 
     few_checks(lambda session: "more")
-    devices, session = clgeom.runtime.device.all_devices(), clgeom.runtime.device.as_session
+    devices, session = clgeom.core.device.all_devices(), clgeom.core.device.as_session
     monkeypatch.setattr("clgeom.selftest.as_session", refuse)
     result = run("selftest", "--all")
     assert result.exit_code == 1 and "refused" in result.stdout  # nothing was checked

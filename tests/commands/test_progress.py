@@ -10,8 +10,8 @@ import pytest
 
 import clgeom
 from clgeom.commands import terminal
+from clgeom.core.call import each, watched
 from clgeom.io.keys import read_numbers, write_numbers
-from clgeom.runtime.call import each, watched
 
 
 class Terminal(io.StringIO):

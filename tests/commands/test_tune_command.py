@@ -18,11 +18,11 @@ from rich.file_proxy import FileProxy
 
 from clgeom.commands.main import _warn
 from clgeom.commands.tune import _summary, _tell
+from clgeom.core import stored_policies
+from clgeom.core.device import default_session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import TABLE, select
 from clgeom.errors import DeviceError, InvalidInput
-from clgeom.runtime import stored_policies
-from clgeom.runtime.device import default_session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import TABLE, select
 from clgeom.tuner.offer import OFFER, is_unmeasured
 from clgeom.tuner.race import Ratio
 from clgeom.tuner.search import Candidate, Finding, Tuner

@@ -7,10 +7,10 @@ from hypothesis import given
 from reference.dp import REGIONS, order
 
 from clgeom import dp
+from clgeom.core.policies import Policy, TilePolicy
+from clgeom.core.tuning import override
 from clgeom.dp.paths import tiles
 from clgeom.errors import InvalidInput
-from clgeom.runtime.policies import Policy, TilePolicy
-from clgeom.runtime.tuning import override
 
 FAR = 10_000
 SMALL = {

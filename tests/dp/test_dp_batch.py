@@ -13,11 +13,11 @@ from reference import dp as plain
 from reference import dp_problems as reference
 
 from clgeom import dp
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.dp import problems
 from clgeom.dp.batch import fills
 from clgeom.errors import DependencyError, DeviceLimit, IntegerOverflow, InvalidInput
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 SHAPES = [(1, 1), (1, 9), (11, 1), (63, 2), (2, 65), (7, 8), (20, 31)]
 

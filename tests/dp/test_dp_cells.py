@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from reference.dp_cells import Beyond, by_stages
 
 from clgeom import dp
+from clgeom.core.policies import Policy, TilePolicy
+from clgeom.core.tuning import override
 from clgeom.errors import IntegerOverflow, InvalidInput
-from clgeom.runtime.policies import Policy, TilePolicy
-from clgeom.runtime.tuning import override
 
 MODES = ("wrap", "trap", "saturate")
 EQUATIONS = {}

@@ -12,13 +12,13 @@ from device_settings import imposed_session
 from hypothesis import given
 
 from clgeom import dp
+from clgeom.core.device import as_session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.dp.cubes import fills
 from clgeom.dp.cubes.equation import PATTERNS
 from clgeom.dp.cubes.proof import reads_inside
 from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput
-from clgeom.runtime.device import as_session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 #: Reads that each order of planes allows.
 READS = {

@@ -10,10 +10,10 @@ from reference.dp import REGIONS
 from reference.dp_fields import NONE, alignment_score, by_fields, gotoh
 
 from clgeom import dp
+from clgeom.core.device import as_session
+from clgeom.core.policies import Policy, StagePolicy, TilePolicy
+from clgeom.core.tuning import override
 from clgeom.errors import IntegerOverflow, InvalidInput
-from clgeom.runtime.device import as_session
-from clgeom.runtime.policies import Policy, StagePolicy, TilePolicy
-from clgeom.runtime.tuning import override
 
 MOVES = {
     "M": [(-1, -1, "M"), (-1, -1, "X"), (-1, -1, "Y")],

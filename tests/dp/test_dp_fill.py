@@ -11,6 +11,8 @@ from dp_tables import chain, mixed, mixed_c, same
 from reference import dp as reference
 
 from clgeom import dp
+from clgeom.core.policies import Policy, StagePolicy
+from clgeom.core.tuning import override
 from clgeom.dp.analysis.work import OPERATIONS, work_of
 from clgeom.dp.paths.stages import launches, ring_of
 from clgeom.dp.patterns import before, offset
@@ -19,8 +21,6 @@ from clgeom.errors import (
     DeviceLimit,
     InvalidInput,
 )
-from clgeom.runtime.policies import Policy, StagePolicy
-from clgeom.runtime.tuning import override
 
 TYPES = ("int32", "int64", "float32", "float64")
 

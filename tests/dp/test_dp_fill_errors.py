@@ -56,7 +56,7 @@ def test_pattern_that_the_equation_breaks(session):
 
 
 def test_no_float64(session):
-    from clgeom.runtime.device import Session
+    from clgeom.core.device import Session
 
     limited = Session(session.device, fp64=False)
     with pytest.raises(DeviceLimit, match="fill needs float64"):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from clgeom import dp
+from clgeom.core import launch
 from clgeom.dp import problems
 from clgeom.dp.pairs import words
-from clgeom.runtime import launch
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)[np.random.default_rng(4).integers(0, 4, 6000)].tobytes().decode()
 READS = [LETTERS[k : k + 60] for k in range(0, 6000, 60)]

@@ -8,6 +8,8 @@ from test_dp_random import job_of
 from test_dp_tiles import SINGLE, lcs, words
 
 from clgeom import dp
+from clgeom.core.policies import Policy, TilePolicy
+from clgeom.core.tuning import override, select
 from clgeom.dp.analysis import work
 from clgeom.dp.paths import bits, rows, splits, stages, tickets, tiles
 from clgeom.dp.problems import knapsack as solve_knapsack
@@ -15,8 +17,6 @@ from clgeom.dp.problems import knapsacks, schedules, ways
 from clgeom.dp.problems import lcs as solve_lcs
 from clgeom.dp.table import traceback
 from clgeom.errors import DeviceWarning, InvalidInput
-from clgeom.runtime.policies import Policy, TilePolicy
-from clgeom.runtime.tuning import override, select
 
 pytestmark = pytest.mark.optimised
 

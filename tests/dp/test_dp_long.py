@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from clgeom import dp
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 
 NEVER = 1 << 30
 

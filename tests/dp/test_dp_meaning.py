@@ -9,6 +9,7 @@ from reference.dp_random import in_c
 from reference.dp_random import plainly as table_of
 
 from clgeom import dp
+from clgeom.core.device import as_session
 from clgeom.dp.analysis.bounds import _part as range_of_node
 from clgeom.dp.analysis.bounds import indices_fit
 from clgeom.dp.codegen.extremes import with_macros
@@ -17,7 +18,6 @@ from clgeom.dp.language import trace, types
 from clgeom.dp.language.nodes import evaluate, walk
 from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
-from clgeom.runtime.device import as_session
 
 BITS = {"int": 32, "long": 64}
 

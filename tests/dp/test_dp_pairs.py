@@ -15,13 +15,13 @@ from hypothesis import given
 from reference import dp_problems as reference
 
 from clgeom import dp
+from clgeom.core.call import recording
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.dp.pairs import inputs, words
 from clgeom.dp.pairs.matrix import MOST_PAIRS
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
-from clgeom.runtime.call import recording
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 GPU = ("as_is", "as_gpu")
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clgeom import dp
+from clgeom.core.device import as_session
 from clgeom.dp.pairs import words
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
-from clgeom.runtime.device import as_session
 
 
 def rows_of(rng, count, width, letters=b"ACGT"):

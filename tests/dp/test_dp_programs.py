@@ -12,8 +12,8 @@ from children import environment
 from effort import LONG
 
 from clgeom import dp
-from clgeom.runtime import build
-from clgeom.runtime.device import Session
+from clgeom.core import build
+from clgeom.core.device import Session
 
 
 def steps(k):

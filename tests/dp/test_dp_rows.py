@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reference import dp as reference
 
 from clgeom import dp
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.dp.paths.rows import ALIGN, MOST_ROWS, launches, shape_of
 from clgeom.errors import InvalidInput
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 pytestmark = pytest.mark.optimised
 

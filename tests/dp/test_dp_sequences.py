@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from reference import dp_problems as reference
 
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.dp import problems
 from clgeom.dp.paths import bits
 from clgeom.errors import DeviceLimit, DeviceWarning, InvalidInput
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 pytestmark = pytest.mark.optimised
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from clgeom.core.device import as_session
 from clgeom.dp import problems
 from clgeom.errors import InvalidInput
-from clgeom.runtime.device import as_session
 
 WORD = st.text("abc", max_size=7)
 

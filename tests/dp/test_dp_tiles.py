@@ -10,12 +10,12 @@ from effort import LONG
 from reference import dp as reference
 
 from clgeom import dp
+from clgeom.core.policies import TilePolicy
+from clgeom.core.tuning import override, select
 from clgeom.dp.language.plain_c import as_traced
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.tiles import Sweep, flips_of
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.policies import TilePolicy
-from clgeom.runtime.tuning import override, select
 
 CORNERS = ("NOSE", "SENO", "SONE", "NESO")
 #: Around the edges of blocks, strips and tiles of the shapes that are tried.

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from clgeom import dp
+from clgeom.core import build
 from clgeom.dp.batch import fills
 from clgeom.errors import IntegerOverflow, InvalidInput
-from clgeom.runtime import build
 
 SHAPE = (9, 11)
 FORMS = {

@@ -4,9 +4,9 @@ import pytest
 from test_dp_tiles import lcs, words
 
 from clgeom import dp
+from clgeom.core.policies import TilePolicy
+from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
-from clgeom.runtime.policies import TilePolicy
-from clgeom.runtime.tuning import override
 
 MOVES = ((-1, -1), (-1, 0), (0, -1))
 

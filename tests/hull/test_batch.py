@@ -18,12 +18,12 @@ from reference import hull as reference_hull
 
 import clgeom
 from clgeom import conformance
+from clgeom.core.device import Session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.hull.batch.hulls import convex_hulls, convex_hulls_by_label
 from clgeom.hull.batch.job import CROWDED, HULLS, Job, worth_an_item
 from clgeom.hull.measures import ragged_measures
-from clgeom.runtime.device import Session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 #: Around a CPU's jobs, what one list of a GPU's work-group holds, and its pieces; what needs several rounds of them.
 CROWDED_SIZES = (1025, 0, 3000, 512, 513, 130)

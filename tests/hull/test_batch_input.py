@@ -8,15 +8,15 @@ from batches import device_arrays, mixed
 from clouds import cloud
 from reference import hull as reference_hull
 
+from clgeom.core.device import Session
+from clgeom.core.launch import allocate, fill
+from clgeom.core.launch import run as launch
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import Policy
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.batch.hulls import convex_hulls, convex_hulls_by_label
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.runtime.arrays import to_device
-from clgeom.runtime.device import Session
-from clgeom.runtime.launch import allocate, fill
-from clgeom.runtime.launch import run as launch
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import Policy
+from clgeom.intake.arrays import to_device
 
 
 @pytest.mark.parametrize(

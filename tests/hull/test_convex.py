@@ -18,11 +18,11 @@ from hypothesis.extra import numpy as hnp
 from reference import hull as reference
 
 import clgeom
+from clgeom.core.device import Session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit
 from clgeom.hull.convex import convex_hull
-from clgeom.runtime.device import Session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 200, 255, 256, 257, 300)
 #: Around the filter's threshold and the tiles of its kernels.

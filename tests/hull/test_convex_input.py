@@ -305,7 +305,7 @@ def test_convex_hull_device_array_views_types_and_contexts(subtests, session):
 def test_finite_points_stay_on_the_device(session, monkeypatch):
     import pyopencl.array as cl_array
 
-    from clgeom.runtime import arrays
+    from clgeom.intake import arrays
 
     points, offsets = cloud("disc", 20_000, np.float32), np.array([0, 5000, 20_000])
     there = cl_array.to_device(session.queue, points)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from reference import hull as reference
 
+from clgeom.core.device import Session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
 from clgeom.hull.heaphull import heaphull_filter
-from clgeom.runtime.device import Session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 129, 255, 300)
 LARGE = (1023, 1025, 4095, 4096, 4097, 8193, 20_000)

@@ -7,12 +7,12 @@ from reference import hoods as reference
 
 import clgeom
 from clgeom import lower_hood, upper_hood
+from clgeom.core.device import Session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.wagener.hoods import LARGEST_BLOCK, UPPER, block_policy, matching_plan
-from clgeom.runtime.device import Session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 HOODS = {"upper": upper_hood, "lower": lower_hood}
 METHODS = ("published", "runs")

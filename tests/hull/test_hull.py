@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from reference import hull as reference
 from reference.batch import measures, rounded
 
+from clgeom.core.device import Session
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch.hulls import convex_hulls
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import ragged_measures
 from clgeom.hull.result import HullOnDevice
-from clgeom.runtime.device import Session
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

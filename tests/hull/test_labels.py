@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from reference import hull as reference_hull
 
-from clgeom import labels as labels_module
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch.hulls import convex_hulls_by_label
+from clgeom.intake import labels as labels_module
 
 #: What labels are, as a list, None for null; the distinct ones ascend by value.
 TEXT = ["b", "a", None, "c", "b", "ä", "a", "B", "a"]

@@ -5,14 +5,14 @@ import pytest
 from clouds import CLOUDS, DTYPES, cloud
 from effort import LONG
 
+from clgeom.core.call import recording
+from clgeom.core.launch import allocate, write
+from clgeom.core.plan import Scratch
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.lexsort import SURVEY_FROM, lexsort
-from clgeom.runtime.arrays import as_device_points
-from clgeom.runtime.call import recording
-from clgeom.runtime.launch import allocate, write
-from clgeom.runtime.plan import Scratch
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
+from clgeom.intake.arrays import as_device_points
 
 #: Around what one launch sorts (2048 on GPUs, 16384 on CPUs), and around the first survey.
 SIZES = (

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import orient as reference
 
+from clgeom.core.device import Session
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import orient2d, orientation, predicate_parameters, witnesses
-from clgeom.runtime.arrays import c_name, to_device
-from clgeom.runtime.device import Session
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
+from clgeom.intake.arrays import c_name, to_device
 
 
 def device_signs(session, a, b, c, *, filtered):

@@ -12,11 +12,11 @@ from clouds import CLOUDS, DTYPES, cloud
 from reference import hull as reference
 
 import clgeom
+from clgeom.core.device import Session
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.hull import scipy_compat
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.scipy_compat import ConvexHull, edge_equations, qhull_error
-from clgeom.runtime.device import Session
 
 #: Clouds whose corners stick out by more than Qhull's tolerance, so that it finds them all and no others.
 EXACT_IN_SCIPY = (

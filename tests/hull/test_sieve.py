@@ -14,6 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import clgeom.hull.sieve as sieve_package
+from clgeom.core.device import Session
+from clgeom.core.launch import read, run
+from clgeom.core.plan import Plan
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.sieve import polygons as sieve_polygons
 from clgeom.hull.sieve import sieve
@@ -21,12 +26,7 @@ from clgeom.hull.sieve import tiles as sieve_tiles
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.sieve import hull_plan, sieved_hull
 from clgeom.hull.sieve.tiles import Tiles
-from clgeom.runtime.arrays import to_device
-from clgeom.runtime.device import Session
-from clgeom.runtime.launch import read, run
-from clgeom.runtime.plan import Plan
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
+from clgeom.intake.arrays import to_device
 
 #: Tiles of 64 points and, for groups, of 128: a few hundred points take every path.
 SHAPES = {

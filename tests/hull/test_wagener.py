@@ -12,10 +12,10 @@ from clouds import CLOUDS, DTYPES, cloud
 from effort import LONG, thinned
 from reference import hull as reference
 
+from clgeom.core.policies import Policy, ceil_div
+from clgeom.core.tuning import override
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.wagener.merge import hoods_plan
-from clgeom.runtime.policies import Policy, ceil_div
-from clgeom.runtime.tuning import override
 
 
 def serial(items):

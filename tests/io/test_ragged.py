@@ -8,9 +8,9 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clgeom.geodesy import earth_areas, ragged_areas
-from clgeom.io.degrees import in_degrees
-from clgeom.io.ragged import Ragged
+from clgeom.geo.degrees import in_degrees
+from clgeom.geo.geodesy import earth_areas, ragged_areas
+from clgeom.geo.ragged import Ragged
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
 

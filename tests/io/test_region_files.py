@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import clgeom
 from clgeom.errors import InvalidInput
-from clgeom.io.lonlat import DEGREE
-from clgeom.io.ragged import Ragged, noded
+from clgeom.geo.lonlat import DEGREE
+from clgeom.geo.ragged import Ragged, noded
 from clgeom.radio import shadowing
 
 shapely = pytest.importorskip("shapely")

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import primitives as reference
 
+from clgeom.core.device import Session
+from clgeom.core.plan import Plan, Scratch
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.intake.arrays import Chunk, DeviceArray, as_device_points
 from clgeom.primitives.compact import TILE as COMPACT_TILE
 from clgeom.primitives.compact import compact, partition
 from clgeom.primitives.extremes import OCTAGON_AXES, extremes, extremes_plan
 from clgeom.primitives.operators import OPERATORS, Operator
 from clgeom.primitives.scan import TILE as SCAN_TILE
 from clgeom.primitives.scan import Piece, exclusive_scan, inclusive_scan, scan_plan
-from clgeom.runtime.arrays import Chunk, DeviceArray, as_device_points
-from clgeom.runtime.device import Session
-from clgeom.runtime.plan import Plan, Scratch
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")

@@ -231,7 +231,7 @@ def test_shapes_that_do_not_fit_are_refused(session):
 
 
 def test_float64_needs_a_device_with_float64(session):
-    from clgeom.runtime.device import Session
+    from clgeom.core.device import Session
 
     limited = Session(session.device, fp64=False)
     with pytest.raises(DeviceLimit, match="needs float64"):

@@ -301,7 +301,7 @@ def test_coverage_regions_refuses(session, kwargs, words):
 
 
 def test_float64_rasters_need_a_device_with_float64(session):
-    from clgeom.runtime.device import Session
+    from clgeom.core.device import Session
 
     with pytest.raises(DeviceLimit, match="coverage_regions needs float64"):
         coverage_regions(np.ones((3, 3)), 1, device=Session(session.device, fp64=False))

@@ -8,13 +8,13 @@ import shapely
 from covered import picture
 from device_settings import imposed_session
 
+from clgeom.core.launch import read
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.bands import nested
 from clgeom.region.coverage.contours import mask_polygons
 from clgeom.region.coverage.rasters import Stack
 from clgeom.region.coverage.regions import coverage_regions
-from clgeom.runtime.launch import read
 
 
 def test_pieces_of_maps_are_all_of_them(session):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from covered import picture
 
+from clgeom.core.policies import Policy
+from clgeom.core.render import render
+from clgeom.core.sources import kernels
+from clgeom.core.tuning import override
 from clgeom.region.coverage.job import Job, Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.runs import connected, covered_runs
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.render import render
-from clgeom.runtime.sources import kernels
-from clgeom.runtime.tuning import override
 
 #: Shares of few runs, so that parts lie in many of them; groups of several items, and of one.
 SHARES = (

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from clgeom import covered_area
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.strips import Strips
 from clgeom.radio import shadowing
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.regions import coverage_regions
-from clgeom.runtime.interop.strips import Strips
 
 TYPES = (
     "bool",

@@ -19,16 +19,16 @@ from hypothesis.extra import numpy as hnp
 from reference.coverage import mask_polygons
 
 import clgeom
+from clgeom.core import staging
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import TABLE, override
 from clgeom.errors import InvalidInput
+from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.radio import shadowing
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings import outward
 from clgeom.region.rings.on_device import ARRAYS
-from clgeom.runtime import staging
-from clgeom.runtime.cl_arrays import to_array
-from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import TABLE, override
 
 BUDGETS = ({"iou": 1e-6}, {"iou": 0.8}, {"iou": 1}, {"tolerance": 0.75}, {"tolerance": 3.0, "iou": 0.6})
 

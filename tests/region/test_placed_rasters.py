@@ -7,9 +7,9 @@ import pytest
 
 import clgeom
 from clgeom.errors import InputWarning, InvalidInput
+from clgeom.intake.interop.rasters import placed_raster, unit_of_band
 from clgeom.io.rasters import read_raster
 from clgeom.radio import coverage_map
-from clgeom.runtime.interop.rasters import placed_raster, unit_of_band
 
 PLACE = (20.0, 0.0, 691_000.0, 0.0, -20.0, 5_335_500.0)
 

@@ -14,12 +14,12 @@ from reference import region as reference
 from regions import SHAPES, comb, in_order, same
 
 from clgeom import adaptive_region, convex_hull
+from clgeom.core import launch
+from clgeom.core.tuning import override
+from clgeom.intake.arrays import as_device_points, as_device_values
 from clgeom.region.arc.chains import chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.arc.study import region_by_kernel
-from clgeom.runtime import launch
-from clgeom.runtime.arrays import as_device_points, as_device_values
-from clgeom.runtime.tuning import override
 
 
 def types(session):

@@ -6,10 +6,10 @@ from clouds import cloud
 from regions import SHAPES, in_order, same
 
 from clgeom import Region, adaptive_region
+from clgeom.core.device import Session
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.region.arc.study import published_walk, region_by_kernel
-from clgeom.runtime.device import Session
-from clgeom.runtime.tuning import override
 
 
 @pytest.mark.parametrize("segments", (0, -3, 2.0, "4", None, True))

@@ -11,12 +11,12 @@ import pyopencl.array as cl_array
 import pytest
 from device_settings import imposed_session
 
+from clgeom.core import kept
+from clgeom.core.device import as_session
+from clgeom.core.launch import allocate
 from clgeom.region.arc import chains
 from clgeom.region.arc.chains import Unread
 from clgeom.region.coverage.regions import coverage_regions
-from clgeom.runtime import kept
-from clgeom.runtime.device import as_session
-from clgeom.runtime.launch import allocate
 
 LEVELS = (-85.0, -95.0, -105.0)
 
@@ -30,7 +30,7 @@ def gpu():
 @pytest.fixture(autouse=True)
 def known(gpu, monkeypatch):
     """Let arrays in the context of the session belong to it."""
-    monkeypatch.setattr("clgeom.runtime.device.session_of_context", lambda *_: gpu)
+    monkeypatch.setattr("clgeom.core.device.session_of_context", lambda *_: gpu)
 
 
 def maps_of(count, rows=30, columns=41, seed=0):

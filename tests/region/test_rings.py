@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit
+from clgeom.intake.cl_arrays import to_array
 from clgeom.region.coverage.contours import trace
 from clgeom.region.coverage.job import Job, Masks
 from clgeom.region.coverage.rasters import as_levels, as_stack
@@ -17,9 +20,6 @@ from clgeom.region.rings import runs
 from clgeom.region.rings import trace as tracing
 from clgeom.region.rings.on_device import ARRAYS
 from clgeom.region.rings.trace import Rings, twice_areas
-from clgeom.runtime.cl_arrays import to_array
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 
 LEVELS = (0.3, 0.55, 0.8)
 NOTHING = Rings(

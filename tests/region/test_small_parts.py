@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from clgeom import coverage_regions
+from clgeom.intake.interop.rasters import Raster
+from clgeom.intake.interop.strips import Strips
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.rings.small_parts import without_small_parts
-from clgeom.runtime.interop.rasters import Raster
-from clgeom.runtime.interop.strips import Strips
 
 ndimage = pytest.importorskip("scipy.ndimage")
 

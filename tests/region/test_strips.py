@@ -19,10 +19,10 @@ from region_commands import done, here, refused
 
 import clgeom
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop import strips as module
+from clgeom.intake.interop.rasters import Raster
+from clgeom.intake.interop.strips import Strips
 from clgeom.io.rasters import open_raster, read_raster
-from clgeom.runtime.interop import strips as module
-from clgeom.runtime.interop.rasters import Raster
-from clgeom.runtime.interop.strips import Strips
 
 __all__ = ["here"]
 

@@ -13,8 +13,8 @@ from test_strips import CALLS, bridges, nested, same
 
 import clgeom
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop import strips as module
 from clgeom.region.coverage import kept
-from clgeom.runtime.interop import strips as module
 from clgeom.scale import Chunks
 
 

@@ -14,9 +14,9 @@ from test_strips import CALLS, PLACE, heights, same
 
 import clgeom
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.rasters import placed_raster
+from clgeom.intake.interop.strips import Strips
 from clgeom.io.rasters import open_raster, read_raster
-from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.interop.strips import Strips
 
 xarray = pytest.importorskip("xarray")
 __all__ = ["here"]
@@ -163,7 +163,7 @@ def test_maps_of_a_stack_are_read_one_at_a_time(here):
 
 MEASURE = """
 import resource, sys, xarray, clgeom
-from clgeom.runtime.interop import strips
+from clgeom.intake.interop import strips
 
 strips.LARGE_BYTES, strips.STRIP_BYTES = 1 << 22, 1 << 21
 with xarray.open_dataset(sys.argv[1]) as source:

@@ -9,9 +9,9 @@ import itertools
 import numpy as np
 import pytest
 
-from clgeom.runtime.build import build
-from clgeom.runtime.launch import allocate, read, write
-from clgeom.runtime.render import render_text
+from clgeom.core.build import build
+from clgeom.core.launch import allocate, read, write
+from clgeom.core.render import render_text
 
 #: Work-items that share the lines of a triangle.
 PARTS = (1, 4, 8)

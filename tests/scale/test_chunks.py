@@ -12,8 +12,8 @@ import clgeom
 from clgeom import scale
 from clgeom.dp import problems
 from clgeom.errors import InvalidInput
-from clgeom.runtime import chunks as module
-from clgeom.runtime.chunks import Chunks, Meter, as_chunks, read_ahead
+from clgeom.intake import chunks as module
+from clgeom.intake.chunks import Chunks, Meter, as_chunks, read_ahead
 
 
 def readers():

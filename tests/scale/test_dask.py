@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import clgeom
 from clgeom import errors
+from clgeom.core.device import Session
 from clgeom.region.rings.emission import ARRAYS
-from clgeom.runtime.device import Session
 
 dask = pytest.importorskip("dask")
 da, db = pytest.importorskip("dask.array"), pytest.importorskip("dask.bag")

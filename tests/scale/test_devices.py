@@ -12,12 +12,12 @@ import pytest
 from device_settings import imposed_session
 
 import clgeom
+from clgeom.core.call import watched
+from clgeom.core.device import as_session
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime import several
-from clgeom.runtime.call import watched
-from clgeom.runtime.device import as_session
-from clgeom.runtime.gains import Gains
+from clgeom.intake import several
+from clgeom.intake.gains import Gains
 from clgeom.sorting.radix import several as several_sorts
 
 ROOT = Path(clgeom.__file__).parent.parent
@@ -265,8 +265,8 @@ import sys, time
 import numpy as np
 import clgeom
 from clgeom.dp import problems
-from clgeom.runtime import several
-from clgeom.runtime.gains import Gains
+from clgeom.intake import several
+from clgeom.intake.gains import Gains
 
 sessions, count = several.all_sessions(), {}
 assert len(sessions) == 2 and sessions[0].context != sessions[1].context, sessions

@@ -24,7 +24,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull import stream
 from clgeom.hull.batch import stream as batch_stream
 from clgeom.hull.batch import within
-from clgeom.runtime.chunks import Chunks
+from clgeom.intake.chunks import Chunks
 
 BATCH = ("vertices", "offsets", "areas", "perimeters", "points", "labels", "sizes", "dimensions", "left_out")
 

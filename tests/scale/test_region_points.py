@@ -11,8 +11,8 @@ from point_chunks import allowed, cut, same_region
 import clgeom
 from clgeom import adaptive_region
 from clgeom.errors import InvalidInput
+from clgeom.intake.chunks import Chunks
 from clgeom.region.arc import chunked
-from clgeom.runtime.chunks import Chunks
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

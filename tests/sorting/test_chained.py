@@ -10,11 +10,11 @@ from hypothesis import given
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, keys_of
 
 from clgeom import argsort, sort, sort_by_key
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 from clgeom.sorting.radix import chained
 from clgeom.sorting.radix import sort as api

@@ -20,8 +20,8 @@ from sort_keys import (
 )
 
 from clgeom import argsort, sort, sort_by_key, topk, unique
-from clgeom.runtime import launch
-from clgeom.runtime.tuning import TABLE, override
+from clgeom.core import launch
+from clgeom.core.tuning import TABLE, override
 from clgeom.sorting import distinct
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 from clgeom.sorting.radix import host
@@ -207,7 +207,7 @@ def counted(session, keys, order, units):
     """The keys sorted by counting as on a device of so many units, with a share for as few keys as possible."""
     from dataclasses import replace
 
-    from clgeom.runtime.plan import Scratch
+    from clgeom.core.plan import Scratch
     from clgeom.sorting.keys import as_device_bits
     from clgeom.sorting.radix import counting
 

@@ -9,7 +9,7 @@ import pyopencl.array as cl_array
 import pytest
 
 import clgeom
-from clgeom.runtime import launch
+from clgeom.core import launch
 
 SLOW = """
 kernel void slow(global uint *x, uint n)

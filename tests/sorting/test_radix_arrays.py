@@ -10,10 +10,10 @@ from sort_keys import bits_of, check, device_array, expected_order, keys_of
 
 import clgeom.sorting.radix.way
 from clgeom import argsort, sort, sort_by_key
+from clgeom.core.device import Session
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime import arrays
-from clgeom.runtime.arrays import as_device_values
-from clgeom.runtime.device import Session
+from clgeom.intake import arrays
+from clgeom.intake.arrays import as_device_values
 from clgeom.sorting.outputs import entries_overlap
 from clgeom.sorting.radix.moves import Means, means_of
 from clgeom.sorting.radix.sort import Profiled

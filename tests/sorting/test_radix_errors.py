@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sort_keys import bits_of, device_array, expected_order, keys_of
 
 from clgeom import argsort, sort, sort_by_key
+from clgeom.core.device import Session
+from clgeom.core.launch import run
+from clgeom.core.plan import Scratch
+from clgeom.core.tuning import override, select
 from clgeom.errors import InvalidInput
 from clgeom.primitives.gather import pick_plan
-from clgeom.runtime.device import Session
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Scratch
-from clgeom.runtime.tuning import override, select
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.moves import digit_windows
 from clgeom.sorting.radix.passes import radix_plan
@@ -153,7 +153,7 @@ def test_policies_fit_small_local_memory(session):
     """The scatter's tile shrinks until its local memory fits."""
     small = Session(session.device, context=session.context, local_mem_bytes=16 << 10, max_wg_size=64)
     rows = {k: select(session.profile, k) for k in ("sorting/radix/radix_count", "sorting/radix/radix_spine")}
-    from clgeom.runtime.tuning import TABLE
+    from clgeom.core.tuning import TABLE
 
     rows["sorting/radix/radix_scatter"] = TABLE["sorting/radix/radix_scatter"]["any"]
     rows["sorting/radix/radix_segments"] = TABLE["sorting/radix/radix_segments"]["any"]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sort_keys import DISTRIBUTIONS, bits_of, device_array, expected_order, keys_of, types_in
 
 from clgeom import argpartition, lexsort, partition, sort_by_key, topk
+from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.call import recording
 from clgeom.sorting import candidates, select
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 

@@ -14,12 +14,12 @@ from shellsorts import few, random, shapes
 
 import clgeom
 from clgeom import shellsort
+from clgeom.core.device import Session
+from clgeom.core.launch import allocate, read, run, write
+from clgeom.core.plan import Plan, Step
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.device import Session
-from clgeom.runtime.launch import allocate, read, run, write
-from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import override
 from clgeom.sorting.keys import KEY_TYPES
 from clgeom.sorting.shellsort import auto
 from clgeom.sorting.shellsort import gaps as gaps_module

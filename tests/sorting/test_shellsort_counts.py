@@ -8,12 +8,12 @@ from reference import shellsort as reference
 from shellsorts import few, random, shapes
 
 from clgeom import shellsort
-from clgeom.runtime.build import build
-from clgeom.runtime.device import Session
-from clgeom.runtime.launch import allocate, fill, read, write
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.render import render_text
-from clgeom.runtime.tuning import override
+from clgeom.core.build import build
+from clgeom.core.device import Session
+from clgeom.core.launch import allocate, fill, read, write
+from clgeom.core.policies import Policy
+from clgeom.core.render import render_text
+from clgeom.core.tuning import override
 from clgeom.sorting.shellsort.codes import Codes
 from clgeom.sorting.shellsort.sort import SEVERAL_ITEMS
 

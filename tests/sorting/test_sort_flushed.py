@@ -8,11 +8,11 @@ import pytest
 from device_settings import policies
 
 from clgeom import argsort, shellsort, sort, sort_by_key
-from clgeom.runtime import sources
-from clgeom.runtime.build import build
-from clgeom.runtime.launch import allocate, read, write
-from clgeom.runtime.render import render
-from clgeom.runtime.tuning import override
+from clgeom.core import sources
+from clgeom.core.build import build
+from clgeom.core.launch import allocate, read, write
+from clgeom.core.render import render
+from clgeom.core.tuning import override
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.shellsort.sort import VARIANTS
 

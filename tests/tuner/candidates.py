@@ -15,13 +15,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from unittest import mock
 
-from clgeom.runtime.call import recording
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.spaces import SPACES, candidates
-from clgeom.runtime.tuning import override, select
+from clgeom.core.call import recording
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override, select
 from clgeom.sorting.radix import way
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.measure import verified_digest
+from clgeom.tuner.spaces import SPACES, candidates
 
 #: Settings of device_settings.py in which candidates are tried; elements of the largest input.
 SETTINGS, MOST = ("as_is", "as_gpu", "as_amd"), 30_000
@@ -114,7 +114,7 @@ def main() -> int:
     from device_settings import imposed_session
     from effort import QuickBuilds
 
-    from clgeom.runtime.device import as_session
+    from clgeom.core.device import as_session
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", help="part of a device's name")

@@ -9,13 +9,13 @@ from device_settings import assert_kernels_fit, imposed_session
 from effort import PROFILE
 
 from clgeom import adaptive_region, convex_hulls
+from clgeom.core import policies
+from clgeom.core.call import recording
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.hull.wagener.hoods import upper_hood
-from clgeom.runtime import policies
-from clgeom.runtime.call import recording
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.spaces import SPACES
-from clgeom.runtime.tuning import override
 from clgeom.tuner.cases import known_case
+from clgeom.tuner.spaces import SPACES
 
 #: Trials of a setting, and elements of the largest input. tests/tuner/candidates.py tries for as long as one wants.
 TRIALS, MOST = 6, 1000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clgeom.runtime.policies import Policy
+from clgeom.core.policies import Policy
 from clgeom.tuner import race
 from clgeom.tuner.measure import Sample
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from clgeom.runtime.device import Session
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.spaces import SPACES, candidates
-from clgeom.runtime.tuning import TABLE, select
+from clgeom.core.device import Session
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import TABLE, select
 from clgeom.selftest.answers import digest
 from clgeom.tuner.cases import QUICK, Case, all_cases, families, known_case
 from clgeom.tuner.measure import Measurer, Shares
+from clgeom.tuner.spaces import SPACES, candidates
 
 
 def imposed(session, kind, **facts):

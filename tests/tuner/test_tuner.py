@@ -16,13 +16,13 @@ import tuned
 from children import environment
 from tuned import KERNEL
 
-from clgeom.runtime import stored_policies
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.spaces import SPACES, Space, group
-from clgeom.runtime.tuning import TABLE, select
+from clgeom.core import stored_policies
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import TABLE, select
 from clgeom.tuner.children import Died, Limits, _no_interrupts
 from clgeom.tuner.measure import Measurer, Shared, Trial, Tried, serve
 from clgeom.tuner.search import Candidate, Finding, Tuner
+from clgeom.tuner.spaces import SPACES, Space, group
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_memory_that_is_not_written_shows(session):
 
 
 def test_in_place_results_are_poisoned(session):
-    from clgeom.runtime.host_memory import in_place
+    from clgeom.core.host_memory import in_place
 
     array = np.zeros(4, np.uint32)
     in_place(session, array)
@@ -130,8 +130,8 @@ def test_in_place_results_are_poisoned(session):
 #: Sends a child a candidate that hangs, and tells its process.
 ORPHAN = """
 import sys, time, tuned
-from clgeom.runtime.device import default_session
-from clgeom.runtime.policies import Policy
+from clgeom.core.device import default_session
+from clgeom.core.policies import Policy
 from clgeom.tuner.children import Child, Limits
 from clgeom.tuner.measure import Target, Trial
 if __name__ == "__main__":

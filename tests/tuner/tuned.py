@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
-from clgeom.runtime.policies import Policy
-from clgeom.runtime.tuning import TABLE, select
+from clgeom.core.policies import Policy
+from clgeom.core.tuning import TABLE, select
 from clgeom.tuner.cases import Case, there
 
 #: The kernel that they run, and a shape of it that is slow everywhere: a group of one work-item for each row.
@@ -61,7 +61,7 @@ def unwritten(session, n):
     """Numbers of elements, which a policy leaves unwritten: its kernel writes nothing."""
     import pyopencl as cl
 
-    from clgeom.runtime.launch import allocate, read, write
+    from clgeom.core.launch import allocate, read, write
 
     nothing = cl.Program(session.context, NOTHING).build().nothing
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
 from clgeom.errors import InvalidInput, is_integer, short
-from clgeom.runtime.host_floats import keeps_subnormals
 
 #: A bound beyond the columns of every table. Bounds are clamped to it, so that their negatives fit in the type.
 FAR = 1 << 40

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.policies import ceil_div
 from clgeom.dp.analysis.bounds import indices_fit
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.sums import affine, combine
@@ -19,9 +21,7 @@ from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import InvalidInput
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.typing import DeviceLike, Shape
+from clgeom.intake.typing import DeviceLike, Shape
 
 #: Names of the regions around a cell, by the signs of (row - own row, column - own column).
 REGIONS = {

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.core import launch
 from clgeom.dp.analysis import bounds
 from clgeom.dp.job import Job
 from clgeom.errors import IntegerOverflow
-from clgeom.runtime import launch
 
 #: As in dp/dp_overflow.h. No stage is the last 32-bit integer.
 KINDS = {"rows": 0, "columns": 1, "nose": 2, "sone": 3}

@@ -14,6 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.caches import digest_of
+from clgeom.core import launch
+from clgeom.core.plan import Plan, Series
+from clgeom.core.tuning import select
 from clgeom.dp.analysis.borders import borders
 from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.sums import narrows
@@ -27,10 +31,6 @@ from clgeom.dp.language.users_c import has_loop
 from clgeom.dp.paths import stages
 from clgeom.dp.table.table import CellStore
 from clgeom.errors import EquationWarning, IntegerOverflow, KernelBuildError, warn
-from clgeom.runtime import launch
-from clgeom.runtime.caches import digest_of
-from clgeom.runtime.plan import Plan, Series
-from clgeom.runtime.tuning import select
 
 #: Budget of a trial on the host: each node counts 1, and 1 more for every CELLS_OF_STEP cells. A step takes 15 us
 #: (measured). The first stages take at most half of the budget.

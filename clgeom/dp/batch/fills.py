@@ -14,6 +14,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of
+from clgeom.core import launch
+from clgeom.core.call import unrecorded
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.host_memory import in_place, show_host
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
@@ -24,17 +33,8 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS, pattern_name
 from clgeom.errors import ClgeomError, DeviceLimit, IntegerOverflow, InvalidInput
-from clgeom.runtime import launch
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.arrays import c_name, to_device
-from clgeom.runtime.call import unrecorded
-from clgeom.runtime.device import as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.host_memory import in_place, show_host
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import ArrayLike, DeviceLike
+from clgeom.intake.arrays import c_name, to_device
+from clgeom.intake.typing import ArrayLike, DeviceLike
 
 KERNEL = "dp/batch/batch_fill"
 #: Cells of a table that is filled alone, by all groups together.

@@ -10,7 +10,7 @@ from clgeom.dp.job import no_parameter, some_values
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.pairs.inputs import sequences
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arrays import is_device_array
+from clgeom.intake.arrays import is_device_array
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, is_integer, short
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import NDArray
+from clgeom.intake.typing import NDArray
 
 
 @keeps_subnormals

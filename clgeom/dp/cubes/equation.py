@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, overload
 
+from clgeom.arguments import one_of
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.sums import affine, indices_of
 from clgeom.dp.codegen import cell, text
 from clgeom.dp.language import trace, types
@@ -17,9 +19,7 @@ from clgeom.dp.language.nodes import MOST_DEEP, depth, walk, with_own_indices
 from clgeom.dp.language.parameters import annotated, declaration, parameters_of, taken
 from clgeom.dp.language.returned import parts_of
 from clgeom.errors import DependencyError, InvalidInput
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import DTypeLike
+from clgeom.intake.typing import DTypeLike
 
 #: Orders of planes: by one index, or by the sum of the three.
 PATTERNS = ("I", "J", "K", "IJK")

@@ -10,6 +10,14 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
+from clgeom.arguments import one_of
+from clgeom.core import launch
+from clgeom.core.call import recording
+from clgeom.core.device import Session, as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import finish
+from clgeom.core.plan import Phase, Plan, Scratch, Series, Step
+from clgeom.core.tuning import select
 from clgeom.dp.analysis import readiness
 from clgeom.dp.analysis.work import OPERATIONS, work_of
 from clgeom.dp.cubes.equation import CubeEquation
@@ -19,17 +27,9 @@ from clgeom.dp.job import ROUNDED_DIVIDE, bind, build_options, check_values, giv
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, base_case_hint, of_size
 from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short
-from clgeom.runtime import launch
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.arrays import is_device_array
-from clgeom.runtime.arrays import session_of as session_of_array
-from clgeom.runtime.call import recording
-from clgeom.runtime.device import Session, as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import finish
-from clgeom.runtime.plan import Phase, Plan, Scratch, Series, Step
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import DeviceLike, DTypeLike, NDArray
+from clgeom.intake.arrays import is_device_array
+from clgeom.intake.arrays import session_of as session_of_array
+from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
 
 KERNEL = "dp/cubes/fill_plane"
 KEEPS = ("table", "last", "corner")

@@ -18,7 +18,7 @@ import numpy as np
 from clgeom.dp.language.parameters import C_NAME, RESERVED
 from clgeom.dp.language.types import LIMITS, TYPES
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime.arrays import C_NAMES
+from clgeom.intake.arrays import C_NAMES
 
 #: Types of numbers in cells, and the types in which expressions hold them.
 CELLS = {

@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
@@ -25,8 +26,7 @@ from clgeom.dp.language.returned import parts_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import DeviceLike, DTypeLike
+from clgeom.intake.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
 NOT_PICKLED = ("value", "decision", "source", "wide", "kept")
@@ -369,8 +369,8 @@ class Equation:
         NoDevice
             No device that is present has this name.
         """
-        from clgeom.runtime.build import release
-        from clgeom.runtime.device import as_session
+        from clgeom.core.build import release
+        from clgeom.core.device import as_session
 
         for form in (self, *self.kept.of("banded")):
             for text in form.kept.of("text"):

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.mistakes import mistake
 from clgeom.dp.language.parameters import C_NAME
 from clgeom.dp.language.trace import (
@@ -22,8 +23,7 @@ from clgeom.dp.language.trace import (
     widest,
 )
 from clgeom.dp.language.types import CELL_TYPES, cell_type, float_type, is_exact
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import DTypeLike
+from clgeom.intake.typing import DTypeLike
 
 
 @overload

@@ -6,8 +6,8 @@ import contextlib
 import sys
 from pathlib import Path
 
+from clgeom.core import host_floats
 from clgeom.errors import InvalidInput
-from clgeom.runtime import host_floats
 
 #: The folder, and the module of decorators, whose frames are not the user's.
 OURS = str(Path(__file__).parent), host_floats.__file__

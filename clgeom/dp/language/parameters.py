@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.types import CELL_TYPES
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.host_floats import keeps_subnormals
+from clgeom.intake.arrays import c_name
 
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float32", "float64")
 #: Names that parameters must not have: words of OpenCL C, and names that every cell's function uses.

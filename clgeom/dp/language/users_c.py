@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import re
 
+from clgeom.core.messages import first_error
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.codegen.text import users_line
 from clgeom.dp.language.parameters import declaration
 from clgeom.errors import InvalidInput, KernelBuildError
-from clgeom.runtime.messages import first_error
 
 #: Comments, and literals of characters and texts, which may hold brackets.
 NOT_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""", re.DOTALL)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import held
 from clgeom.dp.problems import arguments
-from clgeom.runtime.arguments import held
-from clgeom.runtime.device_arrays import fetched, flattened, is_device_array
-from clgeom.runtime.interop import arrow, strings
+from clgeom.intake.device_arrays import fetched, flattened, is_device_array
+from clgeom.intake.interop import arrow, strings
 
 EXPECTED = "a list of text or of bytes, an array of strings, rows of letters, or (letters, offsets)"
 #: Code points of Unicode: 0 .. CODE_POINTS - 1.

@@ -8,17 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import boolean, integer, one_of, wrong
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Scratch
+from clgeom.core.tuning import select
 from clgeom.dp.pairs import inputs, words
 from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import boolean, integer, one_of, wrong
-from clgeom.runtime.device import as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Scratch
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
+from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
 #: Most rows of a block, and pairs of it: their values are 16 MiB.
 SIDE = 2048

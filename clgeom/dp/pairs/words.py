@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.launch import allocate, copy, read, run, write
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.pairs.inputs import on_host
 from clgeom.dp.paths.bits import Pair
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.arrays import as_device_values, c_name, to_device
-from clgeom.runtime.launch import allocate, copy, read, run, write
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.intake.arrays import as_device_values, c_name, to_device
 
 CALLER = "a batch of pairs"
 KERNEL, LETTERS = "dp/pairs/pairs_bits", "dp/pairs/pairs_letters"

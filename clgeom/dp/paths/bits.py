@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clgeom.core.launch import allocate, fill, read, run, write
+from clgeom.core.plan import Plan, Series, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.paths import tickets
 from clgeom.errors import DeviceLimit, DeviceWarning, warn
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import allocate, fill, read, run, write
-from clgeom.runtime.plan import Plan, Series, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.intake.arrays import c_name
 
 #: Problem -> (words that hold a column, bits carried from row to row). Initially: column 0, and the row above row 0.
 PROBLEMS = {"lcs": ((~0,), (0,)), "edit": ((~0, 0), (~0, 0))}

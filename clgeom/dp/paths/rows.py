@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.plan import Plan, Scratch, Series, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import cuts
 from clgeom.dp.job import Job
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
-from clgeom.runtime import launch
-from clgeom.runtime.plan import Plan, Scratch, Series, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 NAME = "rows"
 FUSED, DIRECT = "dp/paths/rows_fused", "dp/paths/rows_direct"

@@ -12,6 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.plan import Plan, Scratch, Series, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import affine, range_of
 from clgeom.dp.analysis.work import most_cells
@@ -21,11 +25,7 @@ from clgeom.dp.language.nodes import NUMPY, walk
 from clgeom.dp.language.types import neutral
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.table import CellStore, Filled
-from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.plan import Plan, Scratch, Series, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.intake.arrays import c_name
 
 NAME = "splits"
 EMPTY, PRODUCT, FINISH = "dp/paths/split_empty", "dp/paths/split_product", "dp/paths/split_finish"

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.plan import Plan, Scratch, Series, Step
+from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
@@ -15,10 +18,7 @@ from clgeom.dp.patterns import Pattern
 from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed
 from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
 from clgeom.errors import DependencyError, EquationWarning, IntegerOverflow, InvalidInput, KernelBuildError, warn
-from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.plan import Plan, Scratch, Series, Step
-from clgeom.runtime.tuning import select
+from clgeom.intake.arrays import c_name
 
 NAME = "stages"
 KERNEL, WIDE = "dp/paths/fill_stage", "dp/paths/wide_stage"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.call import unrecorded
+from clgeom.core.plan import Plan, Step
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
-from clgeom.runtime import launch
-from clgeom.runtime.call import unrecorded
-from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.tuning import select
 
 KERNEL = "dp/paths/ticket_probe"
 #: Rounds of the probe: in each, every group reads what another has written.

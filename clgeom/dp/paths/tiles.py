@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.plan import Plan, Scratch, Series, Step
+from clgeom.core.policies import TilePolicy, ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.analysis.bands import OUTSIDE
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.work import most_cells
@@ -21,10 +25,6 @@ from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn
-from clgeom.runtime import launch
-from clgeom.runtime.plan import Plan, Scratch, Series, Step
-from clgeom.runtime.policies import TilePolicy, ceil_div
-from clgeom.runtime.tuning import select
 
 NAME = "tiles"
 KERNEL = "dp/paths/tile_sweep"

@@ -7,14 +7,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.runtime.interop.objects import values_of
+from clgeom.intake.interop.objects import values_of
 
 INT32, INT64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import minimum, where
 from clgeom.dp.problems import arguments
@@ -16,8 +17,7 @@ from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.dp.problems.ways import replacement
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike
+from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 #: Most years of a machine: its costs are a table.
 MOST_YEARS = 1 << 12

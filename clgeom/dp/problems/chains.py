@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import boolean
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import boolean
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 
 
 def _matrix_chain(M, i, j, d):

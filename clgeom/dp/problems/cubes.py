@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import boolean
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.cubes.equation import CubeEquation
 from clgeom.dp.cubes.fills import fill_cube
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.sequences import Codes, taken
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.arguments import boolean
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 
 #: The check is not needed: tests verify the equations, and the arguments are checked.
 fill = functools.partial(fill_cube, check=False)

@@ -9,15 +9,15 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.arguments import boolean
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where, which_max
 from clgeom.dp.problems import arguments, knapsack_batches
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import boolean
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
 @lru_cache

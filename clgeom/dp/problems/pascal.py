@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import DeviceLike, DTypeLike, IntLike, NDArray
+from clgeom.intake.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
 @lru_cache

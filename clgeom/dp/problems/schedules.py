@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 
 INF = float("inf")
 

@@ -10,6 +10,9 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from clgeom.arguments import boolean, one_of
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
 from clgeom.dp.pairs import inputs
@@ -19,16 +22,13 @@ from clgeom.dp.paths.bits import Pair
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.runtime.arguments import boolean, one_of
-from clgeom.runtime.arrays import session_of
-from clgeom.runtime.chunks import as_chunks, in_chunk, pairs_ahead
-from clgeom.runtime.device import as_session
-from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.gains import quicker
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.several import as_sessions, by_first_able, spread
-from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
+from clgeom.intake.arrays import session_of
+from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
+from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.gains import quicker
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.several import as_sessions, by_first_able, spread
+from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 
 Letters = TypeVar("Letters", str, bytes)
 #: Cost of a pair besides its cells, in cells.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike
+from clgeom.intake.typing import ArrayLike, DeviceLike
 
 INF = float("inf")
 MOST_THINGS = 20

@@ -7,15 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import argmax_over, argmin_over, max_over, maximum, min_over, where, which_max
 from clgeom.dp.problems import arguments
 from clgeom.dp.problems.allocation import Allocation
 from clgeom.dp.problems.sequences import Edits, Letters
 from clgeom.dp.problems.tables import fill, traceback
-from clgeom.runtime.device import as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import max_over, maximum, min_over, minimum, where
 from clgeom.dp.problems import arguments
@@ -14,8 +15,7 @@ from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import ArrayLike, DeviceLike, IntLike, NDArray
+from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
 

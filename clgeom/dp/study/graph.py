@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, fill, read, run, write
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.job import bind, build_options, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import DependencyError, DeviceLimit, InvalidInput, short
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.device import as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import allocate, fill, read, run, write
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import DeviceLike, NDArray, Shape
+from clgeom.intake.arrays import c_name
+from clgeom.intake.typing import DeviceLike, NDArray, Shape
 
 #: Most cells of a table: a graph may have an edge for every pair of cells.
 MOST_CELLS = 1 << 16

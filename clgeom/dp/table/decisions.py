@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.policies import ceil_div
 from clgeom.dp.table.table import Reader
-from clgeom.runtime import launch
-from clgeom.runtime.policies import ceil_div
 
 
 def bits_of(job) -> int | None:

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.dp.language.cells import c_type
 from clgeom.dp.table import reduce
 from clgeom.dp.table.regions import Region, place, region_of
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime import cl_arrays, launch
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.typing import CLArray, NDArray
+from clgeom.intake import cl_arrays
+from clgeom.intake.typing import CLArray, NDArray
 
 #: Types of an index or of a selection: integers, slices, `...`, and tuples of them, as in brackets.
 Index = Any

@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 
+from clgeom.core.launch import allocate, run, write
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
 from clgeom.dp.job import build_options
 from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime.arrays import C_NAMES, c_name
-from clgeom.runtime.launch import allocate, run, write
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
+from clgeom.intake.arrays import C_NAMES, c_name
 
 #: Launches of a resumed function between two checks whether it is done.
 RESUMED = 4

@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.table.regions import Region
 from clgeom.errors import IntegerOverflow, InvalidInput, short
-from clgeom.runtime import launch
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.intake.arrays import c_name
 
 REDUCE, ACROSS, SELECT = "dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells"
 #: Comparisons in the order of dp/dp_over.h, which are those of Python.

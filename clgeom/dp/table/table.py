@@ -10,20 +10,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.device import Session
+from clgeom.core.failures import failures
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, read, run
+from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.dp.language.cells import c_type, record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.table.over import OverTable
 from clgeom.dp.table.regions import Region, place
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
+from clgeom.intake import cl_arrays
+from clgeom.intake.typing import DTypeLike, NDArray
 from clgeom.markup import card, some_of, table
-from clgeom.runtime import cl_arrays, launch
-from clgeom.runtime.device import Session
-from clgeom.runtime.failures import failures
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import allocate, read, run
-from clgeom.runtime.plan import Phase, Plan, Scratch, Step
-from clgeom.runtime.typing import DTypeLike, NDArray
 
 #: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16

@@ -12,6 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.core import launch
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.plan import Plan, Scratch, Series, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, overflows, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
 from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
@@ -21,13 +27,7 @@ from clgeom.dp.paths import tiles
 from clgeom.dp.patterns import PATTERNS
 from clgeom.dp.table.decisions import packed_pitch
 from clgeom.errors import InvalidInput, short
-from clgeom.runtime import launch
-from clgeom.runtime.device import as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.plan import Plan, Scratch, Series, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import DeviceLike, NDArray, Shape
+from clgeom.intake.typing import DeviceLike, NDArray, Shape
 
 #: Steps of the traceback in a launch: they are sequential, and each takes up to a microsecond on a GPU.
 STEPS = 1 << 17

@@ -19,6 +19,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from clgeom.arguments import is_masked_array, one_of, wrong
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
+from clgeom.core.failures import failures
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.exchange import crs_of
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
@@ -27,11 +36,7 @@ from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import ragged_measures
-from clgeom.labels import as_array, as_labels
-from clgeom.primitives.compact import compact
-from clgeom.primitives.extremes import points_left
-from clgeom.runtime.arguments import is_masked_array, one_of, wrong
-from clgeom.runtime.arrays import (
+from clgeom.intake.arrays import (
     as_device_points,
     as_device_values,
     as_given_with_sizes,
@@ -42,21 +47,14 @@ from clgeom.runtime.arrays import (
     is_device_array,
     refuse_nonfinite,
 )
-from clgeom.runtime.call import recording
-from clgeom.runtime.chunks import as_chunks
-from clgeom.runtime.cl_arrays import as_array as as_array_on_device
-from clgeom.runtime.cl_arrays import to_array
-from clgeom.runtime.device import as_session
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.failures import failures
-from clgeom.runtime.gains import quicker
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.several import as_sessions, spread
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import (
+from clgeom.intake.chunks import as_chunks
+from clgeom.intake.cl_arrays import as_array as as_array_on_device
+from clgeom.intake.cl_arrays import to_array
+from clgeom.intake.device_arrays import fetched
+from clgeom.intake.gains import quicker
+from clgeom.intake.labels import as_array, as_labels
+from clgeom.intake.several import as_sessions, spread
+from clgeom.intake.typing import (
     AnyArray,
     ArrayLike,
     ChunksLike,
@@ -67,6 +65,8 @@ from clgeom.runtime.typing import (
     NDArray,
     Nonfinite,
 )
+from clgeom.primitives.compact import compact
+from clgeom.primitives.extremes import points_left
 from clgeom.sorting.radix.sort import argsort
 
 if TYPE_CHECKING:

@@ -7,22 +7,22 @@ import math
 
 import numpy as np
 
+from clgeom.core.host_memory import in_place, show_host
+from clgeom.core.launch import allocate, fill, read, run, settle, write
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import fitting, select
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch.result import flat_hulls
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import measure_doubtful, ragged_measures
 from clgeom.hull.predicates import predicate_parameters
+from clgeom.intake.arrays import as_device_values, c_name, is_device_array, to_device
+from clgeom.intake.cl_arrays import as_array
+from clgeom.intake.device_arrays import fetched
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.arrays import as_device_values, c_name, is_device_array, to_device
-from clgeom.runtime.cl_arrays import as_array
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.host_memory import in_place, show_host
-from clgeom.runtime.launch import allocate, fill, read, run, settle, write
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import fitting, select
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 

@@ -11,22 +11,22 @@ from typing import Any, Generic, overload
 
 import numpy as np
 
+from clgeom.core.device import Session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Phase, Scratch
 from clgeom.exchange import Exchange, json_values, label_columns
-from clgeom.geodesy import axes_of_crs
+from clgeom.geo.geodesy import axes_of_crs
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
+from clgeom.intake.arrays import as_device_points, as_device_values, fetched_points, is_device_array
+from clgeom.intake.chunks import Peak
+from clgeom.intake.cl_arrays import as_array, new_array
+from clgeom.intake.device_arrays import fetched
+from clgeom.intake.typing import ArrayT, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arrays import as_device_points, as_device_values, fetched_points, is_device_array
-from clgeom.runtime.chunks import Peak
-from clgeom.runtime.cl_arrays import as_array, new_array
-from clgeom.runtime.device import Session
-from clgeom.runtime.device_arrays import fetched
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Phase, Scratch
-from clgeom.runtime.typing import ArrayT, NDArray
 
 
 @keeps_subnormals

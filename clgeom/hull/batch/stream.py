@@ -17,20 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import crs_of
-from clgeom.geodesy import same_crs
+from clgeom.geo.geodesy import same_crs
+from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch.result import HullBatch
 from clgeom.hull.batch.within import Within
 from clgeom.hull.pieces import piece_bytes
 from clgeom.hull.stream import LEAST_POINTS
-from clgeom.labels import as_array, as_labels
-from clgeom.longitudes import Sample, numbered_parts, turn_of_crs
-from clgeom.runtime.arrays import as_given_with_sizes, canonical_points, error_from
-from clgeom.runtime.call import recording
-from clgeom.runtime.chunks import Chunks, Meter, in_chunk, read_ahead
-from clgeom.runtime.device_arrays import fetched, is_device_array
+from clgeom.intake.arrays import as_given_with_sizes, canonical_points, error_from
+from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
+from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.labels import as_array, as_labels
 
 CALLER = "convex_hulls_by_label"
 #: Kinds of NumPy types whose values compare with each other.

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.launch import allocate, fill, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.intake.arrays import POINT_TYPES, c_name, to_device
+from clgeom.intake.cl_arrays import as_array
 from clgeom.primitives.compact import compact
-from clgeom.runtime.arrays import POINT_TYPES, c_name, to_device
-from clgeom.runtime.cl_arrays import as_array
-from clgeom.runtime.launch import allocate, fill, run
-from clgeom.runtime.plan import Plan, Scratch, Step
 
 WITHIN = "hull/batch/batch_within"
 CALLER = "convex_hulls_by_label"

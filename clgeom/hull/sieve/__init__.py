@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.runtime.plan import Scratch
+from clgeom.core.plan import Scratch
 
 #: Bins of x of a sieve.
 BINS = 2048

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.plan import Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import fitting, select
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.sieve import (
     BINS,
@@ -27,9 +30,6 @@ from clgeom.hull.sieve import (
     sieve_memory,
     vertex_type,
 )
-from clgeom.runtime.plan import Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import fitting, select
 
 #: Directions for the sample, and the number of directions of the list for each of these. Powers of two.
 DIRECTIONS, FINE = 128, 8

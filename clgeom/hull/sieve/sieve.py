@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.launch import allocate, fill, joined, read, run
+from clgeom.core.plan import Plan, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import fitting, remembered
 from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
-from clgeom.runtime.arrays import c_name
-from clgeom.runtime.launch import allocate, fill, joined, read, run
-from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import fitting, remembered
+from clgeom.intake.arrays import c_name
 
 #: Records of the hoods in the first read; most hulls need no second one.
 GLANCE = 2048

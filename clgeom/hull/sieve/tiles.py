@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.plan import Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import fitting
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.sieve import (
     BINS,
@@ -24,9 +27,6 @@ from clgeom.hull.sieve import (
     sieve_memory,
     vertex_type,
 )
-from clgeom.runtime.plan import Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import fitting
 
 #: What tile_hull computes, in the order of its numbers.
 RESULTS = ("LIST", "HULL", "BOUNDS")

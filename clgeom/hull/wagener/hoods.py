@@ -15,20 +15,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of
+from clgeom.core.call import recording
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import allocate, fill, run, write
+from clgeom.core.plan import Phase, Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.hull.wagener.trace import NOT_WRITTEN, HoodMerge, merges_of, results_size
+from clgeom.intake.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
+from clgeom.intake.typing import AnyArray, Collinear, DeviceLike, NDArray
 from clgeom.primitives.gather import gather_plan
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
-from clgeom.runtime.call import recording
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import allocate, fill, run, write
-from clgeom.runtime.plan import Phase, Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
-from clgeom.runtime.typing import AnyArray, Collinear, DeviceLike, NDArray
 
 LOWER, UPPER = 0, 1
 PHASES = 6

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import fitting, select
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import fitting, select
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import NDArray
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.intake.typing import NDArray
 
 #: What a trace writes into the results of a stage before its kernels do.
 NOT_WRITTEN = np.uint32(0xFFFFFFFF)

@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
+from clgeom.arguments import integer, one_of, wrong
+from clgeom.core.call import recording
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.exchange import crs_of
+from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import first_out_of_order, require_order
-from clgeom.longitudes import turn_of_crs
-from clgeom.primitives.extremes import points_left
-from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
-from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
-from clgeom.region.arc.outline_plans import OutlineOptions
-from clgeom.region.arc.result import CrossRegion, Region
-from clgeom.runtime.arguments import integer, one_of, wrong
-from clgeom.runtime.arrays import (
+from clgeom.intake.arrays import (
     Chunk,
     as_device_points,
     as_given,
@@ -37,12 +36,13 @@ from clgeom.runtime.arrays import (
     session_of,
     to_device,
 )
-from clgeom.runtime.call import recording
-from clgeom.runtime.chunks import Chunks, as_chunks
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
+from clgeom.intake.chunks import Chunks, as_chunks
+from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
+from clgeom.primitives.extremes import points_left
+from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
+from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
+from clgeom.region.arc.outline_plans import OutlineOptions
+from clgeom.region.arc.result import CrossRegion, Region
 
 CALLER = "adaptive_region"
 AXES = ("x", "y", "both")

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.device import Session
+from clgeom.core.launch import Result, flush, run
+from clgeom.core.tuning import remembered
 from clgeom.region.arc.outline_plans import Output, emit_plan, outline_plan
-from clgeom.runtime.device import Session
-from clgeom.runtime.launch import Result, flush, run
-from clgeom.runtime.tuning import remembered
 
 KERNELS = ("auto", "naive", "local")
 CUTS = ("count", "width")

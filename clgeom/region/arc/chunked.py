@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.hull.batch.hulls import convex_hulls_by_label
 from clgeom.hull.pieces import PointStream
+from clgeom.intake.arrays import to_device
+from clgeom.intake.chunks import Chunks, Meter
 from clgeom.region.arc.chains import Outline, outline_of
 from clgeom.region.arc.outline_plans import OutlineOptions
-from clgeom.runtime.arguments import wrong
-from clgeom.runtime.arrays import to_device
-from clgeom.runtime.chunks import Chunks, Meter
 from clgeom.sorting.keys import KeyOrder
 
 #: Most parts of ranges that are counted in a pass, as a power of two.

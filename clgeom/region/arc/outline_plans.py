@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import fitting, select, within_limits
 from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import fitting, select, within_limits
 
 #: Mean number of candidates up to which one work-item handles a segment, in local memory.
 SHORT = 16

@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.device import Session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import counted
+from clgeom.core.plan import Phase
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
 from clgeom.exchange import Exchange
-from clgeom.geodesy import axes_of_crs
+from clgeom.geo.geodesy import axes_of_crs
 from clgeom.hull.measures import polygon_area
 from clgeom.hull.predicates import THETA, orient2d, orientation
+from clgeom.intake.arrays import canonical_queries, rows_at
+from clgeom.intake.chunks import Peak
+from clgeom.intake.interop.columns import column_of_counts
+from clgeom.intake.typing import ArrayLike, DTypeLike, NDArray
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
-from clgeom.runtime.arrays import canonical_queries, rows_at
-from clgeom.runtime.chunks import Peak
-from clgeom.runtime.device import Session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.columns import column_of_counts
-from clgeom.runtime.messages import counted
-from clgeom.runtime.plan import Phase
-from clgeom.runtime.typing import ArrayLike, DTypeLike, NDArray
 
 #: Most vertices of a region whose repr shows the area.
 SHOWN = 100_000

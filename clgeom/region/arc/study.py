@@ -12,12 +12,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from clgeom.arguments import one_of
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.plan import Phase
+from clgeom.intake.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
 from clgeom.region.arc.adaptive import Cuts, region_of
 from clgeom.region.arc.result import CrossRegion, Region
-from clgeom.runtime.arguments import one_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.plan import Phase
-from clgeom.runtime.typing import AnyArray, DeviceLike, IntLike, NDArray, Nonfinite
 
 #: Where the hulls of segments are found.
 SegmentHulls: TypeAlias = Literal["auto", "naive", "local"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
-from clgeom.runtime.host_floats import keeps_subnormals
 
 
 @keeps_subnormals

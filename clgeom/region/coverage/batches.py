@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.core.call import each, watching
+from clgeom.core.launch import finish
 from clgeom.errors import InvalidInput
+from clgeom.intake.gains import least_of
+from clgeom.intake.several import are_parts, as_sessions, in_turn, on_own, spread
 from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.rasters import as_stack
-from clgeom.runtime.call import each, watching
-from clgeom.runtime.gains import least_of
-from clgeom.runtime.launch import finish
-from clgeom.runtime.several import are_parts, as_sessions, in_turn, on_own, spread
 
 #: Bytes of maps from which on GPUs share them (two H200s: 1 GB of maps of 512 x 512 in 0.28 s, one in 0.36 s).
 LEAST_SHARED = 1 << 26

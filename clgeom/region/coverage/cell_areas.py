@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.geodesy import Earth, as_crs, is_plain_geographic, plain_area
+from clgeom.geo.geodesy import Earth, as_crs, is_plain_geographic, plain_area
 
 #: Nodes along each axis between which the area of a cell is interpolated.
 NODES = 33

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.rasters import chosen_unit
+from clgeom.intake.interop.strips import Strips
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.region.coverage.rasters import known_values
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import chosen_unit
-from clgeom.runtime.interop.strips import Strips
 
 #: Most rows and columns of the image of a raster that is read by strips.
 MOST_PIXELS = 2048
@@ -161,7 +161,7 @@ def outlines(regions, unit=None) -> dict:
 
 def axes_of(grid) -> tuple[str, str]:
     """Return the names of the axes of a map, with their unit if its reference system is known."""
-    from clgeom.geodesy import axes_of_crs
+    from clgeom.geo.geodesy import axes_of_crs
 
     if tuple(grid.transform) == (1, 0, 0, 0, 1, 0):
         return "column", "row"

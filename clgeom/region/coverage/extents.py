@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import remembered, select
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.arc.chains import chains_of
 from clgeom.region.arc.outline_plans import outline_plan
 from clgeom.region.coverage.job import REAL, Masks
 from clgeom.region.coverage.result import Group
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import remembered, select
 
 #: Most pieces of a raster for which a plan is kept.
 FEW_PIECES = 4

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.exchange import Exchange
-from clgeom.geodesy import as_crs, shown
+from clgeom.geo.geodesy import as_crs, shown
+from clgeom.intake.typing import FloatLike
 from clgeom.region.coverage.grid import IDENTITY, Grid
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import FloatLike
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -108,6 +108,6 @@ class FiledRegion(Filed):
 
         In a local system, which has no position on the earth, the area in its plane.
         """
-        from clgeom.geodesy import area_km2
+        from clgeom.geo.geodesy import area_km2
 
         return area_km2(self)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.geodesy import shown
-from clgeom.runtime.typing import ArrayLike, NDArray
+from clgeom.geo.geodesy import shown
+from clgeom.intake.typing import ArrayLike, NDArray
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 #: Largest distance of corners of two rasters of the same cells, in cells: files round transforms and coordinates.

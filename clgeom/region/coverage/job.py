@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.core.launch import allocate, constant, run, write
+from clgeom.intake.arrays import to_device
 from clgeom.region.arc.chains import chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.coverage.rasters import Levels, Stack
-from clgeom.runtime.arrays import to_device
-from clgeom.runtime.launch import allocate, constant, run, write
 
 #: Name of the public function in messages.
 CALLER = "coverage_regions"

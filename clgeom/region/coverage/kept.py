@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.intake.chunks import Chunks, Meter, Peak, read_ahead
+from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.interop.rasters import placed_raster
+from clgeom.intake.interop.strips import Strips
 from clgeom.region.coverage.job import CALLER
 from clgeom.region.coverage.rasters import LARGEST_SIDE, Levels, as_levels, canonical_cells
-from clgeom.runtime.chunks import Chunks, Meter, Peak, read_ahead
-from clgeom.runtime.device_arrays import fetched, is_device_array
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.interop.rasters import placed_raster
-from clgeom.runtime.interop.strips import Strips
 
 BLOCK_CELLS = 1 << 20
 #: Bytes of a run: its first cell and its class.

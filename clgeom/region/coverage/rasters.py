@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.arguments import one_of, unmasked, wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.launch import read
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.runtime.arguments import one_of, unmasked, wrong
-from clgeom.runtime.arrays import c_name, is_device_array, session_of, to_device
-from clgeom.runtime.device_arrays import buffer_of, fetched, native_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.interop.strips import Strips
-from clgeom.runtime.launch import read
+from clgeom.intake.arrays import c_name, is_device_array, session_of, to_device
+from clgeom.intake.device_arrays import buffer_of, fetched, native_array
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.interop.strips import Strips
 
 #: Types that kernels read, and for each the type in which values and levels are compared.
 THRESHOLDS = {

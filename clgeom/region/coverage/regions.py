@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from clgeom.arguments import boolean, integer, one_of
+from clgeom.core.call import recording
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
+from clgeom.intake.arrays import is_device_array
+from clgeom.intake.chunks import as_chunks
+from clgeom.intake.device_arrays import let_change
+from clgeom.intake.interop.rasters import Raster, placed_raster
+from clgeom.intake.several import are_parts
+from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.arc.result import checked_tolerance
 from clgeom.region.coverage.batches import batches_of, jobs_of, made_of, maps_at_once, stacks_of
@@ -35,16 +45,6 @@ from clgeom.region.rings.on_device import DevicePolygons
 from clgeom.region.rings.outward import Goal, simplified
 from clgeom.region.rings.polygons import CoveragePolygons
 from clgeom.region.rings.trace import rings_of
-from clgeom.runtime.arguments import boolean, integer, one_of
-from clgeom.runtime.arrays import is_device_array
-from clgeom.runtime.call import recording
-from clgeom.runtime.chunks import as_chunks
-from clgeom.runtime.device import as_session
-from clgeom.runtime.device_arrays import let_change
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.interop.rasters import Raster, placed_raster
-from clgeom.runtime.several import are_parts
-from clgeom.runtime.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack

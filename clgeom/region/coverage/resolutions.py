@@ -7,10 +7,10 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.optional import require
 from clgeom.region.coverage.rasters import Levels, Stack
 from clgeom.region.coverage.result import CoverageRegions
-from clgeom.runtime.host_floats import keeps_subnormals
 
 
 @keeps_subnormals

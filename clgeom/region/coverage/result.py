@@ -11,7 +11,13 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import counted
+from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput
+from clgeom.intake.arrays import canonical_queries
+from clgeom.intake.chunks import Peak
+from clgeom.intake.typing import ArrayLike, FloatLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.region.arc.chains import Chains
 from clgeom.region.arc.result import CrossRegion, Region, _signs, checked_tolerance
@@ -21,12 +27,6 @@ from clgeom.region.coverage.files import Filed, FiledRegion
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.rasters import level_index
 from clgeom.region.coverage.runs import Runs
-from clgeom.runtime.arrays import canonical_queries
-from clgeom.runtime.chunks import Peak
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import counted
-from clgeom.runtime.plan import Phase
-from clgeom.runtime.typing import ArrayLike, FloatLike, NDArray
 
 
 @keeps_subnormals
@@ -479,7 +479,7 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     @functools.cached_property
     def areas_km2(self) -> NDArray[np.float64]:
         """The areas on the ellipsoid of the `crs` in km2, holes left out, shape (n,); needs pyproj."""
-        from clgeom.geodesy import earth_areas
+        from clgeom.geo.geodesy import earth_areas
 
         return earth_areas([region.__geo_interface__ for region in self], self.crs, caller="areas_km2") / 1e6
 

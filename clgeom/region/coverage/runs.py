@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
+from clgeom.intake.cl_arrays import as_array
 from clgeom.primitives.compact import partition
 from clgeom.region.coverage.job import Job, Masks
-from clgeom.runtime.cl_arrays import as_array
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.launch import allocate, fill, read, run
+from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.region.rings.runs import UINT, exclusive_sums
 from clgeom.region.rings.trace import ULONG, DeviceRings
-from clgeom.runtime.launch import allocate, fill, read, run
-from clgeom.runtime.plan import Plan, Scratch, Step
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 

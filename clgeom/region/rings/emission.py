@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.launch import allocate, copy, read, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.intake.cl_arrays import as_array, new_array, to_array
 from clgeom.region.rings.runs import exclusive_sums
 from clgeom.region.rings.trace import ULONG, DeviceRings
-from clgeom.runtime.cl_arrays import as_array, new_array, to_array
-from clgeom.runtime.launch import allocate, copy, read, run
-from clgeom.runtime.plan import Plan, Scratch, Step
 
 OFFSETS, POLYGONS, KEPT, SIZES, EMIT = (
     f"region/rings/{name}"

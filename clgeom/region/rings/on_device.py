@@ -6,10 +6,10 @@ import copy
 import functools
 from typing import Any
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.region.rings.emission import ARRAYS
 from clgeom.region.rings.polygons import CoveragePolygons
-from clgeom.runtime.device_arrays import fetched, is_device_array
-from clgeom.runtime.host_floats import keeps_subnormals
 
 
 @keeps_subnormals

@@ -29,12 +29,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from clgeom.core.launch import allocate, copy, fill, read, run
+from clgeom.core.plan import Plan, Step
+from clgeom.core.tuning import remembered, select
 from clgeom.errors import InvalidInput
 from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
-from clgeom.runtime.launch import allocate, copy, fill, read, run
-from clgeom.runtime.plan import Plan, Step
-from clgeom.runtime.tuning import remembered, select
 
 BEGIN, MARK, OTHERS, MEASURE, CHOOSE, REMOVE, ADVANCE = (
     f"region/rings/outward_{name}" for name in "begin mark others measure choose remove advance".split()

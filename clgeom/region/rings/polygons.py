@@ -11,18 +11,18 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import counted
+from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput, short
+from clgeom.intake.chunks import Peak
+from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.drawn import Drawable
 from clgeom.region.coverage.files import Filed, FiledRegion
 from clgeom.region.coverage.grid import Grid
 from clgeom.region.coverage.rasters import level_index
 from clgeom.region.rings.trace import twice_areas
-from clgeom.runtime.chunks import Peak
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import counted
-from clgeom.runtime.plan import Phase
-from clgeom.runtime.typing import FloatLike, NDArray
 
 
 @keeps_subnormals
@@ -276,7 +276,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     @functools.cached_property
     def _ragged(self):
         """The polygons in map coordinates, outer rings counter-clockwise."""
-        from clgeom.io.ragged import Ragged
+        from clgeom.geo.ragged import Ragged
 
         return self._as_map(Ragged(self.corners, self.ring_offsets, self.polygon_offsets))
 
@@ -318,7 +318,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         InvalidInput
             There is no reference system, or pyproj does not know it or is not installed.
         """
-        from clgeom.geodesy import ragged_areas
+        from clgeom.geo.geodesy import ragged_areas
 
         crs = self._system(crs, "areas_km2")
         rings = ragged_areas(self.vertices, self.ring_offsets, crs, caller="areas_km2")
@@ -436,7 +436,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         InvalidInput
             Shapely is not installed.
         """
-        from clgeom.io.ragged import Ragged
+        from clgeom.geo.ragged import Ragged
 
         if cells:
             return Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets).to_shapely()
@@ -450,7 +450,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
 
         Returns
         -------
-        clgeom.io.ragged.Ragged
+        clgeom.geo.ragged.Ragged
         """
         return self._as_map(self._in_cells(noded=True)) if self.apart or self._is_turned else self._ragged
 
@@ -460,7 +460,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         return len(self.given) > 1 and (b, d) != (0, 0)
 
     def in_degrees(self, crs: Any, *, caller: str, densify: FloatLike | None = None) -> Any:
-        """The polygons in longitude and latitude; see `clgeom.io.degrees.in_degrees`.
+        """The polygons in longitude and latitude; see `clgeom.geo.degrees.in_degrees`.
 
         Parameters
         ----------
@@ -473,14 +473,14 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
 
         Returns
         -------
-        clgeom.io.degrees.Sheets
+        clgeom.geo.degrees.Sheets
 
         Raises
         ------
         InvalidInput
             The coordinates are not longitude and latitude, and there is no reference system to reproject them from.
         """
-        from clgeom.io.degrees import Sheets, in_degrees, is_wgs84
+        from clgeom.geo.degrees import Sheets, in_degrees, is_wgs84
 
         corners = self._in_cells(noded=self.apart or (self._is_turned and is_wgs84(crs, caller)))
         levels = np.array(self.given) * (1 if self.direction == "<=" else -1)  # the most demanding one is the least
@@ -495,7 +495,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
 
     def _in_cells(self, *, noded: bool):
         """The polygons in columns and rows, with the vertices of their neighbours if they are `noded`."""
-        from clgeom.io import ragged
+        from clgeom.geo import ragged
 
         made = ragged.Ragged(self.corners, self.ring_offsets, self.polygon_offsets)
         return ragged.noded(made) if noded else made

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.core.launch import allocate, read, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.coverage.rasters import Stack
-from clgeom.runtime.launch import allocate, read, run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 
 RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
 UINT = np.dtype(np.uint32)

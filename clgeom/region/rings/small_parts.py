@@ -15,12 +15,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from clgeom.intake.interop.rasters import Raster
+from clgeom.intake.interop.strips import Strips
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.rasters import as_levels, canonical_raster
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings.polygons import CoveragePolygons
-from clgeom.runtime.interop.rasters import Raster
-from clgeom.runtime.interop.strips import Strips
 
 CALLER = "region"
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.core.launch import read, run
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.job import Masks
 from clgeom.region.rings.runs import exclusive_sums, given_runs, runs_of
-from clgeom.runtime.launch import read, run
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 

@@ -29,14 +29,14 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import boolean, function, size_in_bytes
+from clgeom.core.device import as_session
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
+from clgeom.intake.chunks import Meter, Peak
+from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 from clgeom.io.atomic import check_output, check_outputs, is_one_disk, take_name
-from clgeom.runtime.arguments import boolean, function, size_in_bytes
-from clgeom.runtime.chunks import Meter, Peak
-from clgeom.runtime.device import as_session
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import printable
-from clgeom.runtime.typing import AnyArray, DeviceLike, NDArray
 from clgeom.scale.sorting.buckets import Buckets
 from clgeom.scale.sorting.pieces import Chunk, Part, Whole, are_read_in_time
 from clgeom.scale.sorting.pipeline import SETS, Pipeline, reserve

@@ -7,10 +7,10 @@ import os
 import numpy as np
 
 from clgeom.errors import InvalidInput
+from clgeom.intake.arrays import host_values
+from clgeom.intake.chunks import as_chunks
 from clgeom.io.arrays import map_array
 from clgeom.io.files import reading
-from clgeom.runtime.arrays import host_values
-from clgeom.runtime.chunks import as_chunks
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 
 CALLER = "sort_file"

@@ -13,9 +13,9 @@ import os
 import shutil
 from pathlib import Path
 
+from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_part
-from clgeom.runtime.messages import printable
 
 
 def state_folder(out) -> Path:

@@ -6,13 +6,13 @@ import functools
 
 import numpy as np
 
+from clgeom.arguments import is_masked_array
 from clgeom.errors import InvalidInput, is_integer
-from clgeom.runtime.arguments import is_masked_array
-from clgeom.runtime.array_memory import require_memory
-from clgeom.runtime.arrays import session_of
-from clgeom.runtime.device_arrays import fetched, in_buffer, is_device_array, overlap
-from clgeom.runtime.interop.objects import values_of
-from clgeom.runtime.several import as_sessions
+from clgeom.intake.array_memory import require_memory
+from clgeom.intake.arrays import session_of
+from clgeom.intake.device_arrays import fetched, in_buffer, is_device_array, overlap
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.several import as_sessions
 from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_key_array, index_dtype
 from clgeom.sorting.outputs import entries_overlap
 

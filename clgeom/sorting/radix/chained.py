@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.plan import Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.core.plan import Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.sorting.radix.moves import RADIX, RADIX_BITS, shares, tile_policy
 
 ONESWEEP = "sorting/radix/radix_onesweep"

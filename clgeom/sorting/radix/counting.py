@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.sorting.radix.moves import shares
 
 VALUES, RUNS = "sorting/radix/radix_values", "sorting/radix/radix_runs"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.call import current
-from clgeom.runtime.tuning import overridden
+from clgeom.core.call import current
+from clgeom.core.tuning import overridden
 from clgeom.sorting.outputs import into
 
 #: Up to so many keys NumPy needs less time than launches. Of integers with 8 or 16 bits, which it counts, more.

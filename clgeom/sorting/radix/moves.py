@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.runtime.build import compiles
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.render import render_text
-from clgeom.runtime.tuning import remembered, select
+from clgeom.core.build import compiles
+from clgeom.core.policies import ceil_div
+from clgeom.core.render import render_text
+from clgeom.core.tuning import remembered, select
 
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8

@@ -17,8 +17,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.chained import chained_steps
 from clgeom.sorting.radix.moves import (

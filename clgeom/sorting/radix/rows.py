@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.arguments import wrong
+from clgeom.core.launch import run
+from clgeom.core.plan import Plan, Step
 from clgeom.errors import InvalidInput, is_integer, short
-from clgeom.runtime.arguments import wrong
-from clgeom.runtime.arrays import c_name, host_values
-from clgeom.runtime.cl_arrays import changed
-from clgeom.runtime.device_arrays import buffer_of, is_device_array, native_array, within_memory
-from clgeom.runtime.launch import run
-from clgeom.runtime.plan import Plan, Step
+from clgeom.intake.arrays import c_name, host_values
+from clgeom.intake.cl_arrays import changed
+from clgeom.intake.device_arrays import buffer_of, is_device_array, native_array, within_memory
 
 
 def as_array(keys, *, caller: str):

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.tuning import select
 from clgeom.primitives.gather import pick_plan
-from clgeom.runtime.plan import Plan, Scratch, Step
-from clgeom.runtime.tuning import select
 from clgeom.sorting.radix.moves import digit_windows, payload_parameters, shares
 from clgeom.sorting.radix.passes import radix_plan
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from clgeom.runtime.several import spread
+from clgeom.intake.several import spread
 from clgeom.sorting.outputs import into
 from clgeom.sorting.radix.call import Call
 

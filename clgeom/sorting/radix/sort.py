@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
+from clgeom.arguments import boolean, one_of
+from clgeom.core.call import recording
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.plan import Phase
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import boolean, one_of
-from clgeom.runtime.arrays import session_of
-from clgeom.runtime.call import recording
-from clgeom.runtime.device_arrays import is_device_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.plan import Phase
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
+from clgeom.intake.arrays import session_of
+from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.outputs import into_any
 from clgeom.sorting.radix.call import Call

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.launch import allocate, run
+from clgeom.core.plan import Scratch
+from clgeom.core.tuning import recalled, remembered
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.array_memory import require_memory
-from clgeom.runtime.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
-from clgeom.runtime.cl_arrays import as_array
-from clgeom.runtime.device_arrays import complete, in_buffer, let_change
-from clgeom.runtime.gains import quicker
-from clgeom.runtime.launch import allocate, run
-from clgeom.runtime.plan import Scratch
-from clgeom.runtime.tuning import recalled, remembered
+from clgeom.intake.array_memory import require_memory
+from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
+from clgeom.intake.cl_arrays import as_array
+from clgeom.intake.device_arrays import complete, in_buffer, let_change
+from clgeom.intake.gains import quicker
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into, into_any
 from clgeom.sorting.radix import several

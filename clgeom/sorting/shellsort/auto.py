@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.runtime.call import each
-from clgeom.runtime.plan import Scratch, Step
-from clgeom.runtime.policies import ceil_div
-from clgeom.runtime.tuning import select
+from clgeom.core.call import each
+from clgeom.core.plan import Scratch, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
 from clgeom.sorting.shellsort.gaps import SEQUENCES, displacement, reach
 from clgeom.sorting.shellsort.result import ShellPhase
 

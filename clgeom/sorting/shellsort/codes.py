@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.runtime.call import recording
-from clgeom.runtime.launch import allocate, fill, read, run
-from clgeom.runtime.plan import Plan, Step
+from clgeom.core.call import recording
+from clgeom.core.launch import allocate, fill, read, run
+from clgeom.core.plan import Plan, Step
 from clgeom.sorting.keys import KeyOrder, as_device_bits
 from clgeom.sorting.outputs import Output
 

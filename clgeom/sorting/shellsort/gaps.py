@@ -15,9 +15,9 @@ from itertools import count
 
 import numpy as np
 
+from clgeom.arguments import held
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
-from clgeom.runtime.arguments import held
-from clgeom.runtime.host_floats import keeps_subnormals
 
 #: How many of the next larger gaps a bound uses. More gaps can only make it smaller; these give all there is to gain.
 GENERATORS = 8

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.messages import counted
+from clgeom.intake.arrays import fetched, is_device_array
+from clgeom.intake.typing import ArrayT, NDArray
 from clgeom.markup import card, table
-from clgeom.runtime.arrays import fetched, is_device_array
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.messages import counted
-from clgeom.runtime.typing import ArrayT, NDArray
 
 
 @dataclass(frozen=True)

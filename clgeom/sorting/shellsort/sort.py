@@ -26,11 +26,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
+from clgeom.arguments import integer, one_of
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.runtime.arguments import integer, one_of
-from clgeom.runtime.arrays import fetched, is_device_array, session_of
-from clgeom.runtime.host_floats import keeps_subnormals
-from clgeom.runtime.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
+from clgeom.intake.arrays import fetched, is_device_array, session_of
+from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, OTHER_KINDS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
 from clgeom.sorting.shellsort.codes import Codes

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.core.call import each
+from clgeom.core.plan import Step
+from clgeom.core.policies import Policy, ceil_div
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
-from clgeom.runtime.call import each
-from clgeom.runtime.plan import Step
-from clgeom.runtime.policies import Policy, ceil_div
-from clgeom.runtime.tuning import select
 from clgeom.sorting.shellsort.result import ShellPhase
 
 #: Variants that leave several runs when a last phase has several chunks.

@@ -1,1 +1,0 @@
-"""Pairwise alignment of sequences with affine gaps: scores, ends, and whole alignments."""

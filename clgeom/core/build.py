@@ -1,0 +1,184 @@
+"""Building kernels from OpenCL C, once per device, source and options."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import warnings
+
+from clgeom import caches
+from clgeom.core import trust
+from clgeom.core.call import as_loading
+from clgeom.core.render import render
+from clgeom.errors import KernelBuildError
+from clgeom.quirks import driver_output, pocl_cache, pocl_headers
+
+OPTIONS = ("-cl-std=CL1.2",)
+#: An option without effect that makes a program different from the one in the driver's cache.
+AGAIN = "-DCLGEOM_AGAIN=1"
+#: Programs with functions of users (equations) that a session keeps, and kernels of them that a thread keeps. One takes
+#: 1.6 MB on PoCL.
+MOST_OF_USERS = 128
+
+
+def kernel_of(session, key: tuple, pointers: tuple = ()):
+    """This thread's kernel object for a `Step.key`, built at the first call.
+
+    A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold
+    their arguments, so threads never share one; programs are shared.
+
+    `pointers` are the indices of arguments that are shared virtual memory. Each such tuple has its own kernel object:
+    NVIDIA's driver 580 does not launch a kernel object with a buffer for an argument that once was such a pointer
+    (INVALID_KERNEL_ARGS).
+    """
+    cache = session.threads.__dict__.setdefault("kernels", {})
+    kernel = cache.get((key, pointers))
+    if kernel is None:
+        with as_loading():
+            kernel = cache[key, pointers] = new_kernel(session, key)
+    return kernel
+
+
+def new_kernel(session, key: tuple):
+    """A kernel object of one's own for a `Step.key`."""
+    import pyopencl as cl
+
+    trust.require(session, key)
+    name, program = key[0].rsplit("/", 1)[-1], _program(session, key)
+    try:
+        try:
+            return _kernel(program, name)
+        except cl.LogicError:  # the driver's cache may be damaged: with another option it is another program
+            with session.lock:
+                program = session.programs[key] = _built(session, (*key[:2], (*key[2], AGAIN)))
+            return _kernel(program, name)
+    except (cl.Error, OSError, sqlite3.Error) as error:
+        profile, said = session.profile, f"OpenCL says: {' '.join(str(error).split())}"
+        if not isinstance(error, cl.Error):
+            said = caches.what_about_tables(error)
+        failure = KernelBuildError(
+            f"{key[0]} was built, and {profile.name} ({profile.platform}) cannot make a kernel of it. {said}"
+        )
+        failure.source, failure.log = render(key[0], **dict(key[1])), said
+        raise failure from error
+
+
+def _kernel(program, name):
+    """A kernel of a program; without pyopencl's tables from the cache if they are damaged."""
+    import pyopencl as cl
+
+    try:
+        return cl.Kernel(program, name)
+    except cl.Error:
+        raise
+    except Exception:  # of SQLite, or of what was read
+        caches.remove_tables()
+        cl._PYOPENCL_NO_CACHE = True
+        return cl.Kernel(program, name)
+
+
+def _program(session, key):
+    if is_of_users(key):
+        _make_room(session.programs, list(session.programs), lambda entry: entry)
+        _make_room(*_kernels(session), lambda entry: entry[0])
+    program = session.programs.get(key)
+    if program is None:
+        with session.lock:
+            program = session.programs.get(key)
+            if program is None:
+                program = session.programs[key] = _built(session, key)
+    return program
+
+
+def _kernels(session) -> tuple[dict, list]:
+    """This thread's kernel objects, and their keys and pointers; those of remembered plans are none of users."""
+    kernels = session.threads.__dict__.get("kernels", {})
+    return kernels, [entry for entry in kernels if entry != "plans"]
+
+
+def is_of_users(key: tuple) -> bool:
+    """Whether the program of a `Step.key` has functions of a user, of which there may be any number."""
+    return any(type(value) is str and "\n" in value for _, value in key[1])
+
+
+def _make_room(cache, entries, key_of):
+    """Drop the older half of the entries with programs of users when there are too many."""
+    entries = [entry for entry in entries if is_of_users(key_of(entry))]
+    for entry in entries[: len(entries) // 2] if len(entries) >= MOST_OF_USERS else ():
+        cache.pop(entry, None)
+
+
+def release(session, text: str | None = None) -> None:
+    """Drop the programs of users that have this text for a parameter, or all; and kernels of them of this thread.
+
+    Other threads drop theirs as they make others.
+    """
+
+    def goes(key):
+        return is_of_users(key) and (text is None or any(value == text for _, value in key[1]))
+
+    kernels, entries = _kernels(session)
+    with session.lock:
+        for entry in [entry for entry in entries if goes(entry[0])]:
+            kernels.pop(entry, None)
+        for key in [key for key in session.programs if goes(key)]:
+            session.programs.pop(key, None)
+
+
+def _built(session, key):
+    kernel, parameters, options = key
+    # names that users paste together are not in the source
+    whole = is_of_users(key) and any("##" in str(value) for _, value in parameters)
+    return build(session, render(kernel, **dict(parameters)), options, caller=kernel, whole=whole)
+
+
+def build(session, source: str, options: tuple = (), *, caller: str = "a kernel", whole: bool = False):
+    """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails.
+
+    `whole`: with a driver's whole header, see `pocl_headers`.
+    """
+    import pyopencl as cl
+
+    profile = session.profile
+    switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu}
+    defines = (f"-D{name}={int(value)}" for name, value in switches.items())
+    quirks = ["-DCLGEOM_LOST_MINUS"] if "lost_minus" in profile.quirks else []
+    flags = [*OPTIONS, *session.build_options, *defines, *quirks, *options]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            short = None if whole else pocl_headers.shortened(profile, source)
+            if short is not None:
+                with contextlib.suppress(cl.Error):  # the full header then says whether it is an error
+                    return _compiled(session, short, [*flags, pocl_headers.GUARD])
+            return _compiled(session, source, flags)
+    except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
+        numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
+        failure = KernelBuildError(
+            f"{caller} did not compile on {session.profile.name} ({session.profile.platform}).\n"
+            f"Options: {' '.join(flags)}\n{numbered}\nThe compiler said:\n{error}"
+        )
+        failure.source, failure.log = source, str(error)
+        raise failure from error
+
+
+def _compiled(session, source, flags):
+    import pyopencl as cl
+
+    def make(more=()):
+        with driver_output.discarded():
+            return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
+
+    if session.kernel_files is None:
+        return make()
+    profile = session.own_profile
+    return pocl_cache.build(make, source, *flags, profile.name, profile.version, profile.driver)
+
+
+def compiles(session, source: str) -> bool:
+    """Whether this source, with a kernel "probe", compiles for the device: a test for capabilities."""
+    try:
+        build(session, source).probe  # noqa: B018
+    except (KernelBuildError, AttributeError):
+        return False
+    return True

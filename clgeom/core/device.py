@@ -1,0 +1,553 @@
+"""The choice of a device, and the session that uses it.
+
+A :class:`Session` is a device in use: its context, queue, compiled programs and memory pool. Sessions are made once per
+device and shared by threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from clgeom import caches
+from clgeom.arguments import boolean, integer
+from clgeom.core import trust
+from clgeom.core.failures import failures
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.memory import Pool, trim_heap
+from clgeom.core.profile import DeviceProfile, describe
+from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
+from clgeom.markup import card
+from clgeom.quirks import pocl_cache
+from clgeom.quirks.drivers import gpu_hint, install_hint, intel_hint, intel_runtime, intel_runtime_found
+from clgeom.quirks.pocl_cpu import name_cpu
+from clgeom.quirks.pocl_linker import check_linker
+
+if TYPE_CHECKING:
+    from clgeom.intake.typing import DeviceLike
+
+
+class Session:
+    """A device in use: its context, in-order queue, programs and memory pool.
+
+    Parameters
+    ----------
+    device : str, pyopencl.Device, Session or None
+        As for every ``device=`` argument. None takes ``CLGEOM_DEVICE``, else the fastest kind of device present. Text
+        is part of a device's name, vendor or kind; the second of several devices with that text is "text:1". A session
+        stands for its device and context, with the limits imposed there; the new one has its own memory and programs.
+    context : pyopencl.Context, optional
+        A context with the device, to use instead of a new one.
+    fp64 : bool, optional
+        False switches float64 off, to simulate a device without it. True is refused for a device without it.
+    denormals : bool, optional
+        False flushes subnormal numbers to zero, also in float64, to simulate a device that does so. True is refused for
+        a device that does so.
+    max_alloc_bytes, max_wg_size, local_mem_bytes : int, optional
+        Limits to impose below the device's own, at least 1, to simulate a smaller device. A limit above that has no
+        effect.
+
+    Raises
+    ------
+    NoDevice
+        No device that is present has this name.
+    InvalidInput
+        A limit is no integer of at least 1, or an ability is asked for that the device lacks.
+    DeviceError
+        The driver cannot open a context.
+
+    Notes
+    -----
+    All public functions may be called from several threads at once with one session. A session does not outlive a fork:
+    drivers cannot restart in a forked child, so use the "spawn" start method.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> session = clgeom.Session(fp64=False)
+    >>> session.profile.fp64
+    False
+    >>> clgeom.sort([3, 1, 2], device=session).tolist()
+    [1, 2, 3]
+    """
+
+    @keeps_subnormals
+    def __init__(
+        self,
+        device: DeviceLike = None,
+        *,
+        context: Any = None,
+        fp64: bool | None = None,
+        denormals: bool | None = None,
+        max_alloc_bytes: int | None = None,
+        max_wg_size: int | None = None,
+        local_mem_bytes: int | None = None,
+    ) -> None:
+        import pyopencl as cl
+
+        begin()
+        within = None
+        if isinstance(device, Session):
+            within, context, device = device.profile, context or device.context, device.device
+        self.device: Any = _choose(device)
+        profile = describe(self.device)
+        within = within or profile
+        imposed = {
+            "fp64": _ability(within, "fp64", fp64),
+            "denormals": _ability(within, "denormals", denormals),
+            "max_alloc_bytes": _imposed(within, "max_alloc_bytes", max_alloc_bytes),
+            "max_wg_size": _imposed(within, "max_wg_size", max_wg_size),
+            "local_mem_bytes": _imposed(within, "local_mem_bytes", local_mem_bytes),
+        }
+        self.own_profile: DeviceProfile = profile  # without imposed limits
+        self.profile: DeviceProfile = DeviceProfile(**{**vars(within), **imposed})
+        flushed = profile.denormals and not self.profile.denormals
+        self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
+        self.kernel_files: pocl_cache.Watch | None = None
+        check_linker(profile)
+        if "needs_ld" in profile.quirks:
+            self.kernel_files = pocl_cache.Watch()
+        if "unnamed_cpu" in profile.quirks:
+            name_cpu(self.device)
+        with failures(self.device, "open a context and a queue"):
+            self.context: Any = context or cl.Context([self.device])
+            self.queue: Any = cl.CommandQueue(self.context, self.device)
+        self.pool = Pool(self.context, self.queue)
+        self.programs: dict[Any, Any] = {}
+        self.trusted: set[Any] = set()
+        self.lock = threading.RLock()
+        self.threads = threading.local()
+        self._made: dict = {}
+
+    @functools.cached_property
+    def profiling_queue(self) -> Any:
+        """A second queue whose events carry times; only profiled runs use it."""
+        import pyopencl as cl
+
+        profiling = cl.command_queue_properties.PROFILING_ENABLE
+        with failures(self.device, "open a queue that takes times"):
+            return cl.CommandQueue(self.context, self.device, properties=profiling)
+
+    @functools.cached_property
+    def shuffle(self) -> str | None:
+        """The way to exchange registers in a sub-group: "subgroup", "ptx" or None, found by compiling.
+
+        None for CPUs, which do not need it: their compilers warn about unknown extensions.
+        """
+        from clgeom.core.build import compiles
+
+        if self.profile.is_cpu:
+            return None
+        return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
+
+    @functools.cached_property
+    def copy_queue(self) -> Any:
+        """A queue beside the others, for copies while kernels run."""
+        import pyopencl as cl
+
+        with failures(self.device, "open a queue for copies"):
+            return cl.CommandQueue(self.context, self.device)
+
+    def cached(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int | None = None) -> Any:
+        """The result of ``make()`` for this key, cached for all calls and threads of the session.
+
+        The first entry of a key names the kind of value. When a kind has `most` values, the older half is dropped.
+        """
+        kept = self._made.setdefault(key[0], {})
+        try:
+            return kept[key]
+        except KeyError:
+            pass
+        with self.lock:
+            if key not in kept:
+                value = make()
+                if most is not None and len(kept) >= most:
+                    for old in list(kept)[: most // 2 or 1]:
+                        del kept[old]
+                kept[key] = value
+            return kept[key]
+
+    def known(self, key: tuple[Any, ...]) -> Any:
+        """The cached value of a key, without making one.
+
+        Parameters
+        ----------
+        key : tuple
+            As of `cached`.
+
+        Returns
+        -------
+        object
+            The value of `cached` for this key; None where there is none.
+
+        Raises
+        ------
+        IndexError
+            The key is empty.
+        """
+        return self._made.get(key[0], {}).get(key)
+
+    def release(self) -> None:
+        """Give pooled scratch memory, and programs of equations, back to the driver and the system."""
+        from clgeom.core.build import release
+
+        release(self)
+        with failures(self.device, "end what was launched"):
+            self.queue.finish()
+        self.pool.free_held()
+        trim_heap()
+
+    # for trials of devices, which know no other session
+
+    def unlimited(self) -> Session:
+        """The session of this device without imposed limits."""
+        return self if self.profile == self.own_profile else as_session(self.device)
+
+    def rank_again(self) -> None:
+        """Forget the ranking of devices, since this one has failed a trial."""
+        forget_order()
+
+    def others(self) -> list[DeviceProfile]:
+        """The other devices of this machine."""
+        return [describe(other) for other in all_devices() if other != self.device]
+
+    def __repr__(self) -> str:
+        return f"Session({self.profile.name!r}, {self.profile.platform!r}, {self.profile.kind})"
+
+    def _repr_html_(self) -> str:
+        profile = self.profile
+        facts = [
+            ("device", profile.name),
+            ("platform", f"{profile.platform}, driver {profile.driver}"),
+            ("kind", profile.kind),
+            ("compute units", profile.compute_units),
+            ("memory", f"{profile.global_mem_bytes / 2**30:.1f} GiB"),
+            ("largest buffer", f"{profile.max_alloc_bytes / 2**30:.3g} GiB"),
+            ("local memory", f"{profile.local_mem_bytes / 2**10:.4g} KiB"),
+            ("largest work-group", f"{profile.max_wg_size:,} work-items"),
+            ("float64", "yes" if profile.fp64 else "no"),
+        ]
+        return card("Session", facts)
+
+
+SHUFFLE_PROBES = {
+    "subgroup": """
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+kernel void probe(global uint *out) { out[get_global_id(0)] = sub_group_shuffle(out[get_global_id(0)], 1u); }
+""",
+    "ptx": """
+kernel void probe(global uint *out) {
+    uint mine = out[get_global_id(0)], theirs;
+    asm volatile("shfl.sync.down.b32 %0, %1, 1, 31, 0xffffffff;" : "=r"(theirs) : "r"(mine));
+    out[get_global_id(0)] = theirs;
+}
+""",
+}
+
+
+def _ability(profile, name, wanted):
+    """Whether a session's device shall have an ability: only what it has can be switched off."""
+    own = getattr(profile, name)
+    if wanted is None:
+        return own
+    wanted = boolean(wanted, name, caller="Session")
+    if wanted and not own:
+        raise InvalidInput(f"The '{name}' parameter of Session must be False, or left out, for {profile.name}.")
+    return wanted
+
+
+def _imposed(profile, name, limit):
+    """The smaller of the device's own limit and the one asked for."""
+    own = getattr(profile, name)
+    if limit is None:
+        return own
+    return min(own, integer(limit, name, caller="Session"))
+
+
+#: Texts with which a caller asks for a GPU by its kind, or by its vendor.
+GPU_WORDS = re.compile(r"gpu|nvidia|cuda|geforce|rtx|amd|radeon|rocm|intel|arc", re.IGNORECASE)
+
+
+# Which device ---------------------------------------------------------------------------------------------------
+
+
+@keeps_subnormals
+def devices() -> tuple[DeviceProfile, ...]:
+    """All OpenCL devices of this machine, the default one first.
+
+    Returns
+    -------
+    tuple of DeviceProfile
+        Empty when there is none.
+
+    See Also
+    --------
+    default_session : The device that calls use by default.
+    Session : A device with its caches.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.devices()[0] == clgeom.default_session().profile
+    True
+    """
+    begin()
+    present = _ranked()
+    if present:
+        first = _first_right(present)
+        present = (first, *(device for device in present if device != first))
+    return tuple(map(describe, present))
+
+
+def all_devices() -> tuple:
+    """All OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
+    begin()
+    return _ranked()
+
+
+def all_platforms() -> list:
+    """All OpenCL platforms of this machine as ``pyopencl.Platform``."""
+    begin()
+    return _platforms()
+
+
+@keeps_subnormals
+def default_session() -> Session:
+    """The session of the default device: ``CLGEOM_DEVICE`` if set, else the fastest kind present.
+
+    Returns
+    -------
+    Session
+        Always the same one, until `CLGEOM_DEVICE` changes.
+
+    Raises
+    ------
+    NoDevice
+        There is no OpenCL device, or none that ``CLGEOM_DEVICE`` names.
+
+    See Also
+    --------
+    devices : All devices.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> clgeom.default_session() is clgeom.default_session()
+    True
+    """
+    return as_session(None)
+
+
+_sessions: dict = {}
+_sessions_lock = threading.Lock()
+_opencl_pid = None
+
+
+def as_session(device=None) -> Session:
+    """The session for a ``device=`` argument: None, part of a name, a ``pyopencl.Device`` or a Session."""
+    begin()
+    if isinstance(device, Session):
+        return device
+    key = os.environ.get("CLGEOM_DEVICE") if device is None else device
+    try:
+        hash(key)
+    except TypeError:
+        _choose(device)  # which says what a device may be
+    session = _sessions.get(key)
+    if session is None:
+        chosen = _choose(device)
+        with _sessions_lock:
+            session = _sessions.get(chosen) or Session(chosen)
+            _sessions[chosen] = _sessions[key] = session
+    return session
+
+
+def session_of_context(context, device=None) -> Session:
+    """The session of a device in a context of the caller (the context of an array on a device).
+
+    `device` is one of the context's, the first by default.
+    """
+    begin()
+    if context is None:
+        raise InvalidInput("An array on a device must have a context. Got one without a context and without a queue.")
+    key = context, device or context.devices[0]
+    with _sessions_lock:
+        for session in _sessions.values():
+            if (session.context, session.device) == key:
+                return session
+        _sessions[key] = Session(key[1], context=context)
+        return _sessions[key]
+
+
+def begin() -> None:
+    """Prepare the first use of OpenCL in this process; raise `NoDevice` in a forked child of a process that used it.
+
+    Called before pyopencl is imported.
+    """
+    global _opencl_pid
+    if _opencl_pid is None:
+        caches.prepare()
+        _import_pyopencl()
+        _opencl_pid = os.getpid()
+    elif _opencl_pid != os.getpid():
+        raise NoDevice(
+            "This process was forked from one that had already used OpenCL, and OpenCL drivers cannot restart in a "
+            "forked child. Start it with multiprocessing.get_context('spawn') (or 'forkserver')."
+        )
+
+
+def _import_pyopencl():
+    """Import pyopencl, which opens tables in the user's cache then."""
+    import sqlite3
+
+    try:
+        try:
+            import pyopencl  # noqa: F401
+        except sqlite3.DatabaseError:
+            caches.remove_tables()
+            for name in [name for name in sys.modules if name.split(".")[0] == "pyopencl" and name != "pyopencl._cl"]:
+                del sys.modules[name]  # what is left of the failed import
+            import pyopencl  # noqa: F401
+    except (OSError, sqlite3.Error) as error:
+        raise NoDevice(caches.what_about_tables(error)) from error
+
+
+def _choose(device):
+    """The ``pyopencl.Device`` that a ``device=`` argument selects."""
+    import pyopencl as cl
+
+    if isinstance(device, cl.Device):
+        return device
+    wanted, source = device, "The 'device' parameter"
+    if device is None:
+        wanted, source = os.environ.get("CLGEOM_DEVICE"), "The environment variable CLGEOM_DEVICE"
+    is_all = source.endswith("parameter") and isinstance(wanted, str) and wanted.lower() == "all"
+    if is_all or isinstance(wanted, (list, tuple)):
+        raise InvalidInput(
+            f"The 'device' parameter must name one device here: this call does not share its work out. "
+            f"Got {short(device)} instead."
+        )
+    if wanted is not None and not isinstance(wanted, str):
+        raise InvalidInput(
+            f"The 'device' parameter must be part of a device's name, a pyopencl.Device or a clgeom.Session. "
+            f"Got {type(wanted).__name__} instead."
+        )
+    present = _ranked()
+    if not present:
+        raise NoDevice(why_none())
+    if not wanted:
+        return _first_right(present)
+    found = fitting(wanted)
+    if found is not None:
+        return found
+    there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
+    text = f"{source} must name a device that is present. Got {wanted!r}; present: {there}."
+    raise NoDevice(f"{text} {gpu_hint()}" if GPU_WORDS.search(wanted) else text)
+
+
+def fitting(wanted: str):
+    """The first device with this text in its words; with "text:1" the second one, and so on; None if there is none."""
+    found = named(wanted)
+    if found:
+        return found[0]
+    numbered = re.fullmatch(r"(.+):(\d+)", wanted)
+    found = named(numbered[1]) if numbered else []
+    return found[int(numbered[2])] if found and int(numbered[2]) < len(found) else None
+
+
+def unfit_setting() -> str | None:
+    """What is wrong with CLGEOM_DEVICE, where it fits no device; else None."""
+    wanted = os.environ.get("CLGEOM_DEVICE")
+    if not wanted or fitting(wanted) is not None:
+        return None
+    return f"The environment variable CLGEOM_DEVICE is {wanted!r} and fits no device: calls without device= fail."
+
+
+def named(wanted: str) -> list:
+    """The devices with this text in their words, as ``pyopencl.Device``, in the order of `devices`."""
+
+    def words(one):
+        return " ".join((one.name, one.platform, one.vendor, one.kind, one.runtime, one.driver)).lower()
+
+    return [device for device in _ranked() if wanted.lower() in words(describe(device))]
+
+
+def _platforms() -> list:
+    """All OpenCL platforms."""
+    import pyopencl as cl
+
+    try:
+        with intel_runtime_found():
+            return cl.get_platforms()
+    except cl.Error as error:  # the ICD loader raises PLATFORM_NOT_FOUND_KHR when there is no driver at all
+        if "PLATFORM_NOT_FOUND" in str(error):
+            return []
+        raise NoDevice(f"The OpenCL drivers cannot be listed. OpenCL says: {error}") from error
+
+
+def why_none() -> str:
+    """The message for a machine without a device."""
+    platforms = [f"{platform.name} ({platform.version})" for platform in _platforms()]
+    if not platforms:
+        return f"No OpenCL device was found: no OpenCL driver is installed. {install_hint()}"
+    text = f"No OpenCL device was found: the installed drivers show none. They are: {'; '.join(platforms)}. "
+    if "Portable" in text:
+        text += (
+            f"PoCL shows none where it cannot write to its cache, '{caches.pocl_folder()}': let POCL_CACHE_DIR or "
+            "XDG_CACHE_HOME name a folder that can be written. "
+        )
+    if sys.platform == "win32" and intel_runtime():
+        text += f"{intel_hint()} "
+    return text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
+
+
+@functools.cache
+def _ranked() -> tuple:
+    """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind.
+
+    Devices that have failed a trial come last.
+    """
+    begin()
+    import pyopencl as cl
+
+    found = []
+    for platform in _platforms():
+        with contextlib.suppress(cl.Error):  # a driver that fails must not hide the others
+            found += platform.get_devices()
+
+    def rank(device):
+        profile = describe(device)
+        discrete = profile.kind == "gpu" and not profile.unified_memory
+        kind = ["gpu", "accelerator", "cpu"].index(profile.kind)
+        return (trust.is_refused(profile), not discrete, kind, -profile.compute_units)
+
+    return tuple(sorted(found, key=rank))
+
+
+def _first_right(present):
+    """The first of several devices that passes the shortest trial, so that the default device computes correctly.
+
+    A device that has passed it is not opened.
+    """
+    for device in present if len(present) > 1 else ():
+        right = trust.verdict(device, describe(device), trust.ALWAYS)
+        try:
+            if trust.passes(as_session(device), trust.ALWAYS) if right is None else right:
+                return device
+        except ClgeomError:  # the error is raised where the device is used
+            return device
+    return present[0]
+
+
+def forget_order() -> None:
+    """Forget the order of the devices and the default device; both are determined again when needed."""
+    _ranked.cache_clear()
+    for unnamed in (None, ""):
+        _sessions.pop(unnamed, None)

@@ -1,0 +1,82 @@
+"""Memory of the host that devices use: page-locked arrays, and buffers in the memory of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.core.failures import failure
+from clgeom.core.launch import note_kernels, settle
+from clgeom.core.memory import POISON
+
+
+def map_pinned(session, shape, dtype) -> np.ndarray:
+    """A new array in page-locked memory."""
+    import pyopencl as cl
+
+    nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if not nbytes:  # which no driver maps
+        return np.empty(shape, dtype)
+    try:
+        memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
+        flags = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
+    except cl.Error as error:
+        raise failure(session.device, f"lock {nbytes:,} bytes of the host's memory", error) from error
+    return mapped
+
+
+class _Kept:
+    """An attribute of a buffer in an array's memory: keeps the array until all kernels that may use it have ended.
+
+    The driver keeps the buffer for them, but not the array.
+    """
+
+    __slots__ = ("array", "queue")
+
+    def __init__(self, array, queue):
+        self.array, self.queue = array, queue
+
+    def __del__(self):  # in any thread, at any time
+        try:
+            self.queue.finish()
+        except Exception:
+            return  # a queue that failed runs nothing; at the end of the process no other module may be there
+
+
+def host_buffer(session, array: np.ndarray, *, writable=False):
+    """A buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
+
+    `show_host` makes what they wrote visible in the array.
+    """
+    import pyopencl as cl
+
+    flags = cl.mem_flags.READ_WRITE if writable else cl.mem_flags.READ_ONLY
+    try:
+        buffer = cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
+    except cl.Error as error:
+        raise failure(session.device, f"use {array.nbytes:,} bytes of the host", error) from error
+    buffer.clgeom_kept = _Kept(array, session.queue)
+    return buffer
+
+
+def in_place(session, array: np.ndarray):
+    """A buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
+    if session.pool.is_poisoned:
+        array.view(np.uint8)[...] = POISON
+    return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)
+
+
+def show_host(session, buffer, array: np.ndarray) -> None:
+    """Wait until what kernels wrote to an array's memory is visible in the array."""
+    import pyopencl as cl
+
+    try:
+        mapped, _ = cl.enqueue_map_buffer(
+            session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=False
+        )
+        # one wait for both commands: PoCL takes 30 us for each. The array may be freed at once.
+        mapped.base.release(session.queue).wait()
+    except cl.Error as error:
+        settle(session.queue)
+        raise failure(session.device, "show results", error) from error
+    note_kernels(session)

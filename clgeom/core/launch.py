@@ -1,0 +1,435 @@
+"""Running plans. Only this module allocates scratch memory, enqueues kernels and reads results back; `host_memory` has
+buffers in memory of the host.
+
+It runs the plan in the example of `clgeom.core.plan` and reads its scratch memory like this::
+
+    result = run(session, plan, points=buffer)
+    result.read(boxes)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+
+import numpy as np
+
+from clgeom.core import staging
+from clgeom.core.build import kernel_of
+from clgeom.core.call import current, loading
+from clgeom.core.failures import failure, failures
+from clgeom.core.kept import Launch, Lent, kept_of, launches_of, name_of
+from clgeom.core.plan import Plan, Scratch, Series, phase_of
+from clgeom.errors import DeviceLimit
+
+
+class Result:
+    """Buffers of a run, by name."""
+
+    def __init__(self, session, queue, buffers):
+        self.session, self._queue, self.buffers = session, queue, buffers
+
+    def __getitem__(self, name):
+        return self.buffers[name_of(name)]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers."""
+        return sum(buffer.size for buffer in self.buffers.values())
+
+    def drop_others(self, names) -> None:
+        """Let go of all buffers but those of these names; the rest returns to the pool."""
+        self.buffers = {name: self[name] for name in names}
+
+    def read(self, scratch: Scratch, count=None, start=0) -> np.ndarray:
+        """Scratch memory as a new array, after waiting for all earlier commands."""
+        return read(
+            self.session,
+            self[scratch],
+            scratch.dtype,
+            scratch.count if count is None else count,
+            start,
+            queue=self._queue,
+        )
+
+
+class ResultInSet(Result):
+    """The buffers of a run whose plan keeps its memory. It is in use as long as the result, or a buffer of it, is."""
+
+    def __init__(self, session, queue, given, lent: Lent):
+        super().__init__(session, queue, given)
+        self._lent = lent
+
+    def __getitem__(self, name):
+        name = name_of(name)
+        if name not in self.buffers:
+            self.buffers[name] = self._lent.reference(name)
+        return self.buffers[name]
+
+    @property
+    def nbytes(self) -> int:
+        return self._lent.own.nbytes
+
+    def drop_others(self, names) -> None:
+        self.buffers = {name: buffer for name, buffer in self.buffers.items() if name in names}
+
+
+#: A paced run waits after slices of so many launches, first and at most, or of so many seconds.
+FIRST_LAUNCHES, WATCH_LAUNCHES = 2, 64
+WATCH_SECONDS = 0.05
+
+
+def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
+    """Enqueue the steps of a plan in order and return without waiting for the last of them.
+
+    Within `clgeom.core.call.recording` the phases are recorded, one for each step or series. If the call is timed,
+    the times come from the device's events, and the run waits for its end.
+
+    Parameters
+    ----------
+    session : Session
+    plan : Plan
+    watch : function of a float, optional
+        Called repeatedly with the share of launches that have ended.
+    paced : bool
+        Keep little work enqueued from the first launches on, so that an exception (of `watch`, or KeyboardInterrupt)
+        ends the run soon. A run that is watched, or has a long Series, is paced from its first slice on.
+    **buffers : pyopencl.Buffer or DeviceArray
+        The buffers that the names in the steps' arguments stand for. Chunks of a `DeviceArray` have the names
+        "name[0]", "name[1]" ...
+    """
+    bound = {}
+    for name, value in buffers.items():
+        bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
+    call, record = current(), loading()
+    timed = call is not None and call.timed
+    first = FIRST_LAUNCHES if paced else WATCH_LAUNCHES
+    paced = paced or watch or not plan.is_kept and any(map(_is_long, plan))
+    queue, events, pace = session.queue, [], _Pace(plan, watch, first) if paced else None
+    shared = _shared(bound)
+    kept = kept_of(session, plan) if plan.is_kept and not shared else None
+    try:
+        lent = kept.lent(session, bound, allocate) if kept and not timed else None
+        if timed:  # the rule of clgeom.core.memory: use another queue only after the commands of the session's queue
+            queue = session.profiling_queue
+            for scratch in plan.scratch.values():
+                if scratch.name not in bound:
+                    bound[scratch.name] = allocate(session, scratch.nbytes)
+            finish(session)
+        for one in _launches(session, plan, kept, lent, shared):
+            for name, nbytes in one.scratch if lent is None else ():
+                if name not in bound:  # one after the other: the device works at the same time
+                    bound[name] = allocate(session, nbytes)
+            first = record is not None and record.is_first(one.step.key)
+            enqueue = _enqueue_first if first else _enqueue
+            events.append(enqueue(session, queue, one, bound, pace, timed))
+        if timed:
+            finish(session, queue)
+    except BaseException:
+        settle(queue)
+        raise
+    if call is not None:
+        call.phases += map(phase_of, plan, events) if timed else plan.phases
+    return Result(session, queue, bound) if lent is None else ResultInSet(session, queue, bound, lent)
+
+
+def _is_long(part):
+    return isinstance(part, Series) and len(part.groups) > WATCH_LAUNCHES
+
+
+def _launches(session, plan, kept, lent, shared):
+    """The launches of a plan: those that this thread keeps, or new ones, each made when it is asked for."""
+    if lent is not None:
+        return lent.own.launches
+    if kept is not None:
+        kept.launches = kept.launches or launches_of(session, plan)
+        return kept.launches
+    return (_launch_of(session, part, shared) for part in plan)
+
+
+def _launch_of(session, part, shared):
+    """A launch with the kernel object of this thread, which the next launch of this kernel takes, too."""
+    import pyopencl as cl
+
+    step = part.step if isinstance(part, Series) else part
+    pointers = tuple(at for at, arg in enumerate(step.args) if _is_shared(arg, shared)) if shared else ()
+    kernel = kernel_of(session, step.key, pointers)
+    try:
+        return Launch(part, kernel, set())
+    except cl.Error as error:
+        raise failure(session.device, f"launch {step.kernel}", error) from error
+
+
+def _is_shared(arg, shared):
+    return not isinstance(arg, np.generic) and name_of(arg) in shared
+
+
+def _enqueue_first(session, queue, one, bound, pace, timed):
+    """Enqueue a launch whose kernel is new, and wait; what its first launch waited for counts as loading."""
+    finish(session, queue)
+    try:
+        events = _enqueue(session, session.profiling_queue, one, bound, pace, True)
+        finish(session, session.profiling_queue)
+    except BaseException:
+        settle(session.profiling_queue)
+        raise
+    if events:
+        times = events[0].profile
+        loading().seconds += (times.start - times.queued) / 1e9
+    return events if timed else ()
+
+
+def _shared(bound) -> frozenset:
+    """The names that stand for shared virtual memory. Scratch memory is never such."""
+    import pyopencl as cl
+
+    return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
+
+
+def _enqueue(session, queue, one, bound, pace=None, timed=False):
+    """Enqueue a launch, or all of a series; returns their events when timed."""
+    import pyopencl as cl
+
+    kernel, events = one.kernel, []
+    try:
+        for at, name in one.buffers:
+            kernel.set_arg(at, bound[name])
+        for items, local in one.sizes:
+            try:
+                event = cl.enqueue_nd_range_kernel(queue, kernel, items, local)
+            except cl.MemoryError as error:
+                again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
+                event = _again(session, queue, f"launch {one.step.kernel}", error, again)
+            if timed:
+                events.append(event)
+            if pace:
+                pace.launched(event)
+    except cl.Error as error:
+        raise failure(session.device, f"launch {one.step.kernel}", error) from error
+    return tuple(events)
+
+
+class _Pace:
+    """Limits how far a run is ahead of the device: by two slices of launches, which get longer as long as they are
+    quick."""
+
+    def __init__(self, plan, watch, first=FIRST_LAUNCHES):
+        self.watch, self.launches, self.waited_for = watch, 0, None
+        self.total = sum(len(part.groups) if isinstance(part, Series) else 1 for part in plan)
+        self.last, self.at, self.most = time.perf_counter(), 0, first
+
+    def launched(self, event):
+        self.launches += 1
+        began = time.perf_counter()
+        if self.launches - self.at < self.most and began - self.last < WATCH_SECONDS:
+            return
+        if self.waited_for is not None:  # the end of the slice before: the device stays busy with the launches since
+            self.waited_for.wait()
+            if self.watch:
+                self.watch(self.at / self.total)
+            seconds = time.perf_counter() - self.last
+            if seconds > WATCH_SECONDS:
+                self.most = max(int(self.most * WATCH_SECONDS / seconds), 1)
+            elif seconds < WATCH_SECONDS / 8:
+                self.most = min(self.most * 4, WATCH_LAUNCHES)
+        self.waited_for, self.last, self.at = event, time.perf_counter(), self.launches
+
+
+# Memory ---------------------------------------------------------------------------------------------------------
+
+
+def allocate(session, nbytes: int):
+    """Scratch memory from the session's pool; `DeviceLimit` when the device has too little."""
+    import pyopencl as cl
+
+    limit = session.profile.max_alloc_bytes
+    if nbytes > limit:
+        raise DeviceLimit(f"One buffer of {nbytes:,} bytes is needed, and {session.profile.name} allows {limit:,}.")
+    try:
+        return session.pool.allocate(nbytes, limit)
+    except cl.Error as error:
+        settle(session.queue)
+        raise failure(session.device, f"hold {nbytes:,} more bytes", error) from error
+
+
+#: Constants that a session keeps.
+MOST_CONSTANTS = 64
+
+
+def constant(session, values: np.ndarray):
+    """A buffer with a few values that kernels only read. The session keeps it, so it is written once."""
+    import pyopencl as cl
+
+    values = np.ascontiguousarray(values)
+
+    def make():
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        with failures(session.device, f"hold {values.nbytes:,} more bytes"):
+            return cl.Buffer(session.context, flags, hostbuf=values)
+
+    return session.cached(("constants", values.dtype, values.tobytes()), make, most=MOST_CONSTANTS)
+
+
+def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
+    """`count` elements of a buffer from element `start` on, as a new array or in the contiguous array `out`.
+
+    Waits for all commands enqueued before.
+    """
+    out, queue = np.empty(count, dtype) if out is None else out, queue or session.queue
+    if not count:
+        return out
+    started = functools.partial(_started, session, queue, "read results")
+    staged = staging.copy_out(session, started, buffer, start * out.itemsize, out)
+    if staged is None:
+        _copy(session, queue, "read results", out, buffer, src_offset=start * out.itemsize)
+    else:
+        staged.wait()
+    note_kernels(session)
+    return out
+
+
+def write(session, buffer, values: np.ndarray) -> None:
+    """Copy an array into a buffer; waits until the array may change again."""
+    values = np.ascontiguousarray(values)
+    staged = staging.copy_in(session, functools.partial(_started, session, session.queue, "take data"), buffer, values)
+    if staged is None:
+        _copy(session, session.queue, "take data", buffer, values)
+    else:
+        staged.wait()
+
+
+def copy_in(session, buffer, values: np.ndarray, read=None):
+    """Start an asynchronous copy of a contiguous array into a buffer; it ends by `wait_for` or `give_up`.
+
+    The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
+    ``read(memory, begin)``, if given, reads the array to memory, from byte `begin` on; threads call it.
+    """
+    import pyopencl as cl
+
+    queue = session.copy_queue
+    with failures(session.device, "take data"):
+        before = cl.enqueue_marker(session.queue)
+        session.queue.flush()  # else the other queue might wait for a command that never begins
+    session.pool.hold(buffer, queue)
+    started = functools.partial(_started, session, queue, "take data", wait_for=[before])
+    staged = staging.copy_in(session, started, buffer, values, read=read, ahead=True)
+    if staged is None and read is not None:
+        values = np.empty(values.shape, values.dtype)
+        read(values.reshape(-1).view(np.uint8), 0)
+    return staged or started(buffer, values)
+
+
+def wait_for(session, copied) -> None:
+    """Wait for a copy that `copy_in` has started."""
+    with failures(session.device, "end a copy"):
+        copied.wait()
+
+
+def give_up(copied) -> None:
+    """Let no more of a copy begin, and wait until nothing of it runs."""
+    import pyopencl as cl
+
+    if isinstance(copied, staging.Transfer):
+        copied.stop()
+    else:
+        with contextlib.suppress(cl.Error):
+            copied.wait()
+
+
+def _started(session, queue, doing, to, source, **options):
+    """Start a copy; returns its event."""
+    event = _copy(session, queue, doing, to, source, is_blocking=False, **options)
+    with failures(session.device, doing):
+        queue.flush()
+    return event
+
+
+def _copy(session, queue, doing, to, source, **options):
+    import pyopencl as cl
+
+    try:
+        return cl.enqueue_copy(queue, to, source, **options)
+    except cl.Error as error:
+        again = functools.partial(cl.enqueue_copy, queue, to, source, **options)
+        return _again(session, queue, doing, error, again)
+
+
+def _again(session, queue, doing, error, command):
+    """Release all unused memory and repeat a command that failed for lack of memory; raise our error otherwise."""
+    import pyopencl as cl
+
+    try:
+        if not isinstance(error, cl.MemoryError):
+            raise error
+        session.pool.free_held()
+        queue.finish()
+        return command()
+    except cl.Error as last:
+        settle(session.queue)  # kernels may still use host memory that the caller frees next
+        raise failure(session.device, doing, last) from last
+
+
+def finish(session, queue=None) -> None:
+    """Wait until all commands in the session's queue, or in another one, have ended."""
+    with failures(session.device, "end what was launched"):
+        (queue or session.queue).finish()
+    note_kernels(session)
+
+
+def note_kernels(session) -> None:
+    """Note which kernels' files are whole, after a wait for the kernels."""
+    if session.kernel_files is not None:
+        session.kernel_files.look()
+
+
+def flush(session) -> None:
+    """Let the device begin what is in the session's queue."""
+    with failures(session.device, "launch what was asked for"):
+        session.queue.flush()
+
+
+def settle(queue) -> None:
+    """Wait for the queue after an error, so that nothing still runs when the caller goes on."""
+    import pyopencl as cl
+
+    with contextlib.suppress(cl.Error):
+        queue.finish()
+
+
+def fill(session, buffer, value: np.generic, count: int) -> None:
+    """Set the first `count` elements of a buffer."""
+    import pyopencl as cl
+
+    nbytes = count * value.itemsize
+    try:
+        cl.enqueue_fill_buffer(session.queue, buffer, value, 0, nbytes)
+    except cl.Error as error:
+        again = functools.partial(cl.enqueue_fill_buffer, session.queue, buffer, value, 0, nbytes)
+        _again(session, session.queue, "fill memory", error, again)
+
+
+def joined(session, pieces):
+    """One buffer with the given number of bytes of each buffer; the buffer itself if it is the only one."""
+    if len(pieces) == 1:
+        return pieces[0][0]
+    whole, at = allocate(session, sum(nbytes for _, nbytes in pieces)), 0
+    for buffer, nbytes in pieces:
+        if nbytes:
+            copy(session, buffer, whole, nbytes, at=at)
+        at += nbytes
+    return whole
+
+
+def copy(session, source, target, nbytes: int, *, start: int = 0, at: int = 0):
+    """Enqueue a copy of bytes of a buffer, from byte `start` on, to another one from byte `at` on."""
+    _copy(
+        session,
+        session.queue,
+        "move data",
+        target,
+        source,
+        byte_count=nbytes,
+        src_offset=start,
+        dst_offset=at,
+    )

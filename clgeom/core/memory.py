@@ -1,0 +1,266 @@
+"""A pool of device buffers by size, and the rule for reusing them.
+
+A buffer returns to the pool when the last reference to it goes, in whatever thread that is. It may be handed out again
+at once, even if commands of the session's queue still use it: that queue is in order, so the commands of the next user
+run after them. Other queues are not part of that order, hence the rule:
+
+    Code that uses a buffer of the pool on a queue other than the session's
+    1. begins there after the commands that the session's queue had when the buffer was handed out, and
+    2. ends before the buffer returns, or tells the pool what must end first (`Pool.hold`).
+
+Profiled runs take all their memory, wait for the session's queue, and at their end for their own queue (`launch.run`).
+Copies on another queue wait for a marker of the session's queue, and hold the buffer (`launch.copy_in`).
+An array for the caller is complete when the caller gets it, or its queue and its events wait for our commands. The
+caller's queue holds its buffer: the commands that this queue has when the last reference goes must end first
+(`cl_arrays.as_array`). The pool does not wait for held memory, but hands out other memory. An array that its owner
+reads on yet another queue must stay referenced until that queue is done, as everywhere in pyopencl.
+
+Memory of plans that run often waits for their next run (`clgeom.core.kept`). The pool has handed it out, but counts
+it as held.
+
+Creating a buffer enqueues no command, so a driver may report missing memory only at the first use. The functions of
+`launch` then release all unused memory and try again, before they raise `DeviceLimit`.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import gc
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+
+#: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
+SIZE_BITS = 5
+#: Least size of a buffer.
+LEAST_BYTES = 256
+#: A byte that fills poisoned memory: a large index, and a float that nobody computes.
+POISON = 0xA5
+
+
+class _Loan:
+    """An attribute of a buffer in use, which returns the memory to the pool when it is deleted with the buffer."""
+
+    __slots__ = ("memory", "to")
+
+    def __init__(self, memory, to):
+        self.memory, self.to = memory, to
+
+    def __del__(self):  # in any thread, at any time, also within the garbage collector
+        self.to.append(self.memory)
+
+
+class Pool:
+    """Buffers of one context. All methods may be called from several threads at once.
+
+    Memory is taken from deques and given back to them, which is atomic: no lock is taken for what is there.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+    queue : pyopencl.CommandQueue
+        The queue whose order the rule is about: in order, of this context.
+    """
+
+    def __init__(self, context, queue):
+        import pyopencl as cl
+
+        self._queue, self._lock = queue, threading.RLock()
+        self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
+        self._from_pointer, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+        self._fill = cl.enqueue_fill_buffer
+        self._free: dict[int, collections.deque] = {}  # by size
+        self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
+        self._held: list = []  # the same, with events
+        self._waiting: weakref.WeakSet = weakref.WeakSet()  # memory of plans between their runs
+        self._made = 0
+        #: Whether what is handed out is filled, see `poisoned`.
+        self.is_poisoned = False
+        #: Bytes of all buffers that the driver gave and has not got back.
+        self.nbytes = 0
+
+    def allocate(self, nbytes: int, limit: int | None = None):
+        """A buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no memory."""
+        size = rounded_up(nbytes)
+        if limit is not None and size > limit >= nbytes:
+            size = max(nbytes, 1)
+        if self._returned or self._held:
+            self._take_back()
+        free = self._free.get(size)
+        if free is None:
+            free = self._free.setdefault(size, collections.deque())
+        try:
+            memory = free.pop()
+        except IndexError:
+            memory = self._new_memory(size)
+        buffer = self.reference_to(memory)
+        buffer.clgeom_loan = _Loan(memory, free)
+        if self.is_poisoned:
+            self._fill(self._queue, buffer, np.full(1, POISON, np.uint8), 0, buffer.size)
+        return buffer
+
+    def reference_to(self, memory) -> Any:
+        """A new object for the memory of a buffer."""
+        return self._from_pointer(memory.int_ptr, True)
+
+    @contextlib.contextmanager
+    def poisoned(self):
+        """Fill all memory that is handed out within this context, as it is handed out.
+
+        A kernel that leaves part of its output unwritten then shows, whatever an earlier call has left in the memory.
+        """
+        before, self.is_poisoned = self.is_poisoned, True
+        try:
+            yield
+        finally:
+            self.is_poisoned = before
+
+    def _new_memory(self, size):
+        try:
+            memory = self._new(size)
+        except self._no_memory:
+            gc.collect()  # memory that only reference cycles keep
+            self.free_held()
+            memory = self._new(size)
+        with self._lock:
+            self._made += 1
+            self.nbytes += size
+        return memory
+
+    def hold(self, buffer, *until) -> None:
+        """Keep the memory of a buffer, when it returns, until events, or the commands then in queues, have ended.
+
+        Parameters
+        ----------
+        buffer : pyopencl.Buffer
+            A buffer from `allocate`; the call has no effect for others, which never return.
+        *until : pyopencl.Event or pyopencl.CommandQueue
+        """
+        lent = getattr(buffer, "clgeom_lent", None)
+        if lent is not None:  # of a plan that keeps its memory, which must not run with it before
+            for one in lent.keep_from_waiting():
+                self.hold(one, *until)
+            return
+        loan = getattr(buffer, "clgeom_loan", None)
+        until = tuple(one for one in until if one != self._queue)
+        if loan is None or not until:
+            return
+        if loan.to is self._returned:
+            size, memory, before = loan.memory
+            loan.memory = size, memory, (*before, *(one for one in until if one not in before))
+        else:
+            loan.memory, loan.to = (buffer.size, loan.memory, until), self._returned
+
+    def _take_back(self):
+        """Free memory whose events have ended."""
+        with self._lock:
+            while self._returned:
+                size, memory, until = self._returned.popleft()
+                self._held.append((size, memory, _events(until)))
+            held, self._held = self._held, []
+            for size, memory, events in held:
+                ended = _all_ended(events)
+                if ended:
+                    self._free[size].append(memory)
+                elif ended is False:
+                    self._held.append((size, memory, events))
+                else:  # after a failure: release it to the driver, which keeps memory that is in use
+                    self._made -= 1
+                    self.nbytes -= size
+
+    def note_waiting(self, sets) -> None:
+        """Count what these have (`clgeom.core.kept.Waiting`) as held, as long as they are referenced elsewhere."""
+        with self._lock:
+            self._waiting.add(sets)
+
+    def free_held(self) -> None:
+        """Release unused memory to the driver, which keeps memory that commands still use until they end."""
+        with self._lock:
+            for sets in self._waiting:
+                sets.clear()
+            self._take_back()
+            self._made -= len(self._held)
+            self.nbytes -= sum(size for size, _, _ in self._held)
+            self._held.clear()
+            for size, free in self._free.items():
+                with contextlib.suppress(IndexError):
+                    while True:
+                        free.pop()
+                        self._made -= 1
+                        self.nbytes -= size
+
+    @property
+    def active_blocks(self) -> int:
+        """Number of buffers in use."""
+        with self._lock:
+            return self._made - self.held_blocks
+
+    @property
+    def held_blocks(self) -> int:
+        """Number of buffers that are kept for the next call."""
+        with self._lock:
+            self._take_back()
+            waiting = sum(sets.buffers for sets in self._waiting)
+            return sum(map(len, self._free.values())) + len(self._held) + waiting
+
+
+def part_of(buffer, origin: int, nbytes: int):
+    """A region of a buffer as a buffer that keeps the whole from returning to its pool."""
+    part = buffer.get_sub_region(origin, nbytes)
+    part.clgeom_whole = buffer
+    return part
+
+
+def rounded_up(nbytes: int) -> int:
+    """The size of the buffer for so many bytes."""
+    if nbytes <= LEAST_BYTES:
+        return LEAST_BYTES
+    step = 1 << (nbytes - 1).bit_length() - SIZE_BITS
+    return -(-nbytes // step) * step
+
+
+def _events(holds):
+    """Events after which nothing in `holds` uses the memory any more; None when that is unknown."""
+    import pyopencl as cl
+
+    events = []
+    try:
+        for one in holds:
+            if isinstance(one, cl.CommandQueue):
+                events.append(cl.enqueue_marker(one))
+                one.flush()  # else it might never end
+            else:
+                events.append(one)
+    except cl.Error:
+        return None
+    return events
+
+
+def _all_ended(events):
+    """Whether all events have ended; None when one has failed."""
+    import pyopencl as cl
+
+    if events is None:
+        return None
+    try:
+        states = [event.command_execution_status for event in events]
+    except cl.Error:
+        return None
+    if min(states) < 0:
+        return None
+    return max(states) == cl.command_execution_status.COMPLETE
+
+
+def trim_heap() -> None:
+    """Return free memory of the C library's heap to the system.
+
+    PoCL's compiler takes 1.6 to 2.3 MB of it for each program of an equation. When it frees them, glibc keeps them.
+    """
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)

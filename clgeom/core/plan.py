@@ -1,0 +1,209 @@
+"""Plans: which kernels to launch, with what shape, arguments and scratch memory. They need no device.
+
+A plan is a list of steps; a step is one kernel launch::
+
+    sums = Scratch("sums", np.uint32, groups)
+    plan = Plan(Step("primitives/scan_totals", policy, args=("values[0]", np.uint64(n), sums), groups=groups))
+
+`clgeom.core.launch.run` runs them.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.core.policies import Policy, ceil_div
+from clgeom.core.tuning import select
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Device memory that lives as long as the run's result. `count` elements of `dtype`."""
+
+    name: str
+    dtype: np.dtype
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        return max(np.dtype(self.dtype).itemsize * int(self.count), 1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch: a kernel, its shape, its template parameters, its arguments.
+
+    `args` are names of buffers bound by `run`, `Scratch` memory, or NumPy scalars. `groups` work-groups of
+    ``policy.wg_size`` items are launched. `bytes_moved` is what the step reads and writes of global memory. `itemsize`
+    is that of the type that the policy was selected for, None where none was named.
+    """
+
+    kernel: str
+    policy: Policy
+    args: tuple
+    groups: int
+    params: dict = field(default_factory=dict)
+    bytes_moved: int = 0
+    options: tuple = ()
+    itemsize: int | None = None
+
+    def __post_init__(self):
+        for arg in self.args:
+            if not isinstance(arg, (str, Scratch, np.generic)):
+                raise TypeError(
+                    f"an argument of {self.kernel} must be a buffer's name, a Scratch or a NumPy scalar, not {arg!r}"
+                )
+
+    @classmethod
+    def over(
+        cls, profile, kernel, args, n, *, dtype=None, tile=None, most=None, params=None, bytes_moved=0, options=()
+    ):
+        """The launch of a kernel over `n` elements, with the policy and the number of groups for this device.
+
+        Parameters
+        ----------
+        profile : DeviceProfile
+        kernel : str
+        args : tuple
+        n : int
+        dtype : numpy.dtype, optional
+            Type of the elements, for policies that depend on it.
+        tile : int, optional
+            Elements of a group's tile, if it is fixed; by default the policy's.
+        most : int, optional
+            Number of elements for the choice of the policy, if this is one launch of several.
+        params, bytes_moved, options
+            As in `Step`.
+        """
+        policy = select(profile, kernel, dtype, n if most is None else most)
+        groups = policy.groups(ceil_div(n, tile or policy.tile), profile.compute_units)
+        itemsize = None if dtype is None else np.dtype(dtype).itemsize
+        return cls(kernel, policy, args, groups, params or {}, bytes_moved, options, itemsize)
+
+    @functools.cached_property
+    def key(self) -> tuple:
+        """The key of the kernel for `kernel_of`."""
+        parameters = {**self.policy.parameters(), **self.params}
+        return self.kernel, tuple(sorted(parameters.items())), self.options
+
+
+@dataclass(frozen=True)
+class Series:
+    """Launches of one kernel with different numbers, for example the stages of a table.
+
+    Launch r takes the values ``values[r]`` for the arguments at `indices` of the step, and ``groups[r]`` work-groups.
+
+    Parameters
+    ----------
+    step : Step
+        Its own values at `indices`, which give their types, and its own `groups` are not used.
+    indices : tuple of int
+    values : ndarray, shape (launches, len(indices))
+    groups : ndarray of int, shape (launches,)
+    """
+
+    step: Step
+    indices: tuple[int, ...]
+    values: np.ndarray
+    groups: np.ndarray
+
+    @property
+    def args(self) -> tuple:
+        return self.step.args
+
+
+class Plan(tuple):
+    """Steps, and Series of them, in the order they run."""
+
+    def __new__(cls, *steps):
+        return super().__new__(cls, steps)
+
+    def __add__(self, other):
+        return Plan(*self, *other)
+
+    def kept(self, *, memory: bool = False) -> Plan:
+        """This plan, for one that is remembered and runs often: threads keep kernel objects with its numbers bound.
+
+        With `memory` they keep its scratch memory, too. No array of the caller may be in it, which would stay for long.
+        """
+        self.is_kept = all(isinstance(part, Step) for part in self)
+        self.keeps_memory = self.is_kept and memory
+        return self
+
+    is_kept = keeps_memory = False
+
+    @functools.cached_property
+    def scratch(self) -> dict[str, Scratch]:
+        """All scratch memory of the steps, by name."""
+        return {arg.name: arg for step in self for arg in step.args if isinstance(arg, Scratch)}
+
+    @functools.cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """The phases of the launches, without times."""
+        return tuple(map(phase_of, self))
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Shape and time of one launch, or of a series.
+
+    Attributes
+    ----------
+    name : str
+        Of the kernel.
+    seconds : float or None
+        None unless the call was profiled.
+    bytes_moved : int
+        Bytes that the kernel reads and writes.
+    global_size, local_size : int
+        Work-items of the launch, and of a work-group; of a series those of its largest launch.
+    policy : Policy
+        The work-group size and variant that were chosen.
+    launches : int
+    longest : float or None
+        Seconds of the longest single launch; None unless the call was profiled.
+    itemsize : int or None
+        Bytes of an element of the type that the policy was chosen for; None where no type was named.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> hull = clgeom.convex_hull([(0, 0), (4, 0), (4, 3)], profile=True)
+    >>> all(phase.seconds > 0 for phase in hull.phases)
+    True
+    """
+
+    name: str
+    seconds: float | None
+    bytes_moved: int
+    global_size: int
+    local_size: int
+    policy: Policy
+    launches: int = 1
+    longest: float | None = None
+    itemsize: int | None = None
+
+    @property
+    def gb_per_s(self) -> float | None:
+        """Bytes moved per nanosecond, None when not profiled."""
+        return self.bytes_moved / self.seconds / 1e9 if self.seconds else None
+
+
+def phase_of(part, events=()) -> Phase:
+    """The phase of a Step or Series. Its time is from the start of the first event to the end of the last one."""
+    step = part.step if isinstance(part, Series) else part
+    groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups
+    return Phase(
+        step.kernel.rsplit("/", 1)[-1],
+        (events[-1].profile.end - events[0].profile.start) * 1e-9 if events else None,
+        step.bytes_moved,
+        groups * step.policy.wg_size,
+        step.policy.wg_size,
+        step.policy,
+        len(part.groups) if isinstance(part, Series) else 1,
+        max(event.profile.end - event.profile.start for event in events) * 1e-9 if events else None,
+        step.itemsize,
+    )

@@ -1,0 +1,336 @@
+"""Copies of large arrays between the host and a device, through page-locked memory that several threads fill.
+
+A device takes page-locked memory as fast as the link allows. Of other memory the driver copies a part at a time to
+page-locked memory of its own, with one thread. Here several threads do that, while the link is busy with other parts::
+
+    thread 0    | fill slot 0 | fill slot 3 |
+    thread 1      | fill slot 1 | fill slot 4 |
+    thread 2        | fill slot 2 | fill slot 5 |
+    link                      | 0 | 1 | 2   | 3 | 4 | 5 |
+
+A slot is filled again after its own copy has ended. Copies to the host go the same way back. The slots and the threads
+are the session's: they are made for the first copies that gain by them and kept. All threads of the caller share them.
+
+Whether a copy gains is decided by `threads_for` from the speeds of the link, which are measured once for each direction
+with the caller's own array.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import math
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent import futures
+from dataclasses import dataclass
+
+import numpy as np
+
+from clgeom.core.call import as_loading
+from clgeom.core.failures import failures
+from clgeom.errors import ClgeomError
+
+#: Most bytes of a slot, and least bytes of a part. A part of 4 MiB takes 80 us of a link of 55 GB/s, and about 30 us of
+#: the interpreter, which one thread at a time has.
+SLOT_BYTES = 1 << 22
+LEAST_PART = 1 << 18
+#: Most threads, and how many more slots there are. H200, 32 cores, a mapped file: 36.9 GB/s by 8, 30.9 by 12; chunks in
+#: ordinary memory: 18.5 and 16.4.
+MOST_THREADS = 8
+SPARE_SLOTS = 4
+#: Arrays below this size are always copied plainly.
+LEAST_BYTES = 1 << 23
+#: Bytes that a session copies plainly before it locks memory for slots, which takes as long as such copies do.
+FIRST_BYTES = 1 << 26
+#: Seconds that each thread more adds, which the interpreter starts and stops one by one (H200: 0.15 to 0.3 ms).
+THREAD_SECONDS = 250e-6
+#: A wait is as long at most: Python misses an interrupt at the moment at which a thread begins to wait.
+LISTEN_SECONDS = 0.05
+#: The speed of each of several threads that copy at a time, of what one alone reaches.
+SHARED_SPEED = 0.7
+#: How many times as fast a staged copy must be expected to be.
+LEAST_GAIN = 1.2
+
+
+@dataclass(frozen=True)
+class Link:
+    """Measured speeds of copies in one direction, in bytes per second.
+
+    Parameters
+    ----------
+    plain : float
+        Between ordinary memory and the device, by the driver.
+    locked : float
+        Between page-locked memory and the device.
+    fill : float
+        Between ordinary and page-locked memory, by one thread.
+    """
+
+    plain: float
+    locked: float
+    fill: float
+
+    def staged(self, nbytes: int, threads: int) -> float:
+        """Expected seconds of a staged copy by so many threads."""
+        filling = self.fill * (threads * SHARED_SPEED if threads > 1 else 1)
+        first = part_bytes(nbytes, threads) / self.fill  # nothing else is done meanwhile
+        return threads * THREAD_SECONDS + first + nbytes / min(self.locked, filling)
+
+
+def part_bytes(nbytes: int, threads: int) -> int:
+    """Bytes of a part: each thread has two or more."""
+    return min(SLOT_BYTES, max(LEAST_PART, -(-nbytes // (2 * threads))))
+
+
+def threads_for(nbytes: int, link: Link, most: int, *, ahead: bool = False) -> int:
+    """How many threads, up to `most`, a staged copy takes; 0 where a plain copy is about as fast.
+
+    `ahead`: other copies follow, and begin before this one ends. Then it only matters that the link is always busy.
+    """
+    if ahead:
+        threads = min(most, math.ceil(nbytes / SLOT_BYTES), math.ceil(link.locked / (link.fill * SHARED_SPEED)) + 1)
+        filled = link.fill * threads * SHARED_SPEED
+        return threads if LEAST_GAIN * link.plain < min(filled, link.locked) else 0
+    threads = min(range(1, most + 1), key=functools.partial(link.staged, nbytes))
+    return threads if LEAST_GAIN * link.staged(nbytes, threads) < nbytes / link.plain else 0
+
+
+@dataclass(frozen=True)
+class Way:
+    """One copy between an array and a buffer.
+
+    Parameters
+    ----------
+    name : {"in", "out"}
+        To the device, or from it.
+    host : ndarray of uint8
+        The bytes of the array.
+    start : callable
+        ``start(memory, at)`` starts a copy between memory of the host and the buffer from its byte `at` on, and returns
+        its event.
+    read : callable, optional
+        ``read(memory, begin)`` fills memory with the bytes of the array from `begin` on, where that is quicker than
+        from the array: those of a mapped file.
+    ahead : bool
+        As for `threads_for`.
+    """
+
+    name: str
+    host: np.ndarray
+    start: Callable
+    read: Callable | None = None
+    ahead: bool = False
+
+    def fill(self, slot, begin, end):
+        """Copy bytes from the array to the slot, or back."""
+        if self.read is not None:
+            self.read(slot[: end - begin], begin)
+            return
+        part = self.host[begin:end], slot[: end - begin]
+        np.copyto(*(reversed(part) if self.name == "in" else part))
+
+
+class _Slot:
+    """Page-locked memory, and the event of the last copy that used it."""
+
+    def __init__(self, memory):
+        self.memory, self.used = memory, None
+
+
+class Stage:
+    """The slots and threads of a session, and what is known of its link."""
+
+    def __init__(self, session):
+        self.session, self.lock = session, threading.Lock()
+        self.links: dict[str, Link] = {}
+        self.copied = 0
+
+    @functools.cached_property
+    def most_threads(self) -> int:
+        present = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(MOST_THREADS, present)
+
+    @functools.cached_property
+    def slots(self) -> queue.SimpleQueue:
+        """The slots that no thread has, the one free for longest first."""
+        from clgeom.core.host_memory import map_pinned
+
+        count, free = self.most_threads + SPARE_SLOTS, queue.SimpleQueue()
+        for memory in map_pinned(self.session, (count, SLOT_BYTES), np.dtype(np.uint8)):
+            free.put(_Slot(memory))
+        return free
+
+    @functools.cached_property
+    def workers(self) -> futures.ThreadPoolExecutor:
+        return futures.ThreadPoolExecutor(self.most_threads, thread_name_prefix="clgeom-copy")
+
+    @contextlib.contextmanager
+    def slot(self):
+        """A slot whose memory may be changed. Only the session's threads take one, which no KeyboardInterrupt meets."""
+        import pyopencl as cl
+
+        slot = self.slots.get()
+        try:
+            if slot.used is not None:
+                with contextlib.suppress(cl.Error):  # raised by the `Transfer` that the event belongs to
+                    slot.used.wait()
+                slot.used = None
+            yield slot
+        finally:
+            self.slots.put(slot)
+
+    def threads(self, way: Way) -> int:
+        """How many threads are to copy; 0 for a plain copy."""
+        nbytes = way.host.nbytes
+        if nbytes < LEAST_BYTES:
+            return 0
+        with self.lock:
+            self.copied += nbytes
+            if self.copied < FIRST_BYTES:
+                return 0
+            if way.name not in self.links:
+                with as_loading():
+                    work = self.workers.submit(self._measured, way)
+                    try:
+                        self.links[way.name] = work.result()
+                    finally:
+                        futures.wait([work])
+        return threads_for(nbytes, self.links[way.name], self.most_threads, ahead=way.ahead)
+
+    def _measured(self, way) -> Link:
+        """The speeds of a link, from parts of an array. The later copy of the whole array makes up for all."""
+        nbytes = way.host.nbytes
+        size = min(SLOT_BYTES, nbytes // 4)
+
+        def rate(work):
+            begin = time.perf_counter()
+            work()
+            return size / max(time.perf_counter() - begin, 1e-9)
+
+        # each part of the array once, for a second copy finds it in the cache
+        with failures(self.session.device, "measure its link"), self.slot() as slot:
+            memory = slot.memory[:size]
+            way.start(memory, 0).wait()  # the driver's own preparations
+            locked = max(rate(lambda: way.start(memory, 0).wait()) for _ in range(3))
+            plain = max(rate(lambda at=at: way.start(way.host[at : at + size], at).wait()) for at in (0, size))
+            fill = max(rate(lambda at=at: way.fill(memory, at, at + size)) for at in (nbytes - 2 * size, nbytes - size))
+        return Link(plain, locked, fill)
+
+
+class Transfer:
+    """A staged copy that has begun. It ends by `wait` or `stop`."""
+
+    def __init__(self, stage: Stage, way: Way, threads: int):
+        nbytes = way.host.nbytes
+        self.stage, self.way, self.events = stage, way, []
+        self.starting = threading.Lock()  # PoCL 3.0 crashes where two threads at once are the first to use a buffer
+        self.part = SLOT_BYTES if way.ahead else part_bytes(nbytes, threads)
+        self.left = collections.deque(range(0, nbytes, self.part))
+        self.work = []
+        try:
+            for _ in range(threads):
+                self.work.append(stage.workers.submit(self._work))
+        except BaseException:
+            self.stop()
+            raise
+
+    def _work(self):
+        """Copy parts until none is left."""
+        try:
+            while True:
+                try:
+                    begin = self.left.popleft()
+                except IndexError:
+                    return
+                end = min(begin + self.part, self.way.host.nbytes)
+                with self.stage.slot() as slot:
+                    (self._copy_in if self.way.name == "in" else self._copy_out)(slot, begin, end)
+        except BaseException:
+            self.left.clear()
+            raise
+
+    def _copy_in(self, slot, begin, end):
+        self.way.fill(slot.memory, begin, end)
+        self._start(slot, begin, end)
+
+    def _copy_out(self, slot, begin, end):
+        self._start(slot, begin, end)
+        with failures(self.stage.session.device, "end a copy"):
+            slot.used.wait()
+        self.way.fill(slot.memory, begin, end)
+
+    def _start(self, slot, begin, end):
+        with self.starting:
+            slot.used = self.way.start(slot.memory[: end - begin], begin)
+        self.events.append(slot.used)
+
+    def wait(self) -> None:
+        """Wait for the end of the copy. After an error nothing of it goes on."""
+        import pyopencl as cl
+
+        try:
+            while futures.wait(self.work, timeout=LISTEN_SECONDS).not_done:
+                pass
+            for k in range(len(self.work)):  # without a name, by which an error's frame would hold its own future
+                self.work[k].result()
+            with failures(self.stage.session.device, "end a copy"):
+                cl.wait_for_events(self.events)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Begin no further part, and wait for those that have begun."""
+        import pyopencl as cl
+
+        self.left.clear()
+        work, self.work = self.work, []  # an error's frames hold this transfer
+        futures.wait([one for one in work if not one.cancel()])
+        for event in self.events:
+            with contextlib.suppress(cl.Error):
+                event.wait()
+
+
+def copy_in(session, start, buffer, values: np.ndarray, *, read=None, ahead=False) -> Transfer | None:
+    """Begin a staged copy of a contiguous array to a buffer; None where the caller is to copy it plainly.
+
+    `start` starts a copy as ``pyopencl.enqueue_copy`` does but for the queue, and returns its event. `read` and `ahead`
+    are those of `Way`.
+    """
+    options = {"read": read, "ahead": ahead}
+    return _begun(session, buffer, values, "in", lambda memory, at: start(buffer, memory, dst_offset=at), **options)
+
+
+def copy_out(session, start, buffer, origin: int, out: np.ndarray) -> Transfer | None:
+    """Begin a staged copy of a buffer, from byte `origin` on, to a contiguous array; None as for `copy_in`."""
+    return _begun(session, buffer, out, "out", lambda memory, at: start(memory, buffer, src_offset=origin + at))
+
+
+def _begun(session, buffer, array, name, start, **options):
+    if array.nbytes < LEAST_BYTES or session.profile.is_cpu or is_locked(array):
+        return None
+    import pyopencl as cl
+
+    if not isinstance(buffer, cl.MemoryObjectHolder):  # shared virtual memory
+        return None
+    stage = session.cached(("stage",), functools.partial(Stage, session))
+    way = Way(name, array.reshape(-1).view(np.uint8), start, **options)
+    try:
+        threads = stage.threads(way)
+        return Transfer(stage, way, threads) if threads else None
+    except (ClgeomError, RuntimeError):  # no memory to lock, or no threads as the interpreter ends: copied plainly
+        return None
+
+
+def is_locked(array: np.ndarray) -> bool:
+    """Whether an array is in memory that `clgeom.core.host_memory.map_pinned` has locked."""
+    import pyopencl as cl
+
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, cl.MemoryMap)

@@ -1,0 +1,486 @@
+"""The user's own measurements: policies that ``clgeom tune`` found for the devices of this machine.
+
+They are in one JSON file in the user's data folder::
+
+    {"version": 1, "policies": [
+        {"device": {..}, "kernel": "hull/sieve/sieve", "itemsize": null, "kernel_hash": "..", "class": "Policy",
+         "fields": {..}, "measured": {..}, "clgeom": "0.9.0", "digest": ".."}, ..]}
+
+A process reads the file at most once. What it cannot use is left out with one warning, which names the first case: a
+file that is unreadable or of another version, another driver, a kernel that has changed since, a policy that is
+damaged or does not fit the device. An entry is checked when its kernel is first asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import functools
+import importlib
+import itertools
+import json
+import operator
+import os
+import stat
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from clgeom.caches import digest_of
+from clgeom.core import sources
+from clgeom.core.limits import require_shape
+from clgeom.core.messages import printable, shown
+from clgeom.core.policies import Policy
+from clgeom.errors import DeviceWarning, InvalidInput, warn
+
+#: Version of the file's format.
+VERSION = 1
+#: Most bytes of the file, and digits of a whole number in it: a thousand policies have half a million bytes.
+MOST_BYTES, MOST_DIGITS = 1 << 24, 18
+#: Bytes that a folder must have left before anything is measured: a hundred policies.
+ROOM = 1 << 16
+#: Seconds that a writer waits for others (Windows).
+PATIENCE = 30.0
+#: Facts about a device that an entry must share with it; other drivers may want other shapes.
+DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """A policy of the store, and what was measured: milliseconds, the case and the date."""
+
+    policy: Policy
+    measured: dict[str, Any]
+
+
+def store_path() -> Path:
+    """The file of the store, which may not exist. ``CLGEOM_DATA_DIR`` names another folder."""
+    named = os.environ.get("CLGEOM_DATA_DIR")
+    if named:
+        return Path(named) / "policies.json"
+    import platformdirs
+
+    return platformdirs.user_data_path("clgeom", appauthor=False) / "policies.json"
+
+
+def kernel_hash(kernel: str) -> str:
+    """A digest of a kernel's templates with all that they include, and of the class of its policies."""
+    from clgeom.core.tuning import policy_class
+
+    return digest_of(f"{sources.digest(kernel)} {_words(policy_class(kernel))}")
+
+
+@functools.cache
+def _words(made: type[Policy]) -> str:
+    """A class of policies, with its fields, as text."""
+    return repr((made.__name__, [(field.name, field.default) for field in dataclasses.fields(made)]))
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+class _Store:
+    """What this process has read of the store."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.entries: dict[tuple, list[dict]] | None = None  # by kernel and size of a type; None: not read yet
+        self.checked: dict = {}  # (profile, kernel, itemsize) -> Stored or None
+        self.has_warned = False
+
+    def read(self) -> dict[tuple, list[dict]]:
+        """All entries of the file, read once."""
+        if self.entries is None:
+            with self.lock:
+                if self.entries is None:
+                    self.entries = {} if _is_switched_off() else self._found()
+        return self.entries
+
+    def _found(self):
+        entries: dict[tuple, list[dict]] = {}
+        try:
+            present = _content(store_path())
+        except ValueError as error:
+            self.note(f"The tuned policies are not used: {error}")
+            return entries
+        for entry in filter(_is_entry, present):
+            entries.setdefault((entry["kernel"], entry["itemsize"]), []).append(entry)
+        if not all(map(_is_entry, present)):
+            self.note(f"Some tuned policies are not used: the file '{printable(str(store_path()))}' is damaged")
+        return entries
+
+    def note(self, said: str) -> None:
+        """Warn, once in a process."""
+        if not self.has_warned:
+            self.has_warned = True
+            warn(f"{said}. Run 'clgeom tune' again; until then shipped policies are used.", DeviceWarning)
+
+    def of(self, profile, kernel: str, itemsize: int | None) -> Stored | None:
+        """The valid entry for a kernel on a device, None where there is none."""
+        key = profile, kernel, itemsize
+        try:
+            return self.checked[key]
+        except KeyError:
+            pass
+        with self.lock:
+            if key not in self.checked:
+                self.checked[key] = self._of(*key)
+            return self.checked[key]
+
+    def _of(self, profile, kernel, itemsize):
+        found = [entry for entry in self.read().get((kernel, itemsize), ()) if _shares(entry, profile, DEVICE)]
+        own = [entry for entry in found if _shares(entry, profile, DRIVER)]
+        what = f"The tuned policy of {shown(kernel)} for {profile.name} is not used"
+        if found and not own and not self._knows(profile):
+            driver = shown(str(found[-1]["device"].get("driver")))
+            self.note(f"{what}: it was measured with the driver {driver}, the present one is {profile.driver}")
+        for entry in own[-1:]:
+            try:
+                return _checked(entry, profile)
+            except ValueError as error:
+                self.note(f"{what}: {error} (in '{printable(str(store_path()))}')")
+        return None
+
+    def _knows(self, profile) -> bool:
+        """Whether there are entries for a device with its present driver."""
+        everything = itertools.chain.from_iterable(self.read().values())
+        return any(_shares(entry, profile, (*DEVICE, *DRIVER)) for entry in everything)
+
+
+_store = _Store()
+
+
+def read_again() -> None:
+    """Forget what this process has read of the store, and that it has warned."""
+    global _store
+    _store = _Store()
+
+
+def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:
+    """The user's measured policy of a kernel on a device: that of the type's size, else that of all types."""
+    store = _store
+    if not store.read():
+        return None
+    sized = None if dtype is None else store.of(profile, kernel, dtype.itemsize)
+    return sized or store.of(profile, kernel, None)
+
+
+def stored_of(profile, kernel: str) -> dict[int | None, Stored]:
+    """The valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
+    store = _store
+    sizes = [itemsize for name, itemsize in store.read() if name == kernel]
+    found = {itemsize: store.of(profile, kernel, itemsize) for itemsize in sizes}
+    return {itemsize: one for itemsize, one in found.items() if one}
+
+
+def stored(profile) -> dict[tuple[str, int | None], Policy]:
+    """All valid policies of the store for a device, by the kernel and by the size of a type (None: all types)."""
+    found = {key: _store.of(profile, *key) for key in _store.read()}
+    return {key: one.policy for key, one in found.items() if one}
+
+
+def _is_switched_off() -> bool:
+    wanted = os.environ.get("CLGEOM_POLICIES", "")
+    if wanted not in ("", "tuned", "shipped"):
+        raise InvalidInput(
+            f"The environment variable CLGEOM_POLICIES must be 'shipped' (no policies of 'clgeom tune'), 'tuned' or "
+            f"unset. Got {shown(wanted)!r} instead."
+        )
+    return wanted == "shipped"
+
+
+def _content(path) -> list:
+    """The entries of a store's file, good or not; ValueError where it is none of this version."""
+    where = f"the file '{printable(str(path))}'"
+    try:
+        text = _text(path)
+    except (OSError, ValueError) as error:
+        if not os.path.lexists(path):  # nor where its folder cannot be looked into
+            return []
+        said = getattr(error, "strerror", None) or ("it is no text" if isinstance(error, UnicodeError) else error)
+        raise ValueError(f"{where} cannot be read ({said})") from error
+    try:
+        content = json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_int=_whole)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where} is damaged") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{where} is damaged")
+    if content.get("version") != VERSION:
+        raise ValueError(f"{where} has the version {shown(str(content.get('version')))}, not {VERSION}")
+    if not isinstance(content.get("policies"), list):
+        raise ValueError(f"{where} is damaged")
+    return content["policies"]
+
+
+def _text(path) -> str:
+    """The text of a regular file of no more than `MOST_BYTES`; of no other, which may block or have no end."""
+    flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))  # where there are such
+    number = os.open(path, functools.reduce(operator.or_, flags, os.O_RDONLY))
+    try:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise ValueError("it is no regular file")
+        with open(number, "rb", closefd=False) as file:
+            content = file.read(MOST_BYTES + 1)
+    finally:
+        os.close(number)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+    return content.decode("utf-8")
+
+
+def _object(pairs) -> dict:
+    """An object of JSON whose names are different."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is there twice")
+    return found
+
+
+def _refused(name):
+    raise ValueError(f"{name} is no number")
+
+
+def _whole(digits) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+def _is_entry(entry) -> bool:
+    """Whether an entry says what it is for."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("device"), dict) or "itemsize" not in entry:
+        return False
+    return isinstance(entry.get("kernel"), str) and (entry["itemsize"] is None or type(entry["itemsize"]) is int)
+
+
+def _shares(entry, profile, facts) -> bool:
+    return all(entry["device"].get(fact) == getattr(profile, fact) for fact in facts)
+
+
+def _checked(entry, profile) -> Stored:
+    """The policy of an entry; ValueError where it must not be used."""
+    from clgeom.core.tuning import TABLE, policy_class, within_limits
+
+    kernel = entry["kernel"]
+    if entry.get("digest") != _digest(entry):
+        raise ValueError("it is damaged")
+    if kernel not in TABLE or entry.get("kernel_hash") != kernel_hash(kernel):
+        raise ValueError("the kernel has changed since")
+    made, given = policy_class(kernel), entry.get("fields")
+    types = {field.name: type(field.default) for field in dataclasses.fields(made)}
+    if (
+        entry.get("class") != made.__name__
+        or not isinstance(given, dict)
+        or not isinstance(entry.get("measured"), dict)
+    ):
+        raise ValueError("it is damaged")
+    if {name: type(value) for name, value in given.items()} != types:
+        raise ValueError("it is damaged")
+    policy = made(**given)
+    require_shape(kernel, policy)
+    if within_limits(policy, profile) != policy:
+        raise ValueError(f"its groups of {policy.wg_size} do not fit the device, which allows {profile.max_wg_size}")
+    return Stored(policy, entry["measured"])
+
+
+def _digest(entry) -> str:
+    """A digest of an entry: no policy counts that was not verified, so not one that was changed since."""
+    return digest_of(json.dumps({key: entry[key] for key in entry if key != "digest"}, sort_keys=True))
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str, Any]) -> None:
+    """Add a policy for a device to the store; it replaces the one for the same device, driver, kernel and type.
+
+    Later processes use it; this one does so after `read_again`.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    kernel : str
+    policy : Policy
+        It must fit the device.
+    dtype : numpy.dtype, optional
+        The type of the elements, if the policy is for types of this size only.
+    measured : dict
+        What was measured, as plain values: "default_ms", "policy_ms", "case". The date is added.
+
+    Raises
+    ------
+    InvalidInput
+        If the folder or the file cannot be written.
+    """
+    import numpy as np
+
+    entry = {
+        "device": {fact: getattr(profile, fact) for fact in (*DEVICE, *DRIVER)},
+        "kernel": kernel,
+        "itemsize": None if dtype is None else np.dtype(dtype).itemsize,
+        "kernel_hash": kernel_hash(kernel),
+        "class": type(policy).__name__,
+        "fields": dataclasses.asdict(policy),
+        "measured": {"date": datetime.date.today().isoformat(), **measured},
+        "clgeom": importlib.import_module("clgeom").__version__,
+    }
+    entry = json.loads(json.dumps(entry))
+    entry["digest"] = _digest(entry)
+    _checked(entry, profile)
+
+    def is_replaced(old):
+        same = old.get("kernel") == kernel and old.get("itemsize") == entry["itemsize"]
+        return same and _shares(old, profile, (*DEVICE, *DRIVER))
+
+    _change(lambda entries: [*(old for old in entries if not is_replaced(old)), entry])
+
+
+def forget(profile, kernels=None) -> int:
+    """Remove the policies of these kernels, or all, for a device from the store; returns how many there were.
+
+    Those measured with other drivers go, too.
+    """
+    names, gone = None if kernels is None else set(kernels), []
+
+    def others(entries):
+        gone[:] = [e for e in entries if _shares(e, profile, DEVICE) and (names is None or e.get("kernel") in names)]
+        return [entry for entry in entries if entry not in gone]
+
+    if os.path.exists(store_path()):
+        _change(others)
+    return len(gone)
+
+
+def forget_stale(profile, is_decided) -> int:
+    """Remove the entries that no longer count for a device with its present driver; returns how many there were.
+
+    Valid ones stay, also those that another process has kept meanwhile, and those for other drivers, which may be those
+    of another machine with the same data folder.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    is_decided : callable
+        ``is_decided(kernel)`` tells whether a kernel was measured again, so that nobody misses its old entries.
+    """
+    gone = []
+
+    def others(entries):
+        gone[:] = [
+            entry
+            for entry in entries
+            if _shares(entry, profile, (*DEVICE, *DRIVER))
+            and is_decided(entry["kernel"])
+            and not _is_valid(entry, profile)
+        ]
+        return [entry for entry in entries if entry not in gone]
+
+    if os.path.exists(store_path()):
+        _change(others)
+    return len(gone)
+
+
+def _is_valid(entry, profile) -> bool:
+    try:
+        _checked(entry, profile)
+    except ValueError:
+        return False
+    return True
+
+
+def require_writable() -> None:
+    """Raise `InvalidInput` unless the store can be written, so that nobody measures for nothing."""
+    _change(None)
+
+
+def _change(change) -> None:
+    """Replace the entries of the store by ``change(entries)``, while no other process does; None only tries."""
+    path = store_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.with_suffix(".lock")):
+            if change is None:
+                _require_room(path.parent)
+                return
+            try:
+                entries = list(filter(_is_entry, _content(path)))
+            except ValueError:  # of another version, or damaged: somebody may still want it
+                os.replace(path, path.with_suffix(".old.json"))
+                entries = []
+            lines = ",\n".join(map(json.dumps, change(entries)))
+            _replace(path, f'{{"version": {VERSION}, "policies": [\n{lines}\n]}}\n')
+    except OSError as error:
+        raise InvalidInput(
+            f"The tuned policies cannot be written to '{printable(str(path))}': {error.strerror or error}. Let the "
+            "environment variable CLGEOM_DATA_DIR name a folder that can be written."
+        ) from error
+
+
+def _require_room(folder) -> None:
+    """Raise OSError unless a folder takes a file of `ROOM` bytes."""
+    with tempfile.TemporaryFile(prefix="policies-", dir=folder) as file:
+        file.write(bytes(ROOM))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _replace(path, text):
+    """Let a file have this text. It keeps its mode, and stays where a symbolic link to it points."""
+    if path.is_symlink() and path.is_file():
+        path = path.resolve()
+    mode = stat.S_IMODE(path.stat().st_mode) if path.is_file() else None  # None: only for the user
+    number, made = tempfile.mkstemp(prefix="policies-", suffix=".part", dir=path.parent)
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(made, mode)
+        if sys.platform == "win32":  # which refuses while somebody reads the old file
+            _when_free(lambda: os.replace(made, path))
+        else:
+            os.replace(made, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(made)
+        raise
+
+
+@contextlib.contextmanager
+def _locked(path):
+    """Hold the lock of a file, which is made; other processes and threads wait."""
+    with open(path, "a+b") as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            def hold(mode):
+                os.lseek(file.fileno(), 0, os.SEEK_SET)
+                msvcrt.locking(file.fileno(), mode, 1)  # the first byte, which need not be there
+
+            _when_free(lambda: hold(msvcrt.LK_NBLCK))  # LK_LOCK looks once a second, ten times
+            try:
+                yield
+            finally:
+                hold(msvcrt.LK_UNLCK)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+            yield
+
+
+def _when_free(attempt) -> None:
+    """Call a function again and again while it is refused access, for `PATIENCE` seconds."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return attempt()
+        except PermissionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)

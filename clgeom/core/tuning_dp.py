@@ -1,0 +1,120 @@
+"""The rows of `clgeom.core.tuning.TABLE` for the kernels of dynamic programming."""
+
+from __future__ import annotations
+
+from clgeom.core.policies import Policy, StagePolicy, TilePolicy
+
+DP: dict[str, dict[str, Policy]] = {
+    "dp/study/graph_cells": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
+    # Dynamic programming, many cells in a word.
+    "dp/paths/bits_masks": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
+    # PoCL, 2 cores of an EPYC, 65536 x 65536, four letters, GCUPS with 4, 8, 16 words: lcs 71 119 101, edit 49 55 58.
+    # H200, 262144 x 262144, groups of 32 with 1, 2, 4 words, of 64 with 1: lcs 2122 2306 2123 1922, edit 1527 1707 1406
+    # 1248; tiles of 16, 32 or 64 blocks: within 15 %.
+    "dp/paths/bits_tiles": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8),
+        "any": Policy("group", wg_size=32, items_per_thread=2),
+    },
+    # H200, TCUPS with 1, 2, 4, 8 words: 262144 x 262144 lcs 3.8 4.4 4.0 2.7, edit 2.4 2.8 1.7 1.1; 2^20 x 2^20 lcs 11.8
+    # 17.4 16.1 11.0, edit 7.3 11.1 6.5 3.9; chunks of 32 steps 5 % slower, groups of 64 3 %.
+    "dp/paths/bits_sweep": {"any": Policy("group", wg_size=32, items_per_thread=2)},
+    "dp/paths/bits_traceback": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=128),
+    },
+    "dp/batch/batch_fill": {
+        # H200, 1e5 tables of 101 x 101: a group for each 23.7 ms, 16 groups a unit 19.6, 4 a unit 15.4
+        "sm_90": Policy("group", wg_size=64, groups_per_unit=4),
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
+        "any": Policy("group", wg_size=64),
+    },
+    "dp/pairs/pairs_letters": {
+        "cpu": Policy("group", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
+    # Many pairs; the serial shape computes items_per_thread pairs at once. PoCL, 2 cores of an EPYC, 10,000 pairs of
+    # 100 letters: 4 pairs 1.1 ms, 8 0.75 to 1.1, 16 1.3.
+    "dp/pairs/pairs_bits": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
+    # Dynamic programming, stage by stage. Small stages go together: up to wg_size * items_per_thread cells each.
+    # LCS of 16384^2 on the H200: 204 ms with diagonals side by side, 219 ms with rows; 6 us a launch.
+    # Diagonals on PoCL, 2 cores of an EPYC: LCS of 2048^2 in 79 ms with diagonals side by side, 29 ms with rows; matrix
+    # chain of 512 in 276 and 56 ms.
+    "dp/paths/fill_stage": {
+        # H200, LCS of 3968^2, of which one group does all stages of up to wg_size * items_per_thread cells: 256 x 4
+        # 104 ms, 512 x 4 68, 512 x 8 15
+        "sm_90": StagePolicy("group", wg_size=512, items_per_thread=8),
+        "cpu": StagePolicy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1, layout="ROWS"),
+        "any": StagePolicy("group", wg_size=256, items_per_thread=4),
+    },
+    "dp/cubes/fill_plane": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=4096, groups_per_unit=1),
+        "any": Policy("group", wg_size=256),
+    },
+    # Groups that reduce together fill stages of up to groups_per_unit cells a compute unit. H200: matrix chain of 1024
+    # in 15.6 ms, 183 ms without; 1 x 4000 cells with a minimum over all before in 6.3 and 67 ms.
+    "dp/paths/wide_stage": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=64, groups_per_unit=64),
+    },
+    # Near dependences. CPU: PoCL, 2 cores of an EPYC, LCS 8192 x 8192, blocks of 4 x 4, 4 x 8, 8 x 4, 2 x 8:
+    # table kept 1.3 1.9 1.8 1.4 GCUPS, last row 2.9 2.8 2.9 2.0.
+    # H200, LCS 65536 x 65536, last row: 128 items, 64 steps 9.3 ms, 96 10.2; 256, 64 10.5, 128 9.9. 262144 x 262144:
+    # 128, 64 41.5 ms, 128 38.6; 256, 64 45.9. Blocks of 8 x 4 or 4 x 8 are slower. See also `tiles.WRITERS`.
+    "dp/paths/tile_sweep": {
+        "cpu": TilePolicy("serial", wg_size=1, block_rows=4, block_columns=8, steps=64, strips=128),
+        "any": TilePolicy("group", wg_size=128, block_rows=4, block_columns=4, steps=64),
+    },
+    # H200, knapsack of 1000 x 1e6, weights to 1000, on the device: 256 x 32 3.0 ms, 512 x 16 2.3, 512 x 20 2.6,
+    # 1024 x 8 2.5; margins of a quarter of a tile 3.3, of a half 2.3. Bits by ballot 4.1, by local memory 3.1.
+    "dp/paths/rows_fused": {"any": Policy("group", wg_size=512, items_per_thread=16)},
+    "dp/paths/rows_direct": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=1),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
+    "dp/paths/ticket_probe": {"any": Policy("group", wg_size=64)},
+    "dp/table/traceback": {"any": Policy("group", wg_size=1)},
+    # Splits. PoCL, 2 cores of an EPYC, chains of 1000 and 2048, tiles of 32 and 64: 10.4 9.5 ms, 170 128 ms.
+    "dp/paths/split_empty": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
+    "dp/paths/split_product": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=64),
+        "any": Policy("group", wg_size=256, items_per_thread=4),
+    },
+    # H200, chain of 4096 and 16384, 256, 512, 1024 items: 33 27 25 ms, 340 318 336 ms; with all operands in local
+    # memory 512: 12 and 254 ms.
+    "dp/paths/split_finish": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=512)},
+    "dp/table/read_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096),
+        "any": Policy("group", wg_size=128),
+    },
+    "dp/table/write_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096),
+        "any": Policy("group", wg_size=256),
+    },
+    "dp/table/take_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096),
+        "any": Policy("group", wg_size=256),
+    },
+    # items_per_thread: cells, or lines, that a work-item takes together
+    "dp/table/reduce_cells": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=16),
+    },
+    "dp/table/reduce_across": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=16, groups_per_unit=4),
+        "any": Policy("group", wg_size=128, groups_per_unit=16),
+    },
+    "dp/table/select_cells": {
+        "cpu": Policy("group", wg_size=1, items_per_thread=4096, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),
+    },
+    "dp/table/recover": {"any": Policy("group", wg_size=1)},
+}

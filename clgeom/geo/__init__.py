@@ -1,0 +1,1 @@
+"""The earth: reference systems, areas, and geometries in longitude and latitude."""

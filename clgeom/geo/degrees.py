@@ -1,0 +1,399 @@
+"""Many polygons as arrays in longitude and latitude, without a loop over polygons.
+
+Edges are cut until every piece is close to its curve, as in `clgeom.geo.lonlat`. Then there are two ways:
+
+- Polygons are moved outwards by more than the largest distance between a piece and its curve. So they contain what they
+  contain in the plane. Where a polygon of one level has a boundary in common with one that is within it, it is moved
+  farther; where it still does not contain that one, it is united with it.
+- Polygons that stay apart are not moved. Common boundaries are cut at the same places, so they stay common, to the bit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import InvalidInput
+from clgeom.geo.antimeridian import MARGIN
+from clgeom.geo.geodesy import Mapping, as_crs, is_plain_geographic
+from clgeom.geo.geojson import as_geojson
+from clgeom.geo.lonlat import DEGREE, SHARE, WGS84, LonLat
+from clgeom.geo.ragged import Ragged, lattice_of
+from clgeom.optional import require_shapely
+
+#: Decimals of degrees in files: 0.1 mm, less than MARGIN.
+DECIMALS = 9
+#: Largest extent in longitude of an edge, and largest latitude, of polygons that no meridian cuts and at no pole.
+WIDEST, HIGHEST = 90.0, 80.0
+#: Metres by which a transformation to the earth and back may be off.
+THERE_AND_BACK = 0.01
+#: Most times that edges are cut again.
+MOST_CUTS = 8
+#: Most times that a boundary moves as far as one that is alone: this, or as many as are within a share of a cell.
+MOST_GROWTH, MOST_SHARE = 4.0, 1 / 16
+#: Shares of the tolerance, and decimals, that are tried until polygons stay apart; None for every bit.
+FINER = ((1.0, DECIMALS), (0.1, DECIMALS + 2), (0.01, None))
+
+
+@dataclass(frozen=True, eq=False)
+class Sheets:
+    """What polygons are on: `ranks` says how many levels are within each, `maps` has their maps.
+
+    Polygons of one map nest by rank. If they are `apart`, polygons of one rank do not overlap, whatever their maps.
+    `corners` has the same polygons in columns and rows, ring for ring and vertex for vertex.
+    """
+
+    corners: Ragged
+    ranks: np.ndarray
+    maps: np.ndarray
+    apart: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class InDegrees:
+    """Polygons in longitude and latitude: `shapes`, except `others`, Shapely geometries by their number.
+
+    `added` is the number of vertices that were added along edges. The coordinates of `shapes` have so many `decimals`,
+    or every bit if that is None.
+    """
+
+    shapes: Ragged
+    added: int = 0
+    decimals: int | None = None
+    others: dict = field(default_factory=dict)
+
+    @property
+    def vertices(self) -> int:
+        """The number of vertices of all polygons; the first one of a ring counts once."""
+        shapely, counts = require_shapely(), self.shapes.counts
+        counts[list(self.others)] = [
+            shapely.get_num_coordinates(shape) - len(shapely.get_rings(shapely.get_parts(shape)))
+            for shape in self.others.values()
+        ]
+        return int(counts.sum())
+
+    def to_shapely(self) -> np.ndarray:
+        """The polygons as an array of Shapely geometries."""
+        made = self.shapes.to_shapely()
+        for number, shape in self.others.items():
+            made[number] = shape
+        return made
+
+    def geojson(self) -> list[str]:
+        """The GeoJSON of each polygon."""
+        made = self.shapes.geojson("%r" if self.decimals is None else f"%.{self.decimals}f")
+        for number, shape in self.others.items():
+            made[number] = json.dumps(as_geojson(shape), allow_nan=False)
+        return made
+
+
+@keeps_subnormals
+def in_degrees(given: Ragged, crs, *, caller, resolution, densify=None, sheets: Sheets | None = None) -> InDegrees:
+    """Polygons in longitude and latitude, by the rules of RFC 7946.
+
+    Parameters
+    ----------
+    given : Ragged
+    crs : object or None
+        Anything that pyproj takes; None for coordinates that are longitude and latitude.
+    caller : str
+        The action, for messages.
+    resolution : float
+        Length in units of `crs` below which detail does not matter: the side of a cell.
+    densify : float, optional
+        Largest distance in metres of an edge from its curve; by default a share of the resolution.
+    sheets : Sheets, optional
+        Levels and maps of the polygons, if there are several.
+
+    Raises
+    ------
+    InvalidInput
+        The coordinates are not on the earth, or polygons that must stay apart do not at the precision of float64.
+    """
+    plain = is_wgs84(crs, caller)
+    if plain and _is_plain(given, given.places):
+        made = InDegrees(given)
+        return replace(made, others=_valid(made.shapes, lambda wrong: made.shapes.to_shapely()[wrong]))
+    curves = None if plain else _curves(given, crs, caller, resolution, densify)
+    if curves is None:
+        way = LonLat(crs, caller=caller, resolution=resolution, densify=densify)
+        made = way.shapes([require_shapely().geometry.mapping(shape) for shape in given.to_shapely().tolist()])
+        if sheets is not None and sheets.apart and not _stay_apart(_array(made), sheets):
+            raise InvalidInput(
+                f"{caller} is not possible: in longitude and latitude the polygons would overlap, so near to a pole or "
+                "to 180 degrees of longitude. Write .gpkg."
+            )
+        return InDegrees(given, way.added, None, dict(enumerate(made)))
+    if sheets is not None and sheets.apart:
+        for share, decimals in FINER:
+            some = curves if share == 1 else _curves(given, crs, caller, resolution, densify, share)
+            made = None if some is None else some.as_they_are(decimals)
+            if made is not None and _stay_apart(made.shapes.to_shapely(), sheets):
+                return replace(made, added=len(made.shapes.places) - len(given.places))
+        raise InvalidInput(
+            f"{caller} is not possible: in longitude and latitude the polygons would overlap, because cells are too "
+            "small there for float64. Write .gpkg."
+        )
+    levels = sheets is not None and sheets.ranks.max(initial=0) > 0
+    made = curves.outwards(_growth(given, curves, sheets) if levels else None)
+    return _nested(made, sheets) if levels else made
+
+
+def is_wgs84(crs, caller) -> bool:
+    """Whether coordinates are longitude and latitude of WGS 84, as those without a system must be."""
+    if crs is None:
+        return True
+    system = as_crs(crs, caller=caller)
+    return is_plain_geographic(system) and system.equals(WGS84, ignore_axis_order=True)
+
+
+def _valid(shapes: Ragged, mended) -> dict:
+    """The polygons that are not valid, by their number, as `mended` makes them valid."""
+    shapely = require_shapely()
+    wrong = np.flatnonzero(~shapely.is_valid(shapes.to_shapely()))
+    return dict(zip(wrong.tolist(), mended(wrong))) if len(wrong) else {}
+
+
+# From the plane to curves ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Polygons in degrees, with longitudes times `narrow`, so that corners are about as sharp as on the earth.
+
+    `edge` has for each vertex the edge that it was cut from, by its first vertex. Pieces are at most `farthest` from
+    their curves, and a side of a cell has at least `side` degrees. `given` is the number of vertices before.
+    """
+
+    flat: Ragged
+    edge: np.ndarray
+    narrow: float
+    farthest: float
+    side: float
+    given: int
+
+    @property
+    def sides(self) -> np.ndarray:
+        return np.array([self.narrow, 1.0])
+
+    @property
+    def least(self) -> float:
+        """How far polygons are moved outwards at least."""
+        return 2 * self.farthest + MARGIN
+
+    def as_they_are(self, decimals) -> InDegrees:
+        """The polygons, rounded."""
+        places = self.flat.places / self.sides
+        return InDegrees(
+            replace(self.flat, places=places if decimals is None else np.round(places, decimals)), 0, decimals
+        )
+
+    def outwards(self, growth=None) -> InDegrees:
+        """The polygons, each moved outwards by more than its pieces are from their curves.
+
+        `growth` has for each vertex how many times as far it moves. Where parts of a polygon are closer to each other
+        than that, they are joined.
+        """
+        least = self.least
+        grow = least if growth is None else least * growth[:, None]
+        moved = (self.flat.places + _miters(self.flat)[0] * grow) / self.sides
+        shapes = replace(self.flat, places=np.round(moved, DECIMALS))
+
+        def joined(wrong):
+            shapely, flat = require_shapely(), self.flat.to_shapely()[wrong]
+            most = 1.0
+            if growth is not None:
+                most = np.maximum.reduceat(growth, self.flat.rings[self.flat.polygons[:-1]])[wrong]
+            made = shapely.buffer(flat, least * most, join_style="mitre")
+            return shapely.transform(made, lambda places: places / self.sides).tolist()
+
+        return InDegrees(shapes, len(moved) - self.given, DECIMALS, _valid(shapes, joined))
+
+
+def _curves(given: Ragged, crs, caller, resolution, densify, finer=1.0) -> Curves | None:
+    """The polygons with their edges cut; None where a meridian or a pole is near, or where the system is not smooth.
+
+    An edge and the same edge the other way round are cut at the same places. `finer` is a factor of the tolerance.
+    """
+    system = as_crs(crs, caller=caller)
+    geographic = system.is_geographic
+    if not len(given.places) or (geographic and (system.is_derived or not _is_plain(given, given.places))):
+        return None
+    mapping = Mapping(system, caller, target=as_crs(WGS84, caller=caller))
+    x, y = given.places.T
+    reach = max(np.ptp(x), np.ptp(y), resolution)
+    seen = np.stack(mapping.anywhere(x, y), axis=1)
+    if not _is_plain(given, seen) or not (geographic or _is_one_to_one(system, given.places, reach)):
+        return None
+    narrow = math.cos(math.radians(seen[:, 1].mean()))
+    sides = np.array([narrow, 1.0])
+
+    def images(places):
+        return np.stack(mapping.anywhere(*places.T), axis=1) * sides
+
+    seen = seen * sides
+    some = slice(None, None, len(x) // 1024 + 1)
+    scales = mapping.jacobians(x[some], y[some], reach * 1e-6) * sides[:, None]
+    if not np.isfinite(scales).all() or not mapping.keeps_sides(x[some], y[some]):
+        return None
+    side = resolution * float(np.linalg.svd(scales, compute_uv=False)[:, 1].min())
+    tolerance = max(SHARE * side if densify is None else densify / DEGREE, MARGIN) * finer
+    places, rings, source, farthest = given.places, given.rings, np.arange(len(given.places)), 0.0
+    for _ in range(MOST_CUTS):
+        after = Ragged(places, rings, given.polygons).following
+        away = np.hypot(*(images((places + places[after]) / 2) - (seen + seen[after]) / 2).T)
+        if not np.isfinite(away).all():
+            return None
+        farthest = float(away.max())
+        if farthest <= tolerance:
+            return Curves(Ragged(seen, rings, given.polygons), source, narrow, farthest, side, len(given.places))
+        # half as long is a quarter as far away
+        pieces = np.maximum(np.ceil(np.sqrt(away / tolerance * 1.1)), 1).astype(np.int64)
+        edge = np.repeat(np.arange(len(places)), pieces)
+        place = np.arange(len(edge)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        places, rings, source = _cut(places, after, edge, place, pieces[edge]), _offsets(pieces)[rings], source[edge]
+        seen = images(places)
+    return None
+
+
+def _offsets(sizes):
+    return np.append(0, np.cumsum(sizes))
+
+
+def _cut(places, after, edge, place, pieces):
+    """The places where edges are cut, counted from the end that comes first by its coordinates."""
+    begin, end = places[edge], places[after[edge]]
+    turned = (begin[:, 0] > end[:, 0]) | ((begin[:, 0] == end[:, 0]) & (begin[:, 1] > end[:, 1]))
+    first, last = np.where(turned[:, None], end, begin), np.where(turned[:, None], begin, end)
+    share = np.where(turned, pieces - place, place) / pieces
+    return np.where((place == 0)[:, None], begin, first + (last - first) * share[:, None])
+
+
+def _array(shapes):
+    made = np.empty(len(shapes), object)
+    made[:] = shapes
+    return made
+
+
+def _is_plain(given: Ragged, places):
+    """Whether polygons with vertices at these places are far from the poles and from the meridian of 180 degrees."""
+    if not len(places):
+        return True
+    if not np.isfinite(places).all():
+        return False
+    longitude, latitude = np.abs(places).max(axis=0)
+    widest = np.abs(places[given.following, 0] - places[:, 0]).max()
+    return bool(longitude < 180 - 2 * MARGIN and widest < WIDEST and latitude < HIGHEST)
+
+
+def _is_one_to_one(system, places, reach):
+    """Whether the transformation to the earth and back returns the places: PROJ moves some onto the earth."""
+    import pyproj
+
+    there = pyproj.Transformer.from_crs(system, system.geodetic_crs, always_xy=True)
+    left, low, right, high = (*places.min(axis=0), *places.max(axis=0))
+    x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(left, right, 9), np.linspace(low, high, 9)))
+    back = there.transform(*there.transform(x, y), direction="INVERSE")
+    most = max(1e-6 * reach, THERE_AND_BACK / system.axis_info[0].unit_conversion_factor)
+    return bool(np.hypot(back[0] - x, back[1] - y).max() <= most)
+
+
+def _miters(given: Ragged):
+    """How far each vertex moves if all edges move to their right by 1; that direction of the edge after each vertex."""
+    after = given.following
+    along = given.places[after] - given.places
+    length = np.hypot(*along.T)
+    normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.where(length > 0, length, 1)[:, None]
+    both = normal[given.before] + normal
+    square = (both**2).sum(axis=1)
+    return 2 * both / np.where(square > 0, square, 1)[:, None], normal
+
+
+# Levels ---------------------------------------------------------------------------------------------------------------
+
+
+def _growth(given: Ragged, curves: Curves, sheets: Sheets):
+    """For each vertex of the curves how many times as far it moves as one that is alone.
+
+    Where a corner of a cell is on the boundary of a polygon and of one within it, an edge of the outer one moves beyond
+    the edge of the inner one, or beyond the corner that the inner one has there.
+    """
+    corners, owner, after, before = lattice_of(sheets.corners), given.owner, given.following, given.before
+    keys = corners.keys(sheets.maps[owner[corners.edge]])
+    ranks = sheets.ranks[owner[corners.edge]]
+    is_first = np.append(True, curves.edge[1:] != curves.edge[:-1])
+    miters, normals = (values[is_first] for values in _miters(curves.flat))
+    turns_out = normals[before, 0] * normals[:, 1] - normals[before, 1] * normals[:, 0] > 0
+    growth, most = np.ones(len(given.places)), max(MOST_GROWTH, MOST_SHARE * curves.side / curves.least)
+    for rank in range(1, int(ranks.max()) + 1):
+        inner, outer = np.flatnonzero(ranks == rank - 1), np.flatnonzero(ranks == rank)
+        inner = inner[np.argsort(keys[inner], kind="stable")]
+        first, last = (np.searchsorted(keys[inner], keys[outer], side) for side in ("left", "right"))
+        outer, first, last = (values[first < last] for values in (outer, first, last))
+        edge, is_vertex, wanted = corners.edge[outer], corners.is_vertex[outer], np.zeros(len(outer))
+        for one in (inner[first], inner[last - 1]):  # two polygons of a level may touch at a corner
+            own = corners.edge[one]
+            is_corner = corners.is_vertex[one] & turns_out[own]
+            corner = growth[own, None] * miters[own]
+            beyond, other = ((corner * normals[of]).sum(axis=1) for of in (edge, before[edge]))
+            both = np.where(turns_out[edge], np.maximum(beyond, other), np.minimum(beyond, other))
+            along = np.where(corners.is_vertex[one], growth[own], np.maximum(growth[own], growth[after[own]]))
+            wanted = np.maximum(wanted, along)
+            wanted = np.where(is_corner, np.maximum(wanted, np.where(is_vertex, both, beyond)), wanted)
+        wanted = np.minimum(1.05 * wanted + 5 * 10.0**-DECIMALS / curves.least, most)
+        np.maximum.at(growth, edge, wanted)
+        np.maximum.at(growth, after[edge[~is_vertex]], wanted[~is_vertex])
+    return np.where(is_first, growth[curves.edge], np.maximum(growth, growth[after])[curves.edge])
+
+
+def _pairs(sheets: Sheets):
+    """Yield for each rank but the first pairs of polygons (outer, inner): the inner one is within the outer one."""
+    shapely, corners, ranks = require_shapely(), sheets.corners, sheets.ranks
+    # one sheet of paper for all maps, side by side, and ranks, one above the other
+    width, height = corners.places.max(axis=0, initial=0) + 2
+    at = np.stack([sheets.maps * width, ranks * height], axis=1).astype(np.float64)
+    shapes = replace(corners, places=corners.places + at[corners.owner]).to_shapely()
+    inside = shapely.transform(shapely.point_on_surface(shapes), lambda places: places + (0, height))
+    outer, inner = shapely.STRtree(inside).query(shapes, predicate="contains")
+    order = np.argsort(ranks[outer], kind="stable")
+    bounds = np.searchsorted(ranks[outer][order], np.arange(1, int(ranks.max(initial=0)) + 2))
+    for own in np.split(order, bounds)[1:-1]:
+        yield outer[own], inner[own]
+
+
+def _nested(made: InDegrees, sheets: Sheets) -> InDegrees:
+    """Unite each polygon with what of the next level within it reaches beyond it."""
+    shapely, shapes, changed = require_shapely(), made.to_shapely(), set(made.others)
+    slack = 2 * 10.0**-DECIMALS  # more than the rounding of a union
+    for outer, inner in _pairs(sheets):
+        for whole in (False, True):  # first with the parts beyond it
+            shapely.prepare(shapes[outer])
+            beyond = ~shapely.covers(shapes[outer], shapes[inner])
+            outer, inner = outer[beyond], inner[beyond]
+            order = np.argsort(outer, kind="stable")
+            outer, inner = outer[order], inner[order]
+            parts = shapes[inner] if whole else shapely.difference(shapes[inner], shapes[outer])
+            parts = shapely.buffer(parts, slack, join_style="mitre")
+            found, begins = np.unique(outer, return_index=True)
+            for one, own in zip(found.tolist(), np.split(parts, begins[1:])):
+                shapes[one] = shapely.union_all([shapes[one], *own])
+                changed.add(one)
+    return replace(made, others={number: shapes[number] for number in sorted(changed)})
+
+
+def _stay_apart(shapes, sheets: Sheets) -> bool:
+    """Whether polygons are valid, those of one rank do not overlap, and those of the next rank contain them."""
+    shapely = require_shapely()
+    if not shapely.is_valid(shapes).all():
+        return False
+    for rank in range(int(sheets.ranks.max(initial=0)) + 1):
+        own = shapes[sheets.ranks == rank]
+        one, other = shapely.STRtree(own).query(own, predicate="intersects")
+        one, other = own[one[one < other]], own[other[one < other]]
+        if shapely.relate_pattern(one, other, "T********").any():
+            return False
+    return all(shapely.covers(shapes[outer], shapes[inner]).all() for outer, inner in _pairs(sheets))

@@ -1,0 +1,376 @@
+"""Longitudes on the circle: the widest gap between them, hulls across the antimeridian, and where these are cut.
+
+    as given      -179 -178 ........................................ 177 179     358 degrees wide
+    continuous                                                       177 179 181 182     5 degrees wide
+
+The neighbours that are widest apart on the circle are the ends. All signs are decided exactly: a longitude that is
+moved by a turn may not be a float, so it is moved as an integer or a fraction.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clgeom.core.host_floats import LEAST
+from clgeom.core.messages import printable, swapped_words
+from clgeom.errors import InvalidInput
+from clgeom.geo.geodesy import as_crs, turn_of
+from clgeom.intake.arrays import finite_rows
+from clgeom.intake.typing import NDArray
+from clgeom.optional import is_installed
+
+#: Parts of a turn: gaps that are narrower than one are not told apart.
+PARTS = 1 << 16
+#: Parts of a turn of which a sample has the ends.
+SAMPLED = 512
+#: Share of a quarter of a turn by which a pole's latitude may be rounded, for units such as the radian.
+ROUNDED = 1e-9
+#: Longitude of one turn in degrees.
+DEGREES = 360.0
+
+
+def turn_of_crs(crs: Any) -> float | None:
+    """The longitude of one turn in the unit of a geographic reference system.
+
+    None for other systems, for none, and where pyproj is missing.
+    """
+    if crs is None or not is_installed("pyproj"):
+        return None
+    try:
+        turn = turn_of(as_crs(crs, caller="convex_hull"))
+    except InvalidInput:  # not a horizontal system
+        return None
+    return turn if turn is None or abs(turn - round(turn)) > 1e-9 else float(round(turn))
+
+
+def wrapped(longitudes: NDArray[Any], turn: float) -> NDArray[Any]:
+    """Longitudes from minus half a turn to below half a turn, exactly."""
+    if longitudes.size and -turn / 2 <= longitudes.min() and longitudes.max() < turn / 2:
+        return longitudes
+    x = np.fmod(longitudes, turn)  # exact; and so are differences of numbers within a factor of two of each other
+    return np.where(x >= turn / 2, x - turn, np.where(x < -turn / 2, x + turn, x))
+
+
+@dataclass(frozen=True)
+class Across:
+    """Longitudes made continuous across the antimeridian.
+
+    Parameters
+    ----------
+    cut : float
+        Wrapped longitudes below it are a turn further east.
+    turn : float
+        The longitude of one turn.
+    """
+
+    cut: float
+    turn: float
+
+    def is_east(self, longitudes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which longitudes are a turn further east than their wrapped value."""
+        return wrapped(longitudes, self.turn) < self.cut
+
+    def continuous(self, points: NDArray[Any]) -> NDArray[np.float64]:
+        """Positions with continuous longitudes, rounded to float64."""
+        made = np.array(points, np.float64)
+        x = wrapped(made[..., 0], self.turn)
+        made[..., 0] = np.where(x < self.cut, x + self.turn, x)
+        return made
+
+    def exact(self, points: NDArray[Any]) -> tuple[list[int], list[int], int]:
+        """Continuous longitudes, latitudes, and half a turn, as integers: each axis is in a unit of its own."""
+        x, y = np.asarray(points, np.float64).T
+        x, east = wrapped(x, self.turn), self.is_east(x)
+        *across, turn, half = _integers([*x.tolist(), self.turn, self.turn / 2])
+        return [a + turn * e for a, e in zip(across, east.tolist())], _integers(y.tolist()), half
+
+    def area(self, corners: NDArray[Any]) -> float:
+        """The area of a counter-clockwise polygon, rounded to float64 as `Hull.area` is."""
+        x, y = np.asarray(corners, np.float64).T
+        moved = [Fraction(a) + Fraction(self.turn) * e for a, e in zip(wrapped(x, self.turn).tolist(), self.is_east(x))]
+        up = [Fraction(value) for value in y.tolist()]
+        ends = zip(moved, up, moved[1:] + moved[:1], up[1:] + up[:1])
+        exact = sum(a * d - c * b for a, b, c, d in ends) / 2
+        try:
+            return float(exact) or (LEAST if exact > 0 else 0.0)
+        except OverflowError:
+            return math.inf
+
+    def cut_up(self, corners: NDArray[Any], dimension: int) -> dict[str, Any]:
+        """A hull as a GeoJSON-like geometry that is cut at half a turn (RFC 7946, section 3.1.9).
+
+        Parameters
+        ----------
+        corners : ndarray, shape (h, 2)
+            Its vertices in order, with longitudes as given.
+        dimension : int
+            Of the hull: 0, 1 or 2.
+
+        Returns
+        -------
+        dict
+            A Polygon or a MultiPolygon of two; for dimension 1 lines, for dimension 0 a Point. Vertices keep every bit
+            of wrapped longitudes. Where an edge is cut, the latitude is the nearest float64. Rings are
+            counter-clockwise.
+        """
+        corners = np.asarray(corners, np.float64)
+        x, (across, _, half) = wrapped(corners[:, 0], self.turn), self.exact(corners)
+        if dimension == 0:
+            return {"type": "Point", "coordinates": (x[0].item(), corners[0, 1].item())}
+        heights = [Fraction(value) for value in corners[:, 1].tolist()]
+        ends, sides = self.turn / 2, ([], [])  # west and east of half a turn
+        for k, (longitude, latitude) in enumerate(zip(x.tolist(), corners[:, 1].tolist())):
+            own = across[k] - half
+            if own <= 0:
+                sides[0].append((longitude if own or longitude > 0 else ends, latitude))
+            if own >= 0:
+                sides[1].append((longitude, latitude))
+            after = (k + 1) % len(x)
+            if own * (across[after] - half) < 0 and (after or dimension == 2):
+                share = Fraction(half - across[k], across[after] - across[k])
+                place = float(heights[k] + share * (heights[after] - heights[k]))
+                for side, end in zip(sides, (ends, -ends)):
+                    side.append((end, place))
+        if dimension == 1:
+            lines = [tuple(side) for side in sides if len(set(side)) > 1]
+            return _one_or_many("LineString", lines)
+        rings = []
+        for side in sides:
+            # rounded latitudes may bend a thin piece inwards: the hull of its vertices is valid
+            order, kind = ordered_hull(*np.array(side).reshape(-1, 2).T.tolist(), keep_collinear=True)
+            if kind == 2:
+                rings.append((tuple(side[k] for k in [*order, order[0]]),))
+        return _one_or_many("Polygon", rings)
+
+
+def _one_or_many(kind, parts):
+    if len(parts) == 1:
+        return {"type": kind, "coordinates": parts[0]}
+    return {"type": f"Multi{kind}", "coordinates": tuple(parts)}
+
+
+def _integers(values: Sequence[float]) -> list[int]:
+    """Floats times the least power of two that makes integers of all."""
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = max((below for _, below in ratios), default=1)
+    return [above * (scale // below) for above, below in ratios]
+
+
+def ordered_hull(x: Sequence[Any], y: Sequence[Any], *, keep_collinear: bool) -> tuple[list[int], int]:
+    """The hull of a few points, exactly: the indices of its vertices, and its dimension, as `convex_hull` has them.
+
+    Parameters
+    ----------
+    x, y : sequence of int, or of float
+        Finite.
+    keep_collinear : bool
+        Keep all distinct points on the boundary.
+    """
+    if x and not isinstance(x[0], int):
+        x, y = _integers(x), _integers(y)
+    order = sorted(range(len(x)), key=lambda k: (x[k], y[k], k))
+    places = [k for k, before in zip(order, [None, *order]) if before is None or (x[k], y[k]) != (x[before], y[before])]
+    if len(places) < 3:
+        return places, len(places) - 1
+
+    def side(a, b, c):
+        return (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a])
+
+    if not any(side(places[0], places[-1], k) for k in places):
+        return (places if keep_collinear else [places[0], places[-1]]), 1
+
+    def chain(along):
+        found: list[int] = []
+        for k in along:
+            while len(found) > 1 and (turn := side(found[-2], found[-1], k)) <= 0 and (turn or not keep_collinear):
+                found.pop()
+            found.append(k)
+        return found[:-1]
+
+    return chain(places) + chain(places[::-1]), 2
+
+
+class Longitudes:
+    """Longitudes of points, in as many calls as needed: the widest gap between neighbours on the circle.
+
+    Parameters
+    ----------
+    turn : float
+        The longitude of one turn.
+    """
+
+    def __init__(self, turn: float) -> None:
+        self.turn = turn
+        self._least, self._most = np.full(PARTS, np.inf), np.full(PARTS, -np.inf)
+        self._low, self._high = np.inf, -np.inf
+
+    def add(self, longitudes: NDArray[Any]) -> None:
+        """Add finite longitudes."""
+        if not len(longitudes):
+            return
+        x = np.asarray(longitudes, np.float64)
+        self._low, self._high = min(self._low, x.min().item()), max(self._high, x.max().item())
+        x = wrapped(x, self.turn)
+        part = np.clip(((x / self.turn + 0.5) * PARTS).astype(np.int64), 0, PARTS - 1)
+        np.minimum.at(self._least, part, x)
+        np.maximum.at(self._most, part, x)
+
+    @functools.cached_property
+    def _widest(self):
+        """The widest gap, exactly, and the longitude after it; of equal ones that across 180 degrees, or the first."""
+        there = np.isfinite(self._least)
+        low, high = self._least[there], self._most[there]
+        gaps = np.append(low[1:], low[0] + self.turn) - high
+        near = np.flatnonzero(gaps >= gaps.max() - self.turn * 2.0**-48)
+        after = [*low[1:].tolist(), low[0].item()]
+        exact = {k: Fraction(after[k]) - Fraction(high[k].item()) for k in near.tolist()}
+        if len(high) - 1 in exact:
+            exact[len(high) - 1] += Fraction(self.turn)
+        widest = max(exact, key=lambda k: (exact[k], k == len(high) - 1, -k))
+        return exact[widest], after[widest]
+
+    @property
+    def goes_round(self) -> bool:
+        """Whether there is no gap of half a turn or more."""
+        return self._widest[0] < Fraction(self.turn) / 2
+
+    @property
+    def widths(self) -> tuple[float, float]:
+        """How wide the longitudes are as given, and on the circle."""
+        return self._high - self._low, float(Fraction(self.turn) - self._widest[0])
+
+    @property
+    def across(self) -> Across | None:
+        """How longitudes become continuous if that makes them less wide than they are as given; else None."""
+        gap, cut = self._widest
+        closer = Fraction(self.turn) - gap < Fraction(self._high) - Fraction(self._low)
+        return Across(cut, self.turn) if closer else None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Longitudes of groups of points that tell how wide each group is on the circle.
+
+    Of each group and part of a turn they are the least and the greatest one. So gaps are known exactly, but for those
+    that are narrower than a part.
+
+    Parameters
+    ----------
+    counts : ndarray of int64
+        How many longitudes each group has.
+    longitudes : ndarray of float64
+        Those of one group after another.
+    """
+
+    counts: NDArray[np.int64]
+    longitudes: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, owners: NDArray[Any], longitudes: NDArray[Any], groups: int, turn: float) -> Sample:
+        """A sample of finite longitudes; `owners` has the group of each."""
+        given = np.asarray(longitudes, np.float64)
+        x = wrapped(given, turn)
+        part = owners * SAMPLED + np.clip(((x / turn + 0.5) * SAMPLED).astype(np.int64), 0, SAMPLED - 1)
+        order = np.lexsort((x, part))
+        ends = np.flatnonzero(part[order][1:] != part[order][:-1])
+        picked = order[np.unique(np.concatenate([ends, ends + 1, [0, len(x) - 1]]))] if len(x) else order
+        return cls(np.bincount(owners[picked], minlength=groups).astype(np.int64), given[picked])
+
+    @classmethod
+    def joined(cls, samples: Sequence[Sample], numbers: NDArray[Any], groups: int, turn: float) -> Sample:
+        """A sample of several; `numbers` has the new group of each of their groups, one sample after another."""
+        owners = np.repeat(numbers, np.concatenate([one.counts for one in samples]))
+        return cls.of(owners, np.concatenate([one.longitudes for one in samples]), groups, turn)
+
+
+def said_of_latitudes(values: Any, turn: float | None) -> str | None:
+    """What to say of points whose y are no latitudes: beyond a quarter of a turn; None where all are latitudes.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Finite; those of the vertices of a hull stand for those of all its points.
+    turn : float or None
+        The longitude of one turn; None for points that need not be longitudes and latitudes.
+    """
+    y = np.asarray(values, np.float64)
+    if turn is None or not y.size:
+        return None
+    farthest = y[np.argmax(np.abs(y))].item()
+    if abs(farthest) <= turn / 4 * (1 + ROUNDED):
+        return None
+    most = f"{turn / 4:.10g}"
+    said = f"are no longitudes and latitudes: latitudes are from -{most} to {most}, and they reach {farthest:.10g}"
+    return said + swapped_words(farthest, turn)
+
+
+def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "") -> None:
+    """Raise `InvalidInput` if points that a file would have in a geographic reference system are no latitudes.
+
+    Parameters
+    ----------
+    values, turn
+        As for `said_of_latitudes`.
+    path : path-like
+        The output.
+    of : str
+        Whose points these are, for the message: " of 'a.csv'".
+    """
+    words = said_of_latitudes(values, turn)
+    if words is not None:
+        raise InvalidInput(
+            f"The output '{printable(os.fspath(path))}' would be in a geographic reference system, but the points{of} "
+            f"{words}. Name the system that they are in: --crs EPSG:32632, or 'crs' in Python."
+        )
+
+
+def said_of(longitudes: Longitudes, latitudes: Sequence[float], *, wanted: bool, remedy: str) -> str | None:
+    """What to warn of points with these longitudes, least and greatest latitude; None for nothing.
+
+    Parameters
+    ----------
+    wanted : bool
+        Whether the hull across the antimeridian was asked for.
+    remedy : str
+        How to ask for it.
+    """
+    words, (given, closer) = [], longitudes.widths
+    if longitudes.across is not None and not wanted:
+        words.append(
+            f"lie closer together across the antimeridian: they are {given:.10g} wide in longitude, and {closer:.10g} "
+            f"across it ({remedy})"
+        )
+    low, high = latitudes
+    if longitudes.goes_round and (low > 0 or high < 0):
+        pole = "north" if low > 0 else "south"
+        words.append(
+            f"lie all around the {pole} pole: their longitudes have no gap of half a turn, and no hull in longitude "
+            "and latitude contains the pole (reproject them to a polar system)"
+        )
+    return " and ".join(words) or None
+
+
+def numbered_parts(parts: Any) -> Any:
+    """Yield (finite rows, their numbers among all) for each of several arrays of points, one after another."""
+    first = 0
+    for points in parts:
+        rows = np.ma.getdata(points)
+        there = finite_rows(rows)
+        if np.ma.is_masked(points):
+            there &= ~np.ma.getmaskarray(points).any(axis=1)
+        yield (rows if there.all() else rows[there]), first + np.flatnonzero(there)
+        first += len(points)
+
+
+def sides_of(across: Across, rows: NDArray[Any]) -> list[NDArray[np.int64]]:
+    """The indices of rows on either side of the cut, without an empty side."""
+    east = across.is_east(rows[:, 0])
+    return [side for side in map(np.flatnonzero, (~east, east)) if len(side)]

@@ -1,0 +1,355 @@
+"""Geometries in longitude and latitude (EPSG:4326), for GeoJSON and KML. pyproj and Shapely are imported when needed.
+
+An edge that is straight in a projected system is a curve in longitude and latitude, where GeoJSON's edges are straight.
+So edges are cut into pieces until every piece is close to its curve. Then the polygon is moved outwards by more than
+the largest distance between a piece and its curve. It contains the curved polygon: everything stays covered.
+
+    edge in the plane           o-----------------------------o
+    its curve                   o- - _ _ _           _ _ _ - -o
+    pieces                      o------.------.-----.---------o     every piece within the tolerance of its curve
+    polygon                   moved outwards by twice the largest distance of a piece from its curve, and 1 mm
+
+Longitudes stay continuous where they pass 180 degrees, and the polygon is cut there. A polygon round a pole is closed
+along the pole, from -180 to 180 degrees, before it is cut.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from bisect import bisect_left, bisect_right
+
+import numpy as np
+
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import InvalidInput
+from clgeom.geo.antimeridian import MARGIN, placed, rings_of, shifted, window, windows_of
+from clgeom.geo.geodesy import Mapping, as_crs, is_plain_geographic, slices, turn_of
+from clgeom.geo.geojson import arrays_of, as_geojson, as_lists, polygons_of
+from clgeom.optional import require, require_shapely
+
+WGS84 = "EPSG:4326"
+#: Names of columns that hold longitude and latitude, in lower case.
+LONLAT_NAMES = (("lon", "lat"), ("longitude", "latitude"))
+#: Largest distance of a piece from its curve, as a share of the resolution.
+SHARE = 1 / 128
+#: Length of a degree on the earth, in metres.
+DEGREE = 6_371_008.8 * math.pi / 180
+#: The default resolution, as a share of the extent.
+EXTENT = 1e-3
+#: Largest error of a transformation to the earth and back, as a share of the largest coordinate.
+NOISE = 1e-7
+#: Largest extent of a quarter of a piece, in degrees.
+STRIDE = 5.0
+#: Most halvings of an edge, and most pieces; a boundary that needs more is not a curve.
+DEEPEST, MOST_PIECES = 60, 1 << 22
+
+
+def named_lonlat(x, y) -> bool:
+    """Whether columns of these names hold longitude and latitude."""
+    return (str(x).strip().lower(), str(y).strip().lower()) in LONLAT_NAMES
+
+
+@keeps_subnormals
+def to_lonlat(geometry, crs, *, caller, resolution=None) -> dict:
+    """Return a geometry in longitude and latitude, by the rules of RFC 7946.
+
+    Parameters
+    ----------
+    geometry : dict
+        GeoJSON-like, of any type except Feature, as ``__geo_interface__`` returns it. Polygons are valid.
+    crs : object or None
+        Its coordinate reference system, as anything that pyproj takes. None if it is in longitude and latitude.
+    caller : str
+        The action for messages: "Writing 'a.geojson'".
+    resolution : float, optional
+        Length in units of `crs` below which detail does not matter, such as the side of a cell; a thousandth of the
+        geometry's extent by default.
+
+    Returns
+    -------
+    dict
+        GeoJSON; coordinates are lists. Polygons follow the right-hand rule and are cut at 180 degrees (section 3.1.9).
+        They contain every point that they contain in `crs`, poles included, except points less than 1 mm beyond 180
+        degrees. To ensure this their outline is moved outwards, by at most 1/40 of the resolution. Coordinates that are
+        longitude and latitude already keep every bit, except in polygons that are cut. A polygon without area becomes
+        an empty one.
+
+    Raises
+    ------
+    InvalidInput
+        There is no such system, pyproj is missing, or the geometry has coordinates that are not on the earth.
+    """
+    return LonLat(crs, caller=caller, resolution=resolution)(geometry)
+
+
+@keeps_subnormals
+class LonLat:
+    """Transformation from a coordinate reference system to longitude and latitude; see `to_lonlat`.
+
+    `added` is the number of vertices that were added along edges. `densify` is the largest distance in metres of a
+    piece from its curve; by default a share of the resolution.
+    """
+
+    def __init__(self, crs, *, caller, resolution=None, densify=None):
+        self.caller, self.resolution, self.densify, self.added = caller, resolution, densify, 0
+        self.mapping = self.turn = None
+        if crs is not None:
+            require("pyproj", caller)
+            system = as_crs(crs, caller="to_lonlat")
+            if not is_plain_geographic(system) or not system.equals(WGS84, ignore_axis_order=True):
+                self.mapping = Mapping(system, caller, target=as_crs(WGS84, caller="to_lonlat"))
+                self.turn = turn_of(system)
+
+    def __call__(self, geometry) -> dict:
+        """Return a GeoJSON-like geometry as GeoJSON in longitude and latitude."""
+        return self.all([geometry])[0]
+
+    def all(self, geometries) -> list:
+        """Return GeoJSON-like geometries as GeoJSON in longitude and latitude; one call for many is fastest."""
+        kept = [
+            self.mapping is None and all((np.abs(places) <= (180, 90)).all() for places in arrays_of(geometry))
+            for geometry in geometries
+        ]
+        moved = iter(self.shapes([geometry for geometry, keep in zip(geometries, kept) if not keep]))
+        return [as_lists(geometry) if keep else as_geojson(next(moved)) for geometry, keep in zip(geometries, kept)]
+
+    def shape(self, geometry):
+        """Return a GeoJSON-like geometry as a Shapely one in longitude and latitude."""
+        return self.shapes([geometry])[0]
+
+    def shapes(self, geometries) -> list:
+        """Return GeoJSON-like geometries as Shapely ones in longitude and latitude."""
+        shapely, found, polygons, owner = require_shapely(), [None] * len(geometries), [], []
+        for number, geometry in enumerate(geometries):
+            kind = geometry["type"]
+            if kind == "GeometryCollection":
+                found[number] = shapely.GeometryCollection(self.shapes(geometry["geometries"]))
+                continue
+            if not len(geometry["coordinates"]):
+                found[number] = shapely.Polygon()
+                continue
+            made = shapely.geometry.shape(geometry)
+            if "Polygon" in kind and not made.is_valid:
+                made = polygons_of(made)
+                if made.is_empty:  # without area
+                    found[number] = shapely.Polygon()
+                    continue
+            if self.mapping is None or self.turn:
+                self._check(made)
+            if "Polygon" in kind:
+                parts = shapely.get_parts(made).tolist()
+                polygons += parts
+                owner += [number] * len(parts)
+            elif "Line" in kind:
+                found[number] = shapely.union_all([self._line(part) for part in shapely.get_parts(made).tolist()])
+            else:
+                found[number] = shapely.transform(made, self._places)
+        images = self._polygons(polygons)
+        for number in dict.fromkeys(owner):
+            first, last = bisect_left(owner, number), bisect_right(owner, number)
+            found[number] = polygons_of(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
+        return found
+
+    def _check(self, shape):
+        """Refuse coordinates beyond the range of longitude and latitude, except by half a cell at a pole."""
+        left, low, right, high = shape.bounds
+        turn = self.turn or 360.0
+        most = turn / 4 + (self.resolution or 0)
+        for name, values, limit in (("latitude", (low, high), most), ("longitude", (left, right), 2 * turn)):
+            for value in values:
+                if abs(value) > limit:
+                    raise InvalidInput(f"{self.caller} is not possible: there is no {name} {value:g}.")
+
+    def _check_on_earth(self, places, reach):
+        """Refuse positions that are not on the earth but that PROJ moves onto it, such as those beyond a pole line.
+
+        The transformation to the earth and back does not return such a position. It returns a position whose longitude
+        passes 180 degrees, because longitudes stay continuous.
+        """
+        if self.turn or self.mapping.system.geodetic_crs is None:
+            return
+        most = max(SHARE * reach, NOISE * np.abs(places).max(initial=0.0))
+        missed = _missed(self._to_own_degrees(), places) > most
+        if missed.any() and (_missed(self._to_own_degrees(force_over=True), places[missed]) > most).any():
+            raise self.mapping.beyond()
+
+    def _to_own_degrees(self, **how):
+        """The transformer to the geographic system that the projected one is built on: no datum is shifted."""
+        import pyproj
+
+        system = self.mapping.system
+        return pyproj.Transformer.from_crs(system, system.geodetic_crs, always_xy=True, **how)
+
+    # Points and lines -------------------------------------------------------------------------------------------
+
+    def _places(self, xy):
+        longitude, latitude = xy.T if self.mapping is None else self.mapping(*xy.T)
+        if self.mapping is not None:
+            self._check_on_earth(xy, 0.0)
+        within = np.abs(longitude) <= 180
+        longitude = np.where(within, longitude, (longitude + 180) % 360 - 180)
+        return np.stack([longitude, np.clip(latitude, -90, 90)], axis=1)
+
+    def _line(self, line):
+        shapely, places = require_shapely(), np.array(line.coords)[:, :2]
+        if self.mapping is not None:
+            reach = self._reach(line)
+            self._check_on_earth(places, reach)
+            (places,), _ = self._curves([places], self._tolerance(places, reach))
+        made = shapely.LineString(places)
+        parts = [shifted(made.intersection(window(k)), k) for k in windows_of(made, 0.0)]
+        lines = [p for part in parts for p in shapely.get_parts(part).tolist() if p.geom_type == "LineString"]
+        return shapely.union_all(lines)
+
+    # Polygons ---------------------------------------------------------------------------------------------------
+
+    def _polygons(self, polygons):
+        """The images of polygons: polygons that cover the area within the curves of their edges."""
+        shapely = require_shapely()
+        if self.mapping is None:
+            return placed([[np.array(ring.coords)[:, :2] for ring in rings_of(one)] for one in polygons], 0.0)
+        if self.resolution is None and len(polygons) > 1:  # each polygon has its own resolution
+            return [image for polygon in polygons for image in self._polygons([polygon])]
+        parts, owner = [], []
+        for number, polygon in enumerate(polygons):
+            for piece in self._pieces(polygon):
+                some = shapely.get_parts(self._with_poles(piece)).tolist()
+                parts += some
+                owner += [number] * len(some)
+        if not parts:
+            return [shapely.Polygon()] * len(polygons)
+        rings = [[np.array(ring.coords)[:, :2] for ring in rings_of(part)] for part in parts]
+        places = np.concatenate([ring for some in rings for ring in some])
+        reach = self._reach(polygons[0])
+        self._check_on_earth(places, reach)
+        flat, away = self._curves([ring for some in rings for ring in some], self._tolerance(places, reach))
+        if not self.mapping.keeps_sides(*places.T):
+            flat = [curve[::-1] for curve in flat]
+        ends = np.cumsum([len(some) for some in rings])
+        curves = [flat[end - len(some) : end] for end, some in zip(ends, rings)]
+        images = placed(curves, 2 * np.maximum.reduceat(away, ends - [len(some) for some in rings]) + MARGIN)
+        found = []
+        for number in range(len(polygons)):
+            first, last = bisect_left(owner, number), bisect_right(owner, number)
+            found.append(images[first] if last - first == 1 else shapely.union_all(images[first:last]))
+        return found
+
+    def _pieces(self, polygon):
+        """A polygon, in parts if its system is geographic: poles may lie elsewhere, and edges may lie along a pole."""
+        if self.turn:
+            left, low, right, high = polygon.bounds
+            if right - left > self.turn / 4 or max(-low, high) > self.turn / 5:
+                return list(slices(polygon, self.turn))
+        return [polygon]
+
+    def _reach(self, shape):
+        """The length in the plane below which detail does not matter."""
+        left, low, right, high = shape.bounds
+        return self.resolution or max(right - left, high - low) * EXTENT
+
+    def _tolerance(self, places, reach):
+        """Largest distance of a piece from its curve, in degrees where a unit of the plane has the fewest degrees."""
+        if self.densify is not None:
+            return max(self.densify / DEGREE, MARGIN)
+        if self.turn:
+            return max(SHARE * reach * 360 / self.turn, MARGIN)
+        x, y = places[:: len(places) // 1024 + 1].T
+        scales, (_, latitude) = self.mapping.jacobians(x, y, reach), self.mapping(x, y)
+        some = np.isfinite(scales).all(axis=(1, 2))
+        scales, polar = scales[some], np.abs(latitude[some]) > 89.9
+        least = np.linalg.svd(scales, compute_uv=False)[:, 1]
+        least[polar] = np.hypot(*scales[polar, 1].T)  # longitudes have no meaning there
+        return max(SHARE * reach * float(least.min(initial=math.inf if len(least) else 0.0)), MARGIN)
+
+    @functools.cached_property
+    def _poles(self):
+        """(x, y, latitude) of positions that may be poles."""
+        found = []
+        for latitude in (90.0, -90.0):
+            x, y = self.mapping.transformer.transform(0.0, latitude, direction="INVERSE")
+            for turn in (0.0, self.turn, -self.turn) if self.turn else (0.0,):
+                if math.isfinite(x) and math.isfinite(y):
+                    found.append((x + turn, y, latitude))
+        return found
+
+    def _with_poles(self, polygon):
+        """A polygon, with a small disc round each pole that is in it or next to it, so that no edge meets a pole."""
+        reach, (left, low, right, high) = 2 * SHARE * self._reach(polygon), polygon.bounds
+        for x, y, latitude in self._poles:
+            if left - reach <= x <= right + reach and low - reach <= y <= high + reach:
+                point = require_shapely().Point(x, y)
+                if polygon.distance(point) <= reach and self._is_pole(point.buffer(reach), latitude):
+                    polygon = polygon.union(point.buffer(reach))
+        return polygon
+
+    def _is_pole(self, disc, latitude):
+        """Whether longitudes go once round a disc whose centre has a pole's latitude; if not, the pole is a line."""
+        longitude, around = self.mapping.anywhere(*np.array(disc.exterior.coords).T)
+        if not np.isfinite(longitude).all() or np.abs(around - latitude).max() > 1:
+            return False
+        return round(abs(np.sum(self.mapping.step(longitude[:-1], longitude[1:]))) / 360) == 1
+
+    def _curves(self, lines, tolerance):
+        """For each line its curve, with continuous longitudes, and its distance from the exact curve."""
+        sizes = np.array([len(line) - 1 for line in lines])
+        owner, edge = np.repeat(np.arange(len(lines)), sizes), np.concatenate([np.arange(n) for n in sizes])
+        begin, end = (np.concatenate([line[part] for line in lines]) for part in (slice(-1), slice(1, None)))
+        at, start, share = np.stack([begin, (begin + end) / 2, end], axis=1), np.zeros(len(edge)), 1.0
+        seen = np.stack(self.mapping(*at.reshape(-1, 2).T), axis=1).reshape(-1, 3, 2)
+        last, done, away = seen[np.cumsum(sizes) - 1, 2], [], np.zeros(len(lines))
+        for _ in range(DEEPEST):
+            quarters = (at[:, :-1] + at[:, 1:]) / 2
+            new = np.stack(self.mapping(*quarters.reshape(-1, 2).T), axis=1).reshape(-1, 2, 2)
+            at, seen = _alternating(at, quarters), _alternating(seen, new)
+            steps = self.mapping.step(seen[:, :-1, 0], seen[:, 1:, 0])
+            along = np.concatenate([np.zeros((len(steps), 1)), np.cumsum(steps, axis=1)], axis=1)
+            off = _off(along, seen[:, :, 1])
+            widest = np.maximum(np.abs(steps), np.abs(np.diff(seen[:, :, 1], axis=1))).max(axis=1)
+            good = (off <= tolerance) & (widest < STRIDE)
+            np.maximum.at(away, owner[good], off[good])
+            done.append((owner[good], edge[good], start[good], seen[good, 0], along[good, -1]))
+            at, seen = (np.concatenate([v[~good, :3], v[~good, 2:]]) for v in (at, seen))
+            share /= 2
+            start = np.concatenate([start[~good], start[~good] + share])
+            owner, edge = (np.tile(v[~good], 2) for v in (owner, edge))
+            if not len(owner) or len(owner) > MOST_PIECES:
+                break
+        if len(owner):
+            raise self.mapping.no_curve()
+        owner, edge, start, seen, widths = (np.concatenate(parts) for parts in zip(*done))
+        order = np.lexsort((start, edge, owner))
+        bounds = np.searchsorted(owner[order], np.arange(len(lines) + 1))
+        self.added += len(owner) - int(sizes.sum())
+        curves = []
+        for own, end in zip(np.split(order, bounds[1:-1]), last):
+            places = np.concatenate([seen[own], [end]])
+            on = places[0, 0] + np.r_[0, np.cumsum(widths[own])]
+            places[:, 0] += 360 * np.round((on - places[:, 0]) / 360)
+            curves.append(places)
+        return curves, away
+
+
+def _missed(transformer, places):
+    """Distances between positions, shape (n, 2), and their transformation to the earth and back; 0 where it fails."""
+    back = transformer.transform(*transformer.transform(*places.T), direction="INVERSE")
+    away = np.hypot(*(np.stack(back, axis=1) - places).T)
+    return np.where(np.isfinite(away), away, 0.0)
+
+
+def _alternating(values, middles):
+    """Rows of three values with two between them."""
+    made = np.empty((len(values), 5, 2))
+    made[:, ::2], made[:, 1::2] = values, middles
+    return made
+
+
+def _off(x, y):
+    """The distances of inner positions from the line between the first and the last; shape (n,)."""
+    dx, dy = x[:, -1] - x[:, 0], y[:, -1] - y[:, 0]
+    x, y = x[:, 1:-1] - x[:, :1], y[:, 1:-1] - y[:, :1]
+    length = np.hypot(dx, dy)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        along = np.clip((x * dx[:, None] + y * dy[:, None]) / length**2, 0, 1)
+    along = np.where(length > 0, along, 0)
+    return np.hypot(x - along * dx[:, None], y - along * dy[:, None]).max(axis=1)

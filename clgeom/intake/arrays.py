@@ -1,0 +1,505 @@
+"""Input arrays of the caller as memory that kernels read. All input passes through this module.
+
+Whatever ``numpy.asarray`` takes, and the frames, columns and geometries that `clgeom.intake.interop` knows, becomes a
+native, contiguous float32, float64 or int32 array, without a copy if it is one. On CPU devices kernels read the
+caller's memory in place; other devices get a copy. A ``pyopencl.array.Array`` is used where it is. Arrays larger than
+one allocation are divided into chunks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clgeom.arguments import held, is_masked_array, too_large, unmasked
+from clgeom.core import device as devices
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.core.host_memory import host_buffer, map_pinned
+from clgeom.core.launch import allocate, read, write
+from clgeom.errors import DeviceLimit, InvalidInput, short
+from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, native_array, within_memory
+from clgeom.intake.interop import objects
+from clgeom.intake.interop.geometries import is_point
+from clgeom.intake.subnormals import refuse_flushed
+from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
+
+POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
+C_NAMES = {
+    "float16": "half",
+    "float32": "float",
+    "float64": "double",
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong",
+}
+#: Chunks start at multiples of this many items, so that no tile spans two chunks.
+CHUNK_ALIGN = 1 << 16
+#: Most items of a chunk: kernels index them with 32 bits.
+MOST_ITEMS = 1 << 31
+
+
+@functools.lru_cache(maxsize=64)
+def c_name(dtype) -> str:
+    """OpenCL C name of a NumPy type."""
+    return C_NAMES[np.dtype(dtype).name]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """`count` items from item `start` of the whole, in one buffer."""
+
+    buffer: object
+    start: int
+    count: int
+
+
+@dataclass(frozen=True)
+class DeviceArray:
+    """Items in device memory: `n` rows of `width` numbers of `dtype`, in one or more chunks.
+
+    `host` is the NumPy array that the chunks are (or were copied from), None for arrays that came on the device.
+    `first` is the index of the first item in the caller's array, for messages.
+    """
+
+    session: object
+    dtype: np.dtype
+    n: int
+    width: int
+    chunks: tuple[Chunk, ...]
+    host: np.ndarray | None = None
+    first: int = 0
+
+    @property
+    def item_bytes(self) -> int:
+        return self.dtype.itemsize * self.width
+
+    @property
+    def nbytes(self) -> int:
+        return self.n * self.item_bytes
+
+    def bindings(self, name: str) -> dict:
+        """The chunks by name: "name[0]", "name[1]" ..., for `launch.run`."""
+        return {f"{name}[{i}]": chunk.buffer for i, chunk in enumerate(self.chunks)}
+
+    def split(self) -> list[DeviceArray]:
+        """Each chunk as an array of its own."""
+        return [
+            replace(
+                self,
+                n=chunk.count,
+                chunks=(Chunk(chunk.buffer, 0, chunk.count),),
+                host=None if self.host is None else self.host[chunk.start : chunk.start + chunk.count],
+                first=self.first + chunk.start,
+            )
+            for chunk in self.chunks
+        ]
+
+    def to_host(self) -> np.ndarray:
+        """All rows as a host array; the caller's own array if it is on the host."""
+        if self.host is not None:
+            return self.host
+        empty = np.empty((0, self.width), self.dtype)
+        whole = np.concatenate([empty, *(_fetch(self, chunk) for chunk in self.chunks)])
+        return whole if self.width > 1 else whole.ravel()
+
+
+def session_of(value, device):
+    """The session for a call: the given one, or the session of an array that is on a device."""
+    if not is_device_array(value):
+        return devices.as_session(device)
+    own = None if value.queue is None else value.queue.device
+    if device is None:
+        return devices.session_of_context(value.context, own)
+    session = devices.as_session(device)
+    if session.context != value.context or session.device != (own or session.device):
+        raise InvalidInput(
+            f"The 'device' parameter must be the device that the array is on "
+            f"({(own or value.context.devices[0]).name}). Got {device!r} instead."
+        )
+    return session
+
+
+# Points ---------------------------------------------------------------------------------------------------------
+
+
+def as_device_points(session, points, *, caller: str, name: str = "points", compared: bool = True) -> DeviceArray:
+    """2D points in memory that kernels of this session read.
+
+    Parameters
+    ----------
+    session : Session
+    points : array_like or pyopencl.array.Array, shape (n, 2)
+    caller, name : str
+        The public function and its parameter, for error messages.
+    compared : bool
+        Whether kernels compare coordinates as floats, so that a device must not flush any of them to zero.
+    """
+    if is_device_array(points):
+        array = _adopt(session, points, caller=caller, name=name, width=2, types=POINT_TYPES)
+    else:
+        array = to_device(session, canonical_points(points, caller=caller, name=name), caller=caller)
+    if compared:
+        refuse_flushed(array, caller=caller, name=name)
+    return array
+
+
+def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray:
+    """Points as a native, C-contiguous (n, 2) array of float32, float64 or int32; no copy when they are one already.
+
+    float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
+    """
+    if type(points) is np.ndarray and points.ndim == 2 and points.shape[1] == 2 and points.dtype in POINT_TYPES:
+        flags = points.flags
+        if flags.c_contiguous and flags.aligned:
+            return points
+    array = _unmasked_points(points, caller=caller, name=name)
+    if array.size == 0 and array.ndim == 1:
+        array = np.empty((0, 2), np.float64 if array.dtype == object else array.dtype)  # objects: geometries, say
+    if array.ndim != 2 or array.shape[1] != 2:
+        hint = ""
+        if array.ndim == 2 and array.shape[1] == 3:
+            hint = f" clgeom computes in the plane: {name}[:, :2] has its two columns."
+        elif array.ndim == 2 and array.shape[0] == 2:
+            hint = f" {name}.T has that shape."
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.{hint}"
+        )
+    return _in_rows(_as_coordinates(array, caller=caller, name=name))
+
+
+def canonical_one_or_more(points, *, caller: str, name: str = "points") -> np.ndarray:
+    """`canonical_points` of points, or of one point that comes as a pair."""
+    array = _unmasked_points(points, caller=caller, name=name)
+    return canonical_points(array.reshape(1, 2) if array.shape == (2,) else array, caller=caller, name=name)
+
+
+def canonical_queries(points, *, caller: str) -> tuple[np.ndarray, bool]:
+    """Finite query points, as `canonical_points` returns them, and whether they came as one point."""
+    given = fetched(points) if is_device_array(points) else one_or_more_as_given(points, caller=caller)
+    queries = canonical_one_or_more(given, caller=caller)
+    if not np.isfinite(queries).all():
+        row, column = np.argwhere(~np.isfinite(queries))[0]
+        raise InvalidInput(
+            f"The 'points' parameter of {caller} must be finite. "
+            f"Got {queries[row, column]} at index [{row}, {column}] instead."
+        )
+    return queries, given.shape == (2,)
+
+
+def host_values(values, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
+    """The numbers of any object as an array, by ``numpy.asarray`` where that reads it; masked entries are refused."""
+    unmasked(values, name, caller=caller)
+    values = objects.values_of(values, caller=caller, name=name)
+    return _as_array(values, caller=caller, name=name, expected=expected)
+
+
+def _as_array(values, *, caller, name, expected="an array of numbers"):
+    """``numpy.asarray`` with our error, masked arrays without their mask."""
+    try:
+        array = np.asarray(np.ma.getdata(values) if is_masked_array(values) else values)
+    except (MemoryError, OverflowError) as error:  # a range, or a list of arrays that share memory
+        raise too_large(name, caller, short(values)) from error
+    except (ValueError, TypeError, RuntimeError) as error:  # ragged lists, arrays of another device and the like
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. {error}") from error
+    if array is not values:
+        held(array, name, caller=caller)
+    return array
+
+
+def _unmasked_points(points, *, caller, name):
+    """The points of any object as an array; masked entries are refused."""
+    points = as_given(points, caller=caller, name=name)
+    unmasked(points, name, caller=caller)
+    return np.ma.getdata(points) if is_masked_array(points) else points
+
+
+def _as_coordinates(array, *, caller, name):
+    dtype = array.dtype
+    if dtype.newbyteorder("=") in POINT_TYPES:
+        return array.astype(dtype.newbyteorder("="), copy=False)
+    if dtype.kind == "f" and dtype.itemsize == 2:
+        return array.astype(np.float32)
+    if dtype.kind in "iu" and dtype.itemsize <= 2:
+        return array.astype(np.int32)
+    if dtype.kind in "iu":
+        limit = 1 << 53
+        beyond = (array > limit) | (array < -limit) if dtype.kind == "i" else array > limit
+        if beyond.any():
+            row, column = np.argwhere(beyond)[0]
+            raise InvalidInput(
+                f"The '{name}' parameter of {caller} must hold integers within 2**53. "
+                f"Got {array[row, column]} at [{row}, {column}] instead."
+            )
+        return array.astype(np.float64)
+    raise InvalidInput(
+        f"The '{name}' parameter of {caller} must be float32, float64, int32, or a type that fits one of them. "
+        f"Got {dtype} instead."
+    )
+
+
+def _in_rows(points):
+    """Points of shape (n, 2), C-contiguous and aligned."""
+    if points.flags.c_contiguous and points.flags.aligned:
+        return points
+    rows = np.empty(points.shape, points.dtype)
+    for column in range(2):  # half the time of all at once: 5e6 float32 points in Fortran order 17 and 37 ms
+        rows[:, column] = points[:, column]
+    return rows
+
+
+def as_given(points, *, caller: str, name: str = "points", in_order: bool = False):
+    """The caller's points as an array: arrays of numbers as they are, other objects by what they hold.
+
+    With `in_order`, two columns of a frame are taken in their order, whatever their names.
+    """
+    return as_given_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
+
+
+def fetched_points(points, *, caller: str, name: str = "points"):
+    """The caller's points as an array of shape (n, 2) on the host."""
+    given = as_given(points, caller=caller, name=name)
+    return canonical_points(fetched(given) if is_device_array(given) else given, caller=caller)
+
+
+def one_or_more_as_given(points, *, caller: str, name: str = "points"):
+    """`as_given`, with shape (2,) for one point: a pair of numbers, or a geometry."""
+    given = as_given(points, caller=caller, name=name)
+    return given.reshape(2) if is_point(points) else given
+
+
+def as_given_with_sizes(points, *, caller: str, name: str = "points", in_order: bool = False):
+    """The caller's points, and how many each row of what was given has; None where each has one."""
+    held(points, name, caller=caller)
+    if is_device_array(points):
+        return within_memory(points, caller=caller, name=name), None
+    if isinstance(points, np.ndarray) and points.dtype.kind not in "OV":
+        return points, None
+    points, sizes = objects.points_and_sizes(points, caller=caller, name=name, in_order=in_order)
+    return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
+
+
+def leave_out(points, *, nonfinite: str, caller: str, first: int = 0):
+    """Points without those that are masked or, with nonfinite="drop", not finite. `first` is the number of the first
+    point, for messages.
+
+    Returns
+    -------
+    points, kept
+        The points left and their int64 indices in what was given; (points, None) when all stay.
+    """
+    if not isinstance(nonfinite, str) or nonfinite not in ("raise", "drop"):
+        raise InvalidInput(
+            f"The 'nonfinite' parameter of {caller} must be 'raise' or 'drop'. Got {nonfinite!r} instead."
+        )
+    masked = is_masked_array(points) and points.ndim == 2 and np.ma.is_masked(points)
+    if not masked and nonfinite == "raise":
+        return points, None
+    array, kept = fetched(points) if is_device_array(points) else points, None
+    if masked:
+        hidden = functools.reduce(np.logical_or, np.ma.getmaskarray(points).T)
+        kept = np.flatnonzero(~hidden)
+        array = rows_at(np.ma.getdata(points), kept)
+    array = canonical_points(array, caller=caller)
+    if nonfinite == "raise":
+        require_finite_rows(array, caller=caller, first=first, kept=kept)
+        return array, kept
+    finite = finite_rows(array)
+    if not finite.all():
+        places = np.flatnonzero(finite)
+        kept = places if kept is None else kept[places]
+        array = rows_at(array, places)
+    return array, kept
+
+
+def rows_at(points: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Some rows of points of the host, in memory of their own. `take` needs a fifth of the time of an index."""
+    return np.asarray(points).take(places, axis=0)
+
+
+def finite_rows(points: np.ndarray) -> np.ndarray:
+    """Which points of the host, shape (n, 2), are finite. By columns: NumPy's `all` over short rows is slow."""
+    return np.isfinite(points[:, 0]) & np.isfinite(points[:, 1])
+
+
+def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept=None) -> None:
+    """Raise `InvalidInput` for points of the host that are not finite; `kept` are their numbers from `first` on."""
+    finite = finite_rows(points)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise _not_finite(points[row], first + (row if kept is None else kept[row]), caller=caller)
+
+
+def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True):
+    """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one.
+
+    `drop`: the caller takes nonfinite='drop', which the message then advises.
+    """
+    for chunk in array.chunks:
+        values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
+        finite = finite_rows(values)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise _not_finite(values[row], array.first + chunk.start + row, caller=caller, name=name, drop=drop)
+
+
+def _not_finite(point, row, *, caller, name="points", drop=True):
+    column = int(np.argmin(np.isfinite(point)))
+    advice = " (nonfinite='drop' leaves such points out)" if drop else ""
+    error = InvalidInput(
+        f"The '{name}' parameter of {caller} must be finite. "
+        f"Got {point[column]} at index [{row}, {column}] instead{advice}."
+    )
+    # for commands, which know the file
+    error.row, error.column, error.value = int(row), column, point[column]
+    return error
+
+
+def error_from(error: InvalidInput, first: int) -> InvalidInput:
+    """An error about a point of a part that begins at point `first`, with the number among all points."""
+    row = getattr(error, "row", None)
+    if row is None or not first:
+        return error
+    moved = InvalidInput(str(error).replace(f"at index [{row}, ", f"at index [{first + row}, "))
+    moved.__dict__.update(error.__dict__, row=first + row)
+    return moved
+
+
+def _fetch(array, chunk):
+    return read(array.session, chunk.buffer, array.dtype, chunk.count * array.width).reshape(-1, array.width)
+
+
+# Values ---------------------------------------------------------------------------------------------------------
+
+
+def as_device_values(session, values, *, caller: str, name: str = "values", types=None) -> DeviceArray:
+    """One-dimensional numbers in memory that kernels of this session read.
+
+    Parameters
+    ----------
+    session : Session
+    values : array_like or pyopencl.array.Array, shape (n,)
+    caller, name : str
+        The public function and its parameter, for error messages.
+    types : collection of numpy.dtype, optional
+        The types allowed; all of ``C_NAMES`` by default.
+    """
+    types = tuple(np.dtype(t) for t in (types or C_NAMES))
+    if is_device_array(values):
+        return _adopt(session, values, caller=caller, name=name, width=1, types=types)
+    array = host_values(values, caller=caller, name=name)
+    if array.ndim != 1:
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {array.shape} instead.")
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype not in types:
+        allowed = ", ".join(t.name for t in types)
+        raise InvalidInput(f"The '{name}' parameter of {caller} must be one of {allowed}. Got {array.dtype} instead.")
+    return to_device(session, np.require(array, requirements=["C", "A"]), caller=caller)
+
+
+# Buffers --------------------------------------------------------------------------------------------------------
+
+
+def to_device(session, array: np.ndarray, *, caller: str, first: int = 0) -> DeviceArray:
+    """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
+    if array.dtype == np.float64:
+        session.profile.require_fp64(caller)
+    profile = session.profile
+    if not profile.is_cpu and array.nbytes > profile.global_mem_bytes:
+        raise DeviceLimit(
+            f"The input of {caller} is {array.nbytes:,} bytes, and {profile.name} has {profile.global_mem_bytes:,}."
+        )
+    width = 1 if array.ndim == 1 else array.shape[1]
+
+    def bring(part):
+        if profile.is_cpu:
+            return host_buffer(session, part)
+        buffer = allocate(session, part.nbytes)  # from the pool: drivers are slow to allocate new memory
+        write(session, buffer, part)
+        return buffer
+
+    chunks = tuple(
+        Chunk(bring(array[start : start + count]), start, count)
+        for start, count in chunk_bounds(profile, len(array), width * array.itemsize)
+    )
+    return DeviceArray(session, array.dtype, len(array), width, chunks, array, first)
+
+
+@keeps_subnormals
+def pinned_empty(
+    shape: int | Sequence[int], dtype: DTypeLike = np.float64, *, device: DeviceLike = None
+) -> NDArray[Any]:
+    """A new array in page-locked memory, from which a GPU takes data several times as fast as from other memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : data-type
+    device : str, pyopencl.Device or Session, optional
+        The device that the data are for.
+
+    Returns
+    -------
+    ndarray
+        Not initialised. Its memory is unlocked when the last array that uses it goes.
+
+    Raises
+    ------
+    InvalidInput
+        `shape` or `dtype` is not one of a NumPy array, or the type holds Python objects.
+    DeviceLimit
+        The host or the driver cannot lock that much memory.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> points = clgeom.pinned_empty((1000, 2), "float32")
+    >>> points[:] = 0
+    """
+    try:
+        like = np.broadcast_to(np.empty((), dtype), shape)  # checks shape and type as NumPy does
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"The 'shape' and 'dtype' parameters of pinned_empty must be those of a NumPy array. "
+            f"Got {shape!r} and {dtype!r} instead."
+        ) from error
+    if like.dtype.hasobject:  # memory that is not initialised holds no references
+        raise InvalidInput(f"The 'dtype' parameter of pinned_empty must hold no Python objects. Got {dtype!r} instead.")
+    return map_pinned(devices.as_session(device), like.shape, like.dtype)
+
+
+def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
+    """(start, count) of each chunk of `n` items, none larger than one allocation or than kernels can index."""
+    largest = max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN)
+    largest = min(largest, MOST_ITEMS)
+    return [(start, min(largest, n - start)) for start in range(0, n, largest)]
+
+
+def _adopt(session, array, *, caller, name, width, types) -> DeviceArray:
+    """A ``pyopencl.array.Array`` as a DeviceArray: in place if kernels can read it there, else a copy."""
+    if array.ndim != width or (width == 2 and array.shape[1] != 2):
+        wanted = "(n, 2)" if width == 2 else "(n,)"
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {wanted}. Got {array.shape} instead.")
+    dtype = array.dtype.newbyteorder("=")
+    if dtype not in types:  # converted on the host, or refused
+        if width == 2:
+            return to_device(session, canonical_points(fetched(array), caller=caller, name=name), caller=caller)
+        return as_device_values(session, fetched(array), caller=caller, name=name, types=types)
+    if dtype == np.float64:
+        session.profile.require_fp64(caller)
+    return adopted(session, native_array(session, array, caller=caller, name=name), dtype, width)
+
+
+def adopted(session, array, dtype, width=1) -> DeviceArray:
+    """A `native_array` of shape (n, ...) as a DeviceArray of items of `dtype`."""
+    n = len(array)
+    chunks = (Chunk(buffer_of(array), 0, n),) if n else ()
+    return DeviceArray(session, dtype, n, width, chunks)

@@ -1,0 +1,1 @@
+"""Conversion of objects of other libraries to NumPy arrays, for `clgeom.intake.arrays`."""

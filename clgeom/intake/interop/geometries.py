@@ -1,0 +1,87 @@
+"""Conversion of Shapely geometries to points: their vertices.
+
+The row of a geometry is its index in the array. A missing geometry or an empty point becomes a point of NaN, so that
+point i stays that of row i. Other empty geometries have no vertices.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from clgeom.errors import short
+from clgeom.intake.interop.parameter import Parameter, is_instance
+from clgeom.optional import any_m
+
+#: Shapely's type numbers.
+MISSING, POINT = -1, 0
+
+
+def is_geometry(value) -> bool:
+    return is_instance(value, "shapely", "Geometry")
+
+
+def is_point(value) -> bool:
+    """Whether a value is a single point that is not empty."""
+    return is_instance(value, "shapely", "Point") and not value.is_empty
+
+
+def holds_geometries(array: np.ndarray) -> bool:
+    """Whether the first entry that is not missing, in an array of objects, is a geometry."""
+    if "shapely" not in sys.modules:
+        return False
+    return is_geometry(next((one for one in array.flat if one is not None), None))
+
+
+def vertices_of(geometries, parameter: Parameter):
+    """All vertices of a geometry, or of an array of geometries in its order.
+
+    Returns
+    -------
+    points : ndarray of float64, shape (n, 2)
+    sizes : ndarray of int64, shape (number of geometries,), or None
+        Number of points of each geometry, None if each has one.
+    """
+    import shapely
+
+    array = np.asarray(geometries, dtype=object)
+    if array.ndim > 1:
+        raise parameter.wrong("have shape (n,) if it holds geometries", f"{array.shape}")
+    array = np.atleast_1d(array)
+    if not shapely.is_valid_input(array).all():
+        k = int(np.argmin(shapely.is_valid_input(array)))
+        raise parameter.wrong("hold nothing but geometries beside geometries", f"{short(array[k])} at [{k}]")
+    dimensions = ("Z", shapely.has_z(array).any()), ("M", any_m(shapely, array))
+    left_out = [letter for letter, there in dimensions if there]
+    if left_out:
+        dimensions_left_out(left_out, parameter)
+    points, rows = shapely.get_coordinates(array, return_index=True)
+    sizes = sizes_of(rows, len(array))
+    if sizes is not None:
+        nowhere = np.flatnonzero(sizes == 0)
+        nowhere = nowhere[np.isin(shapely.get_type_id(array[nowhere]), (MISSING, POINT))]
+        points, rows = with_missing(points, rows, nowhere)
+        sizes = sizes_of(rows, len(array))
+    return points, sizes
+
+
+def dimensions_left_out(letters, parameter: Parameter) -> None:
+    """Warn that coordinates of further dimensions are not used."""
+    parameter.note(f"has {' and '.join(letters)} coordinates, which clgeom leaves out.")
+
+
+def with_missing(points, rows, missing):
+    """Points and their rows, with a point of NaN added for each missing row."""
+    if len(missing) == 0:
+        return points, rows
+    points = np.concatenate([points, np.full((len(missing), 2), np.nan, points.dtype)])
+    rows = np.concatenate([rows, missing])
+    order = np.argsort(rows, kind="stable")
+    return points[order], rows[order]
+
+
+def sizes_of(rows, n):
+    """Number of points of each of `n` rows, None if each has one."""
+    sizes = np.bincount(rows, minlength=n)
+    return None if (sizes == 1).all() else sizes

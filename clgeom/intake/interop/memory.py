@@ -1,0 +1,120 @@
+"""Arrays in memory that NumPy cannot read directly: that of CUDA and other devices, and arrays with only DLPack.
+
+OpenCL cannot share the memory of CUDA, so such arrays are copied through the host by the method of their library. That
+method waits for the library's current stream only. Another stream may fill the array, so clgeom waits for all streams.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from clgeom.errors import InvalidInput
+from clgeom.intake.interop.parameter import Parameter, is_instance
+
+#: DLPack's numbers of memory that the host can read: CPU, page-locked memory of CUDA and of ROCm.
+HOST = (1, 3, 11)
+DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed", 14: "oneAPI"}
+#: Methods that copy an array to the host: of cuDF, Torch, CuPy and Numba.
+TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
+
+
+def host_copy(value, parameter: Parameter):
+    """A host copy of an array on another device or with only DLPack; None for a value that ``numpy.asarray`` can read.
+
+    Parameters
+    ----------
+    value : object
+        Of any class other than NumPy's.
+    parameter : Parameter
+
+    Returns
+    -------
+    array_like or None
+        Input of ``numpy.asarray``.
+    """
+    with _reported(value, None, parameter):
+        kind = _device_of(value)
+    if kind is None:
+        return None
+    if kind in HOST:
+        value = value.detach() if hasattr(value, "detach") else value  # Torch: without gradients
+        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+            return value
+        with _reported(value, kind, parameter):
+            return np.from_dlpack(value)
+    with _reported(value, kind, parameter):
+        copied = _copied(value)
+    if copied is None:
+        ways = ", ".join(TO_HOST[:-1])
+        raise parameter.wrong(
+            "be in the memory of the host, or have a way to be copied there",
+            f"{type(value).__name__} in the memory of {_named(kind)} without a method {ways} or {TO_HOST[-1]}, and "
+            "without a DLPack that copies",
+        )
+    parameter.note(
+        f"is in the memory of {_named(kind)}, which OpenCL cannot share: it is copied through the host. "
+        "A pyopencl.array.Array is used where it is."
+    )
+    return copied
+
+
+def _device_of(value):
+    """DLPack's number of the memory of a value, None if the value does not give it."""
+    if hasattr(value, "__cuda_array_interface__"):
+        return 2
+    if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
+        return None
+    return int(value.__dlpack_device__()[0])
+
+
+def _named(kind):
+    return DEVICES.get(kind, f"a device that DLPack numbers {kind}")
+
+
+class _reported:
+    """Context manager that converts an exception of a library that copies an array to `InvalidInput`."""
+
+    def __init__(self, value, kind, parameter):
+        self.value, self.kind, self.parameter = value, kind, parameter
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if isinstance(error, Exception):
+            where = "the host" if self.kind in HOST else "a device" if self.kind is None else _named(self.kind)
+            raise InvalidInput(
+                f"The '{self.parameter.name}' parameter of {self.parameter.caller} must be an array of numbers that "
+                f"can be read. {type(self.value).__name__} in the memory of {where}: {error}"
+            ) from error
+
+
+def _wait_for_device(value):
+    """Wait for all streams of the value's device."""
+    cuda = sys.modules.get("numba.cuda")
+    if is_instance(value, "torch", "Tensor"):
+        if value.is_cuda:
+            sys.modules["torch"].cuda.synchronize(value.device)
+    elif hasattr(getattr(value, "device", None), "synchronize"):  # of CuPy
+        value.device.synchronize()
+    elif cuda is not None and hasattr(value, "copy_to_host"):
+        cuda.synchronize()
+
+
+def _copied(value):
+    """A copy on the host, None if the value has no known method for it."""
+    _wait_for_device(value)
+    value = value.detach() if hasattr(value, "detach") else value
+    for name in TO_HOST:
+        if callable(getattr(value, name, None)):
+            return np.asarray(getattr(value, name)())
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and hasattr(value, "__cuda_array_interface__"):
+        return cupy.asarray(value).get()
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__") and np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        return np.from_dlpack(value, device="cpu", copy=True)
+    return None

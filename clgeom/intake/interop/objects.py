@@ -1,0 +1,105 @@
+"""Conversion of objects that hold points or numbers to NumPy arrays.
+
+=======================================  ==================
+object                                   module
+=======================================  ==================
+structured arrays                        ``columns``
+Shapely's geometries, arrays of them     ``geometries``
+PyArrow, Arrow's PyCapsule interface     ``arrow``
+pandas, GeoPandas, Polars, laspy         ``frames``
+DLPack, CUDA's array interface           ``memory``
+=======================================  ==================
+
+An object is recognised by its class. Its package is imported already, and no other package is imported for the check.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.arguments import held, is_masked_array
+from clgeom.intake.interop import arrow, frames, geometries, memory
+from clgeom.intake.interop.columns import structured_points
+from clgeom.intake.interop.parameter import Parameter
+
+
+def points_and_sizes(value, *, caller: str, name: str, in_order: bool = False):
+    """The points of an object, and the number of points of each of its rows.
+
+    Parameters
+    ----------
+    value : object
+    caller, name : str
+        The public function and its parameter, for error messages.
+    in_order : bool
+        Take two columns in their order, whatever their names.
+
+    Returns
+    -------
+    points : array_like, shape (n, 2)
+        Input of ``numpy.asarray``: the value itself if NumPy reads it correctly.
+    sizes : ndarray of int64, shape (number of rows,), or None
+        Number of points of each row; None if point i is row i.
+    """
+    parameter = Parameter(name, caller, in_order)
+    if isinstance(value, np.ndarray):
+        if value.dtype.names:
+            return structured_points(value, parameter), None
+        holds = value.dtype == object and geometries.holds_geometries(value)
+        return geometries.vertices_of(value, parameter) if holds else (value, None)
+    if isinstance(value, (list, tuple)):
+        first = next((one for one in value if one is not None), None)
+        if is_masked_array(first):
+            return _masked_rows(value, parameter), None
+        return geometries.vertices_of(_objects(value), parameter) if geometries.is_geometry(first) else (value, None)
+    if geometries.is_geometry(value):
+        return geometries.vertices_of(value, parameter)
+    found = None
+    if frames.is_pandas(value):
+        found = frames.pandas_points(value, parameter)
+    elif frames.is_polars(value):
+        found = frames.polars_points(value, parameter)
+    elif frames.is_laspy(value):
+        found = frames.laspy_points(value)
+    elif arrow.is_arrow(value):
+        found = arrow.arrow_points(value, parameter)
+    elif arrow.is_capsule(value):
+        found = arrow.arrow_points(arrow.imported(value, parameter), parameter)
+    return (_in_memory(value, parameter), None) if found is None else found
+
+
+def values_of(value, *, caller: str, name: str):
+    """The numbers of an object as input of ``numpy.asarray``: the value itself if NumPy reads it correctly."""
+    held(value, name, caller=caller)
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return value
+    parameter, found = Parameter(name, caller), None
+    if frames.is_pandas(value):
+        found = frames.pandas_values(value, parameter)
+    elif frames.is_polars(value):
+        found = frames.polars_values(value, parameter)
+    elif arrow.is_column(value):
+        found = arrow.arrow_values(value, parameter)
+    elif arrow.is_capsule(value):
+        found = arrow.arrow_values(arrow.imported(value, parameter), parameter)
+    return _in_memory(value, parameter) if found is None else found
+
+
+def _in_memory(value, parameter):
+    found = memory.host_copy(value, parameter)
+    return value if found is None else found
+
+
+def _masked_rows(rows, parameter):
+    """Rows as one masked array: ``numpy.asarray`` would take them without their masks."""
+    try:
+        return np.ma.array(rows)
+    except ValueError as error:
+        raise parameter.wrong("have rows of one length", f"what is no array ({error})") from error
+
+
+def _objects(values):
+    """A one-dimensional array of these objects."""
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array

@@ -1,0 +1,455 @@
+"""Rasters of other packages with their position: datasets of rasterio, arrays of xarray, radio maps.
+
+An object is recognised by its class. Its package is imported already, and no other package is imported for the check.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clgeom.errors import InvalidInput, short
+from clgeom.intake.interop.strips import Strips, is_large
+
+#: Names of dimensions along x and along y, in lower case, where the coordinates do not say which they are.
+ACROSS = ("x", "lon", "longitude", "easting", "projection_x_coordinate", "column", "columns")
+DOWN = ("y", "lat", "latitude", "northing", "projection_y_coordinate", "row", "rows")
+#: Units of coordinates, in lower case, that differ from those of their system: CF allows any unit of length, and angles
+#: of scanning from a satellite.
+KILOMETRES = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
+ANGLES = ("rad", "radian", "radians", "microradian", "microradians")
+#: The transform of a dataset of rasterio without one.
+UNPLACED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+#: Largest deviation of a coordinate from even spacing, in cells; files have coordinates of float32.
+UNEVEN = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """Values of a raster, and if they are known its transform, reference system, unit and transmitters.
+
+    `bands` is the number of bands of its file, `sites` has the positions of transmitters in map coordinates.
+    """
+
+    values: Any
+    transform: tuple | None = None
+    crs: object = None
+    nodata: float | None = None
+    bands: int = 1
+    unit: str | None = None
+    sites: Sequence = ()
+
+
+def placed_raster(
+    raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None, strips=False
+) -> Raster:
+    """A raster of any kind with its position; what the caller gives replaces what the object has.
+
+    Parameters
+    ----------
+    raster : object
+        A dataset of rasterio (all of its bands are maps), a DataArray of xarray, an object with `values`, `transform`
+        and `crs` such as a RadioMap, or anything else, which is the values.
+    caller, name : str
+        The public function and its parameter, for error messages.
+    transform, crs, nodata : optional
+        The parameters of the function.
+    strips : bool
+        Give the values of a large dataset of one band, and of a large DataArray of two dimensions that is not in
+        memory, as `Strips`, not as an array.
+    """
+    if isinstance(raster, (str, bytes, os.PathLike)):
+        path = short(os.fspath(raster))
+        raise InvalidInput(
+            f"The '{name}' parameter of {caller} must be an array, an open dataset of rasterio or a DataArray. "
+            f"Got the name of a file, {path}, instead: open it with rasterio.open({path})."
+        )
+    found = raster if isinstance(raster, Raster) else Raster(raster)
+    if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
+        what = f"The '{name}' parameter of {caller}"
+        if transform is None:
+            refuse_control_points(raster, what, "rasterio.vrt.WarpedVRT, or gdalwarp in.tif out.tif")
+        found = dataset_raster(raster, caller=caller, name=name, nodata=nodata, strips=strips)
+    elif _is_of("xarray", raster, "dims", "coords", "values"):
+        found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata, strips=strips)
+    elif _is_placed(raster):
+        about = {"nodata": getattr(raster, "nodata", None), "unit": own_unit(getattr(raster, "unit", None))}
+        found = Raster(raster.values, raster.transform, raster.crs, **about)
+    parameters = {"transform": transform, "crs": crs, "nodata": nodata}
+    given = {key: value for key, value in parameters.items() if value is not None}
+    return replace(found, **given) if given else found
+
+
+def _is_of(package, value, *names) -> bool:
+    """Whether an object is of a class of a package, or of one derived from it, and has these attributes."""
+    if package not in sys.modules:
+        return False
+    modules = (base.__module__.split(".")[0] for base in type(value).__mro__)
+    return package in modules and all(hasattr(type(value), name) or hasattr(value, name) for name in names)
+
+
+def _is_placed(value) -> bool:
+    """Whether an object is a raster with a position: not an array, and no table, whose `transform` is a method."""
+    if isinstance(value, (np.ndarray, list, tuple)) or not hasattr(value, "values"):
+        return False
+    transform = getattr(value, "transform", None)
+    return isinstance(transform, Sequence) and hasattr(value, "crs")
+
+
+# Rasterio -----------------------------------------------------------------------------------------------------------
+
+
+def refuse_control_points(dataset, what, remedy) -> None:
+    """Raise `InvalidInput` for a dataset of rasterio without a transform that ground control points place."""
+    if dataset.gcps[0] and tuple(dataset.transform)[:6] == UNPLACED:
+        raise InvalidInput(f"{what} is placed by ground control points, not by a transform: warp it first ({remedy}).")
+
+
+def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raster:
+    """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
+    import rasterio
+
+    try:
+        if strips and dataset.count == 1 and is_large(dataset.shape, dataset.dtypes[0]):
+            bands = [_dataset_strips(dataset, f"The '{name}' parameter of {caller}", nodata)]
+        else:
+            bands = [
+                scaled_band(
+                    dataset, band, dataset.read(band), dataset.nodatavals[band - 1] if nodata is None else nodata
+                )
+                for band in range(1, dataset.count + 1)
+            ]
+    except rasterio.errors.RasterioError as error:
+        raise InvalidInput(f"The '{name}' parameter of {caller} cannot be read: {error.__cause__ or error}") from error
+    if not bands:
+        raise InvalidInput(f"The '{name}' parameter of {caller} must have a band. Got '{dataset.name}' without one.")
+    values = bands[0].values if len(bands) == 1 else _stacked(bands)
+    transform, crs = tuple(dataset.transform)[:6], dataset.crs
+    unplaced = transform == UNPLACED and crs is None
+    return Raster(
+        values,
+        None if unplaced else transform,
+        None if crs is None else crs.to_string(),
+        bands[0].nodata if len(bands) == 1 else None,
+        dataset.count,
+        bands[0].unit if len({one.unit for one in bands}) == 1 else None,
+    )
+
+
+def _dataset_strips(dataset, what, nodata):
+    """The only band of an open dataset as strips; `what` begins messages."""
+    import rasterio
+    from rasterio.windows import Window
+
+    absent = dataset.nodatavals[0] if nodata is None else nodata
+
+    def window(row, column, rows, columns):
+        where = Window(column, row, columns, rows)
+        try:
+            return scaled_band(dataset, 1, dataset.read(1, window=where), absent, where).values
+        except rasterio.errors.RasterioError as error:
+            raise InvalidInput(f"{what} cannot be read: {error.__cause__ or error}") from error
+
+    first = scaled_band(dataset, 1, dataset.read(1, window=Window(0, 0, 1, 1)), absent, Window(0, 0, 1, 1))
+    made = strips_of(dataset, 1, window, dataset.shape)
+    return Raster(made, nodata=first.nodata, bands=1, unit=first.unit)
+
+
+def strips_of(source, band, window, shape) -> Strips:
+    """A band of an open dataset as strips; `window` reads parts of it, `shape` is that of what it reads."""
+    import rasterio
+
+    masks, flags = rasterio.enums.MaskFlags, source.mask_flag_enums[band - 1]
+    unmasked = masks.all_valid in flags or masks.nodata in flags
+    plain = unmasked and (source.scales[band - 1], source.offsets[band - 1]) == (1.0, 0.0)
+    return Strips(window, shape, np.dtype(source.dtypes[band - 1]), plain, source.block_shapes[band - 1][0])
+
+
+def _stacked(bands):
+    """Bands as one array; cells without data are masked, since bands may have different values for them."""
+    values = [
+        one.values if one.nodata is None else np.ma.masked_array(one.values, np.ma.getdata(one.values) == one.nodata)
+        for one in bands
+    ]
+    return np.ma.stack(values) if any(map(np.ma.isMaskedArray, values)) else np.stack(values)
+
+
+def scaled_band(source, band, values, nodata, window=None) -> Raster:
+    """The stored values of a band, or of a window of it, scaled and masked, without transform and system."""
+    import rasterio
+
+    flags = source.mask_flag_enums[band - 1]
+    if values.dtype.kind not in "biuf":
+        raise InvalidInput(f"Band {band} of '{source.name}' must hold numbers. Got {values.dtype} instead.")
+    masks = rasterio.enums.MaskFlags
+    if masks.all_valid not in flags and masks.nodata not in flags:  # the band has its own mask
+        values = np.ma.masked_array(values, source.read_masks(band, window=window) == 0)
+    scale, offset = source.scales[band - 1], source.offsets[band - 1]
+    if (scale, offset) == (1.0, 0.0):
+        return Raster(values, nodata=nodata, bands=source.count, unit=unit_of_band(source, band))
+    if not (np.isfinite(scale) and np.isfinite(offset) and scale):
+        raise InvalidInput(f"Band {band} of '{source.name}' has the scale {scale} and the offset {offset}.")
+    made = scaled(values, scale, offset, nodata)
+    return Raster(made, bands=source.count, unit=unit_of_band(source, band))
+
+
+def unit_of_band(source, band) -> str | None:
+    """The unit that a dataset gives for the values of a band.
+
+    In a compound reference system GDAL gives a band of a GeoTIFF without a unit that of the heights. It does not if it
+    does not read the system.
+    """
+    import rasterio
+
+    unit = own_unit(source.units[band - 1])
+    if unit is None or source.driver != "GTiff" or not (source.crs and source.crs.to_wkt().startswith("COMP")):
+        return unit
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+            with rasterio.open(source.name, driver="GTiff", GEOREF_SOURCES="NONE") as alone:
+                return own_unit(alone.units[band - 1])
+    except rasterio.errors.RasterioError:  # it is being written, or is gone
+        return None
+
+
+def own_unit(unit) -> str | None:
+    """The unit of values; None for none, and for the 1 of CF, which says that values have no dimension."""
+    unit = unit.strip() if isinstance(unit, str) else ""
+    return None if unit in ("", "1") else unit
+
+
+def chosen_unit(unit, regions, *, caller: str, raster=None) -> str:
+    """The `unit` parameter of a method of regions; by default the unit of their raster, or of `raster`. "" for none."""
+    if unit is None:
+        grid = getattr(regions, "grid", None) or next((one.grid for one in regions if hasattr(one, "grid")), None)
+        return getattr(grid, "unit", None) or own_unit(getattr(raster, "unit", None)) or ""
+    if not isinstance(unit, str):
+        raise InvalidInput(f"The 'unit' parameter of {caller} must be text. Got {short(unit)} instead.")
+    return unit
+
+
+def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
+    """Stored values times a scale plus an offset, as float32 if that holds them; those of `nodata` are masked."""
+    hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = np.ma.getdata(values) * scale + offset
+        if values.dtype.itemsize <= 2 or values.dtype == np.float32:
+            narrow = made.astype(np.float32)
+            if np.array_equal(np.isinf(narrow), np.isinf(made)):  # otherwise values overflow float32
+                made = narrow
+    return np.ma.masked_array(made, hidden)
+
+
+# Xarray -------------------------------------------------------------------------------------------------------------
+
+
+def data_array(array, what: str, nodata=None, *, band=None, window=None, strips=False) -> Raster:
+    """A DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
+
+    The transform comes from coordinates of evenly spaced centres, the reference system from rioxarray, from a grid
+    mapping, or from longitude and latitude.
+
+    Parameters
+    ----------
+    array : xarray.DataArray
+        What is not in memory (of dask, or of a file that is open) is read in the parts that are asked for.
+    what : str
+        Begins messages: "The 'raster' parameter of coverage_regions".
+    nodata : float, optional
+        Stored value of cells without data; replaces that of the array.
+    band : int, optional
+        Read only this one of several maps, from 1.
+    window : function of (rows, columns), optional
+        Returns the part to read: first row, first column, rows, columns. The transform stays that of all cells.
+    strips : bool
+        Give large values of two dimensions that are not in memory as `Strips`.
+    """
+    across, down = _axes(array, what)
+    array = array.isel({dim: 0 for dim in array.dims if dim not in (across, down) and array.sizes[dim] == 1})
+    others = [dim for dim in array.dims if dim not in (across, down)]
+    if len(others) > 1:
+        raise InvalidInput(
+            f"{what} must have two dimensions of positions and at most one of maps. "
+            f"Got {', '.join(map(str, array.dims))} instead."
+        )
+    values = array.transpose(*others, down, across)
+    maps = values.shape[0] if others else 1
+    if band is not None and not 1 <= band <= maps:
+        raise InvalidInput(f"{what} has the maps 1 to {maps}. Got {band} instead.")
+    if band is not None and others:
+        values = values.isel({others[0]: band - 1})
+    known = dict(array.attrs)
+    fill = next((known[key] for key in ("_FillValue", "missing_value") if key in known), None)
+    absent = fill if nodata is None else nodata
+    if values.dtype.kind not in "biuf":
+        raise InvalidInput(f"{what} must hold numbers. Got {values.dtype} instead.")
+    scale, offset = (float(known.get(key, default)) for key, default in (("scale_factor", 1), ("add_offset", 0)))
+    if (scale, offset) != (1.0, 0.0):  # xarray has not applied them
+        if not (math.isfinite(scale) and math.isfinite(offset) and scale):
+            raise InvalidInput(f"{what} has the scale {scale} and the offset {offset}.")
+    missing = None if absent is None else float(absent)
+
+    def part(row, column, rows, columns):
+        try:
+            some = values.isel({down: slice(row, row + rows), across: slice(column, column + columns)}).values
+        except MemoryError:
+            raise
+        except Exception as error:  # of dask and of the libraries for files each has its own
+            reason = str(error).splitlines() or [type(error).__name__]
+            raise InvalidInput(f"{what} cannot be read: {reason[0]}") from error
+        return some if is_plain else scaled(some, scale, offset, missing)
+
+    is_plain, shape = (scale, offset) == (1.0, 0.0), values.shape[-2:]
+    if strips and values.ndim == 2 and is_large(shape, values.dtype) and not values.variable._in_memory:
+        stored = Strips(part, shape, values.dtype, is_plain, _chunk_rows(values, down))
+    else:
+        stored = part(*((0, 0, *shape) if window is None else window(shape)))
+    system = _system(array, across)
+    transform = _transform(array, across, down, what, system)
+    return Raster(
+        stored,
+        transform,
+        system,
+        missing if is_plain else None,
+        maps,
+        own_unit(known.get("units")),
+    )
+
+
+def _chunk_rows(values, down) -> int:
+    """The rows of a chunk of dask, or of a file."""
+    if values.chunks is not None:
+        return max(values.chunks[0])
+    return int((values.encoding.get("preferred_chunks") or {}).get(down, 1))
+
+
+def _axes(array, what):
+    """The names of the dimensions along x and along y."""
+    if array.ndim < 2:
+        raise InvalidInput(
+            f"{what} must have two dimensions of positions. Got {', '.join(array.dims) or 'none'} instead."
+        )
+    found = []
+    for names, axis in ((ACROSS, "X"), (DOWN, "Y")):
+        own = [
+            dim
+            for dim in array.dims
+            if dim in array.coords
+            and str(array.coords[dim].attrs.get("axis", "")).upper() == axis
+            or str(dim).lower() in names
+        ]
+        found.append(own[0] if own else None)
+    rest = [dim for dim in array.dims if dim not in found]
+    if found == [None, None]:
+        return array.dims[-1], array.dims[-2]
+    if None in found:
+        other = [dim for dim in rest[-1:]]
+        found = [one or other[0] for one in found]  # the last of the others
+    return tuple(found)
+
+
+def _transform(array, across, down, what, system):
+    """The transform of coordinates of centres, in the unit of the system; None where a dimension has none."""
+    if across not in array.coords or down not in array.coords:
+        return None
+    ends = []
+    for dim in (across, down):
+        at = np.asarray(array.coords[dim].values)
+        if at.ndim != 1 or at.dtype.kind not in "iuf":
+            raise InvalidInput(f"{what} must have numbers for the coordinate '{dim}'. Got {at.dtype} instead.")
+        at = at.astype(np.float64)
+        if len(at) < 2:
+            step = _step_of_one(array, dim == across)
+            if step is None:
+                return None
+        else:
+            step = (at[-1] - at[0]) / (len(at) - 1)
+            if not (np.abs(at - (at[0] + step * np.arange(len(at)))) <= UNEVEN * abs(step)).all() or step == 0:
+                raise InvalidInput(
+                    f"{what} must have evenly spaced coordinates. Those of '{dim}' are not: resample it first "
+                    f"(array.interp({dim}=...))."
+                )
+        unit = _unit(array.coords[dim], what, system)
+        ends.append((float(step) * unit, float(at[0] - step / 2) * unit))
+    (a, c), (e, f) = ends
+    return (a, 0.0, c, 0.0, e, f)
+
+
+def _unit(coordinate, what, system) -> float:
+    """The unit of a coordinate in that of the system, or in m without one; 1 where nothing says that they differ."""
+    named = str(coordinate.attrs.get("units", "")).strip().lower()
+    if named in ANGLES:
+        raise InvalidInput(f"{what} must have coordinates of length or in degrees. Got {named!r}: warp it first.")
+    if named not in KILOMETRES:
+        return 1.0
+    if system is None:
+        return 1000.0
+    try:
+        from pyproj import CRS
+
+        return 1000.0 / CRS.from_user_input(system).axis_info[0].unit_conversion_factor
+    except Exception:  # pyproj is missing, or whatever it makes of a text from a file: it is refused where it is used
+        return 1000.0
+
+
+def _step_of_one(array, is_across):
+    """The size of a cell where there is one, which only rioxarray's transform says."""
+    mapping = _mapping(array)
+    numbers = str(mapping.get("GeoTransform", "")).split()
+    return float(numbers[1 if is_across else 5]) if len(numbers) == 6 else None
+
+
+def _mapping(array) -> dict:
+    """The attributes of the grid mapping."""
+    name = array.encoding.get("grid_mapping") or array.attrs.get("grid_mapping") or "spatial_ref"
+    return dict(array.coords[name].attrs) if name in array.coords else {}
+
+
+def _system(array, across):
+    """The reference system as text; None where nothing says it."""
+    mapping = _mapping(array)
+    text = next((mapping[key] for key in ("crs_wkt", "spatial_ref", "epsg_code") if mapping.get(key)), None)
+    if text is None and "grid_mapping_name" in mapping:
+        text = _of_parameters(mapping)
+    if text is None and hasattr(array, "rio") and array.rio.crs is not None:
+        text = array.rio.crs.to_string()
+    if text is None and isinstance(array.attrs.get("crs"), str):
+        text = array.attrs["crs"].replace("+init=", "")
+    if text is None and across in array.coords:
+        unit = str(array.coords[across].attrs.get("units", ""))
+        if unit.startswith("degree") and "east" in unit.lower() or str(across).lower() in ("lon", "longitude"):
+            text = "EPSG:4326"
+    return _short(text)
+
+
+def _of_parameters(mapping):
+    """The reference system that a grid mapping of CF describes by its parameters alone; None if pyproj cannot tell."""
+    try:
+        from pyproj import CRS
+
+        return CRS.from_cf(mapping).to_wkt()
+    except Exception:  # pyproj is missing, or whatever it makes of attributes from a file
+        return None
+
+
+def _short(text):
+    """A reference system by its code, if its text is long and has one."""
+    if text is None or len(text) <= 16:
+        return text
+    try:
+        from pyproj import CRS
+
+        code = CRS.from_user_input(text).to_epsg(min_confidence=100)
+    except ImportError:
+        return text
+    except Exception:  # whatever pyproj makes of a text from a file: it is refused where it is used
+        return text
+    return text if code is None else f"EPSG:{code}"

@@ -1,0 +1,410 @@
+"""Conversion of the labels of groups to keys that sort as the labels do.
+
+Integers, floats and dates are their own keys. Text, categories and other values become the numbers 0, 1, 2 .. of the
+distinct labels in ascending order, and -1 for null.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clgeom.arguments import wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.interop.objects import values_of
+from clgeom.intake.interop.parameter import is_instance
+from clgeom.optional import require
+
+EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
+#: Labels of an Arrow array that one thread converts to numbers.
+PIECE = 1 << 20
+#: Types whose values may be equal.
+ALIKE = (
+    (int, float, np.number),
+    (datetime.datetime, np.datetime64),
+    (datetime.timedelta, np.timedelta64),
+)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels as keys.
+
+    Parameters
+    ----------
+    keys : ndarray or pyopencl.array.Array, shape (n,)
+        Integers or floats that sort as the labels do.
+    column_of : callable
+        Returns the labels of distinct keys, in the type of the input: an ndarray, a pandas Index or a pyarrow Array.
+    absent : tuple
+        Keys of points that are in no group: those of null and of noise. NaN is null as well.
+    name : str or None
+        Name of the column of the labels.
+    """
+
+    keys: Any
+    column_of: Callable[[np.ndarray], Any]
+    absent: tuple[Any, ...] = ()
+    name: str | None = None
+
+    def is_absent(self, keys: np.ndarray) -> np.ndarray:
+        """For each distinct key whether its points are in no group."""
+        found = np.isnan(keys) if keys.dtype.kind == "f" else np.zeros(len(keys), bool)
+        for key in self.absent:
+            found |= keys == key
+        return found
+
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct keys of groups, ascending, and the number of the group of each label, -1 for none."""
+        distinct, numbers = np.unique(
+            fetched(self.keys) if is_device_array(self.keys) else self.keys, return_inverse=True
+        )
+        there = ~self.is_absent(distinct)
+        return distinct[there], np.where(there, np.cumsum(there) - 1, -1)[numbers.reshape(-1)]
+
+
+@keeps_subnormals
+def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
+    """The `labels` and `noise` parameters of a public function as keys.
+
+    Parameters
+    ----------
+    labels : array_like, pandas Series, Index or array, pyarrow Array, Polars Series, pyopencl.array.Array
+    noise : object
+        The label of points in no group, None for no such label.
+    caller, name : str
+        The public function and its parameter, for messages.
+
+    Raises
+    ------
+    InvalidInput
+        The labels are not one-dimensional, do not sort, or `noise` cannot be one of them.
+    """
+    title = getattr(labels, "name", None)
+    try:
+        found = _as_labels(labels, None if _is_null(noise) else noise, caller, name)
+    except _BadNoise as error:
+        raise wrong("noise", caller, f"a label of the kind of '{name}', {error}", short(noise)) from error
+    except _BadLabels as error:
+        raise wrong(name, caller, EXPECTED, str(error)) from error
+    return Labels(found.keys, found.column_of, found.absent, title if isinstance(title, str) else None)
+
+
+class _BadLabels(Exception):
+    """The labels cannot be used; the message says what was given."""
+
+
+class _BadNoise(Exception):
+    """`noise` cannot be a label; the message says of which kind the labels are."""
+
+
+def _as_labels(labels, noise, caller, name):
+    if is_device_array(labels):
+        host = labels if labels.dtype.kind in "iu" else fetched(labels)
+        return _of_numpy(host, noise)
+    if is_instance(labels, "pandas", "DataFrame", "MultiIndex"):
+        raise _BadLabels(f"a {type(labels).__name__} of shape {labels.shape}")
+    extension = is_instance(labels, "pandas.api.extensions", "ExtensionArray")
+    if extension or is_instance(labels, "pandas", "Series", "Index"):
+        return _of_pandas(sys.modules["pandas"], labels, noise)
+    if is_instance(labels, "polars", "Series"):
+        require("PyArrow", "A Polars Series as labels")
+        return _of_polars(sys.modules["polars"], labels, noise)
+    if is_instance(labels, "pyarrow", "Array", "ChunkedArray"):
+        return _of_arrow(labels, noise)
+    one, many = hasattr(labels, "__arrow_c_array__"), hasattr(labels, "__arrow_c_stream__")
+    if (one or many) and not hasattr(labels, "__array__"):
+        require("PyArrow", "Labels of another Arrow library")
+        import pyarrow
+
+        return _of_arrow(pyarrow.array(labels) if one else pyarrow.chunked_array(labels), noise)
+    if isinstance(labels, np.ma.MaskedArray):
+        if labels.ndim == 1 and np.ma.is_masked(labels):
+            return _of_masked(labels, noise)
+        labels = labels.data
+    if isinstance(labels, np.ndarray):
+        return _of_numpy(values_of(labels, caller=caller, name=name), noise)
+    try:
+        array = np.asarray(values_of(labels, caller=caller, name=name))
+    except InvalidInput:
+        raise
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise _BadLabels(f"an object that is not an array ({error})") from error
+    given = array.ndim == 1 and isinstance(labels, (list, tuple))
+    if given and (array.dtype.kind in "USO" or _is_rounded(array, labels)):
+        return _of_objects(list(labels), np.dtype(object), noise)  # NumPy would make text or floats of numbers
+    if array.size == 0 and array.ndim == 1 and not hasattr(labels, "dtype"):
+        array = array.astype(np.int64)
+    return _of_numpy(array, noise)
+
+
+# NumPy ------------------------------------------------------------------------------------------------------------
+
+
+def _is_rounded(array, labels):
+    """Whether NumPy made floats of integers that no float is."""
+    if array.dtype.kind != "f" or not (np.abs(array) > 2.0**53 - 1).any():
+        return False
+    return any(is_integer(label) and int(float(label)) != label for label in labels)
+
+
+def _of_masked(labels, noise):
+    """Labels of a masked array: keys are the numbers of the distinct labels, -1 for masked ones."""
+    if labels.dtype.kind in "OV":
+        return _of_objects(labels.tolist(), labels.dtype, noise)
+    distinct, numbers = np.unique(labels.compressed(), return_inverse=True)
+    found = _of_numpy(distinct, noise)
+    keys = np.full(len(labels), -1)
+    keys[~np.ma.getmaskarray(labels)] = numbers
+    absent = np.flatnonzero(found.is_absent(found.keys)).tolist()
+    return Labels(keys, lambda wanted: found.column_of(found.keys[wanted]), (-1, *absent))
+
+
+def _of_numpy(array, noise):
+    dtype = array.dtype
+    if array.ndim != 1:
+        raise _BadLabels(f"{dtype} of shape {array.shape}")
+    if dtype.kind in "iu":
+        keys = array if is_device_array(array) else array.astype(dtype.newbyteorder("="), copy=False)
+        return Labels(keys, lambda found: found, _absent_number(noise, keys.dtype))
+    if dtype.kind == "f" and dtype.itemsize <= 8:
+        keys = array.astype(dtype.newbyteorder("="), copy=False)
+        return Labels(keys, lambda found: found + keys.dtype.type(0), _absent_number(noise, dtype))  # 0.0 for -0.0
+    if dtype.kind == "b":
+        return Labels(array.view(np.uint8), lambda found: found.view(bool), _absent_number(noise, dtype))
+    if dtype.kind in "mM":
+        native = array.astype(dtype.newbyteorder("="), copy=False)
+        absent = (np.iinfo(np.int64).min, *_absent_date(noise, native.dtype))  # the first is NaT
+        return Labels(native.view(np.int64), lambda found: found.view(native.dtype), absent)
+    return _of_objects(array.tolist(), dtype, noise)
+
+
+def _absent_number(noise, dtype):
+    """A tuple with the key of `noise` among numbers; empty if no label can equal it."""
+    if noise is None:
+        return ()
+    if not (is_integer(noise) or isinstance(noise, (float, np.floating, bool, np.bool_))):
+        raise _BadNoise(dtype)
+    if is_integer(noise):
+        noise = int(noise)
+    if dtype.kind == "f":
+        try:
+            within = float(noise) == noise and (np.isinf(noise) or abs(noise) <= float(np.finfo(dtype).max))
+        except OverflowError:
+            return ()
+        return (float(noise) if isinstance(noise, int) else noise,) if within else ()
+    limits = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+    if not limits.min <= noise <= limits.max or int(noise) != noise:
+        return ()
+    return (limits.dtype.type(int(noise)),)
+
+
+def _absent_date(noise, dtype):
+    """The key of noise among dates or durations, as `_absent_number` has it."""
+    if noise is None:
+        return ()
+    kinds = (str, datetime.date, np.datetime64) if dtype.kind == "M" else (datetime.timedelta, np.timedelta64)
+    if not isinstance(noise, kinds) or _has_zone(noise):
+        raise _BadNoise(dtype)
+    exact = getattr(noise, "to_datetime64" if dtype.kind == "M" else "to_timedelta64", lambda: noise)()  # of pandas
+    try:
+        own = np.array(exact, dtype.kind + "8")
+    except ValueError as error:
+        raise _BadNoise(dtype) from error
+    key = own.astype(dtype)
+    return (key.view(np.int64)[()],) if key == own else ()  # a label of days is no time within a day
+
+
+def _of_objects(values, dtype, noise):
+    """Labels of a list of Python values; `dtype` is that of the array that held them."""
+    try:
+        numbers = dict.fromkeys(values)
+    except TypeError as error:
+        raise _BadLabels(f"{dtype} ({error})") from error
+    distinct = [value for value in numbers if not _is_null(value)]
+    try:
+        distinct.sort()
+    except TypeError as error:
+        raise _BadLabels(f"{dtype} ({error})") from error
+    numbers = dict.fromkeys(numbers, -1) | {value: number for number, value in enumerate(distinct)}
+    keys = np.fromiter(map(numbers.__getitem__, values), np.int32 if len(distinct) < 2**31 else np.int64, len(values))
+    column = _column(distinct, dtype)
+    return Labels(keys, lambda found: column[found], (-1, *_absent_value(noise, distinct)))
+
+
+def _is_null(value) -> bool:
+    """Whether a value is None, NaN, NaT, pandas.NA or masked."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return False
+
+
+def _column(distinct, dtype):
+    """Distinct labels as an array of `dtype`, or of the type that Python's numbers have in NumPy."""
+    kinds = {type(value) for value in distinct}
+    if dtype.kind == "O" and len(kinds) == 1 and kinds <= {int, float, bool}:
+        column = np.array(distinct)
+        if column.dtype.kind != "f" or kinds == {float}:
+            return column
+    if dtype.kind in "OV":
+        column = np.empty(len(distinct), object)
+        column[:] = distinct
+        return column
+    return np.array(distinct, dtype)
+
+
+def _absent_value(noise, distinct):
+    """A tuple with the number of `noise` among distinct labels; empty if it is none of them."""
+    if noise is None:
+        return ()
+    for number, value in enumerate(distinct):
+        same = value is noise or value == noise
+        if isinstance(same, (bool, np.bool_)) and same:  # an array is no label
+            return (number,)
+    if distinct and _has_zone(noise) != _has_zone(distinct[0]):
+        raise _BadNoise(f"dates {'with' if _has_zone(distinct[0]) else 'without'} a time zone")
+    if distinct and not isinstance(noise, type(distinct[0])):
+        if not any(isinstance(noise, kind) and isinstance(distinct[0], kind) for kind in ALIKE):
+            raise _BadNoise(type(distinct[0]).__name__)
+    return ()
+
+
+def _has_zone(value):
+    return getattr(value, "tzinfo", None) is not None
+
+
+# pandas -----------------------------------------------------------------------------------------------------------
+
+
+def _of_pandas(pandas, labels, noise):
+    dtype = labels.dtype
+    if isinstance(dtype, np.dtype):
+        return _of_numpy(labels.to_numpy(), noise)
+    if isinstance(dtype, pandas.SparseDtype):
+        return _of_numpy(np.asarray(labels), noise)
+    plain = getattr(dtype, "numpy_dtype", None)
+    values = getattr(labels, "array", labels)
+    if plain is not None and plain.kind in "iu" and not values.isna().any():
+        found = _of_numpy(values.to_numpy(plain), noise)
+        return Labels(found.keys, lambda keys: pandas.Index(pandas.array(keys, dtype)), found.absent)
+    if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
+        import pyarrow
+
+        found = _of_arrow(pyarrow.array(values), noise)
+        return Labels(found.keys, lambda keys: pandas.Index(found.column_of(keys), dtype=dtype), found.absent)
+    try:
+        codes, uniques = pandas.factorize(values, sort=True)
+    except (TypeError, NotImplementedError) as error:
+        raise _BadLabels(f"{dtype} ({error})") from error
+    uniques = pandas.Index(uniques)
+    absent = _absent_value(noise, list(uniques)) if noise is not None else ()
+    return Labels(codes, lambda found: uniques.take(found), (-1, *absent))
+
+
+# Polars and Arrow -------------------------------------------------------------------------------------------------
+
+
+def _of_polars(polars, labels, noise):
+    import pyarrow
+
+    try:
+        array = None if labels.dtype == polars.Object else labels.to_arrow()  # Arrow would have the objects' addresses
+    except pyarrow.ArrowException:  # integers of 128 bits
+        array = None
+    return _of_objects(labels.to_list(), np.dtype(object), noise) if array is None else _of_arrow(array, noise)
+
+
+def _of_arrow(array, noise):
+    import pyarrow
+
+    of, kind = pyarrow.types, array.type
+    if of.is_dictionary(kind) and not (_is_text(of, kind.value_type) or _is_ordered(of, kind)):
+        array = array.cast(kind.value_type)
+        kind = array.type
+    if of.is_floating(kind) or (of.is_integer(kind) and not array.null_count):
+        plain = array.to_numpy() if isinstance(array, pyarrow.ChunkedArray) else array.to_numpy(zero_copy_only=False)
+        found = _of_numpy(plain, noise)
+        return Labels(found.keys, lambda keys: pyarrow.array(keys, kind), found.absent)
+    try:
+        keys, values = _encoded(pyarrow, array)
+    except pyarrow.ArrowException as error:
+        raise _BadLabels(f"{kind} ({str(error).splitlines()[0]})") from error
+    absent = _absent_value(noise, values.to_pylist()) if noise is not None else ()
+    return Labels(keys, lambda found: values.take(pyarrow.array(found)), (-1, *absent))
+
+
+def _is_text(of, kind):
+    return of.is_string(kind) or of.is_large_string(kind) or str(kind) == "string_view"  # PyArrow 14 has no views
+
+
+def _is_ordered(of, kind):
+    """Whether this is a dictionary that has an order of its own; one of floats may hold NaN, which is in no group."""
+    return of.is_dictionary(kind) and kind.ordered and not of.is_floating(kind.value_type)
+
+
+def _encoded(pyarrow, array):
+    """(numbers of the distinct values, -1 for null; the distinct values, ascending) of an Arrow array.
+
+    Values of an ordered dictionary keep its order.
+    """
+    from pyarrow import compute
+
+    kind = array.type.value_type if pyarrow.types.is_dictionary(array.type) else array.type
+    if str(kind) in ("string_view", "binary_view"):  # Arrow cannot encode views as dictionaries
+        array = array.cast(pyarrow.large_string() if str(kind) == "string_view" else pyarrow.large_binary())
+    parts = [part for chunk in _chunks(pyarrow, array) for part in _pieces(chunk)]
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1) or 1) as pool:
+        parts = list(pool.map(_with_dictionary, parts))
+        kind = parts[0].type if parts else array.type
+        values = pyarrow.chunked_array([part.dictionary for part in parts], getattr(kind, "value_type", kind))
+        values = compute.unique(values).drop_null()
+        if not getattr(array.type, "ordered", False):
+            values = values.take(compute.array_sort_indices(values))
+        keys = np.empty(len(array), np.int32)
+        ends = np.cumsum([0, *map(len, parts)])
+        places = [keys[begin:end] for begin, end in zip(ends, ends[1:])]
+
+        def fill(part, place):
+            number = compute.index_in(part.dictionary, values).fill_null(-1).to_numpy(zero_copy_only=False)
+            codes = part.indices.cast(pyarrow.int64()) if part.null_count else part.indices
+            codes = codes.fill_null(len(number)).to_numpy(zero_copy_only=False)
+            np.take(np.append(number, -1).astype(np.int32), codes, out=place, mode="clip")
+
+        list(pool.map(fill, parts, places))
+    return keys, values
+
+
+def _chunks(pyarrow, array):
+    return array.chunks if isinstance(array, pyarrow.ChunkedArray) else [array]
+
+
+def _pieces(array):
+    """Slices of a long array, one for each task of a thread."""
+    size = max(PIECE, -(-len(array) // (os.cpu_count() or 1)))
+    return [array.slice(start, size) for start in range(0, len(array), size)]
+
+
+def _with_dictionary(part):
+    return part if hasattr(part, "dictionary") else part.dictionary_encode()
+
+
+# Results ----------------------------------------------------------------------------------------------------------
+
+
+def as_array(column) -> np.ndarray:
+    """Labels as an ndarray: those of categories are the categories' values."""
+    if isinstance(column, np.ndarray):
+        return column
+    return column.to_numpy(zero_copy_only=False) if hasattr(column, "to_pylist") else column.to_numpy()

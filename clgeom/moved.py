@@ -1,0 +1,92 @@
+"""Old paths of modules, which work until 1.0 and warn."""
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+
+#: Old and new names below clgeom. Other modules of an old package are in the package that has its place.
+MOVED = {
+    "alignment": "sequences",
+    "alignment.sequences": "sequences.batches",
+    "geodesy": "geo.geodesy",
+    "io.antimeridian": "geo.antimeridian",
+    "io.degrees": "geo.degrees",
+    "io.geojson": "geo.geojson",
+    "io.lonlat": "geo.lonlat",
+    "io.ragged": "geo.ragged",
+    "labels": "intake.labels",
+    "longitudes": "geo.longitudes",
+    "runtime": "core",
+    "runtime.arguments": "arguments",
+    "runtime.caches": "caches",
+    "runtime.driver_output": "quirks.driver_output",
+    "runtime.drivers": "quirks.drivers",
+    "runtime.explain": "tuner.explain",
+    "runtime.pocl_cache": "quirks.pocl_cache",
+    "runtime.pocl_cpu": "quirks.pocl_cpu",
+    "runtime.pocl_headers": "quirks.pocl_headers",
+    "runtime.pocl_linker": "quirks.pocl_linker",
+    "runtime.spaces": "tuner.spaces",
+    "runtime.versions": "versions",
+}
+MOVED |= {
+    f"runtime.{name}": f"intake.{name}"
+    for name in (
+        "array_memory",
+        "arrays",
+        "chunks",
+        "cl_arrays",
+        "device_arrays",
+        "gains",
+        "interop",
+        "mapped",
+        "several",
+        "subnormals",
+        "typing",
+    )
+}
+
+
+class Finder:
+    """Finds modules by their old paths; it is asked before the folders, in which a copy of the module would be made."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        new = new_name(name)
+        return None if new is None else ModuleSpec(name, Alias(new), is_package=False)
+
+
+class Alias:
+    """Gives an old path the module that has moved."""
+
+    def __init__(self, new: str):
+        self.new = new
+
+    def create_module(self, spec):
+        from clgeom.errors import warn_deprecated
+
+        warn_deprecated(spec.name, self.new, since="0.9", removal="1.0")
+        module = import_module(self.new)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        module.__spec__ = self.spec  # the import system has put the one of the old path there
+
+
+def new_name(name: str) -> str | None:
+    """The present name of a module; None where it has not moved."""
+    package, _, old = name.partition(".")
+    if package != "clgeom":
+        return None
+    tail = []
+    while old and old not in MOVED:
+        old, _, last = old.rpartition(".")
+        tail.insert(0, last)
+    return ".".join(["clgeom", MOVED[old], *tail]) if old else None
+
+
+def install() -> None:
+    """Let old paths be imported."""
+    if not any(finder is Finder for finder in sys.meta_path):
+        sys.meta_path.insert(0, Finder)

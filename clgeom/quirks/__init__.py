@@ -1,0 +1,1 @@
+"""Special cases for OpenCL drivers: every one of them, and nothing else."""

@@ -1,1 +1,0 @@
-"""Conversion of objects of other libraries to NumPy arrays, for `clgeom.runtime.arrays`."""

@@ -1,0 +1,458 @@
+"""The launches of alignments: which tiles, in which type, in how much memory.
+
+A pair of moderate size is one tile, and a work-item fills several pairs side by side. A long pair, or one of a few,
+is cut into square tiles. Those of an antidiagonal of tiles are independent of each other and are one launch. The edges
+between them stay in memory where a traceback needs them: it fills the tiles on its way again, this time with choices.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clgeom.core.launch import allocate, fill, read, run, write
+from clgeom.core.plan import Plan, Series, Step
+from clgeom.core.policies import ceil_div
+from clgeom.core.tuning import select
+from clgeom.errors import DeviceLimit
+from clgeom.intake.arrays import as_device_values
+from clgeom.sequences.scoring import Scoring
+
+KERNEL = "sequences/align_tiles"
+#: Bits of ends that are free, as in sequences/align_jobs.h.
+A_BEGIN, B_BEGIN, A_END, B_END = 1, 2, 4, 8
+JOB_WORDS = 12
+#: Elements of vectors on CPUs, 32 bytes.
+LANES = {"short": 16, "int": 8}
+TYPES = {"short": np.dtype(np.int16), "int": np.dtype(np.int32)}
+#: Score of a local alignment in 16 bits that may be greater in truth.
+SATURATED = 32_767
+#: Greatest rows or columns of a tile in 16 bits; half of the least number stands for minus infinity.
+MOST_SIDE, NEVER = 32_000, 16_384
+#: Rows and columns of tiles: least for scores, least for paths, most, and most of a pair that is one tile. PoCL, 2
+#: cores of an EPYC, a pair of 3,000, 8,000 and 20,000 letters, GCUPS: scores with tiles of 64 1.8 2.8 2.4, 128 2.3 3.6
+#: 3.3, 256 1.7 4.1 3.3, 512 0.9 3.5 3.4; paths 0.4 0.8 1.3, 0.6 1.2 1.3, 0.6 1.7 1.5, 0.3 1.7 1.7.
+LEAST_TILE, LEAST_PATH_TILE, LARGE_TILE, MOST_TILE = 128, 256, 1_024, 4_096
+#: Jobs that a compute unit should have at least, in vectors of the widest type.
+VECTORS_PER_UNIT = 2
+#: Most cells of a part: PoCL on 2 cores takes about a second, and so do GPUs of a hundredth of an H200.
+PART_CELLS, PART_CELLS_OF_GPUS = 1 << 33, 1 << 35
+#: Most cells of a launch of more jobs than work-items, so that Ctrl-C need not wait for a whole part.
+LAUNCH_CELLS, LAUNCH_CELLS_OF_GPUS = 1 << 28, 1 << 32
+#: Most cells of a narrow band of a pair that is one tile. PoCL, a work-item alone: 25 million a second.
+NARROW_CELLS = 1 << 24
+#: Most memory for scratch and for edges.
+BUDGET = 1 << 28
+#: State of a traceback at its end.
+DONE = 3
+NO_END = np.iinfo(np.int32).min
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What an alignment is: its mode, which of its ends are free, its band, its scores."""
+
+    scoring: Scoring
+    local: bool
+    free: int
+    band: int | None
+
+    def gap(self, length):
+        """Cost of a gap, for an array of lengths."""
+        return np.where(length == 0, 0, self.scoring.gap_open + length * self.scoring.gap_extend)
+
+    def reaches(self, n, m, band):
+        """Whether the band has a cell in which an alignment may end, for arrays of lengths."""
+        reached = np.abs(n - m) <= band
+        if self.free & A_END:
+            reached |= m - n <= band
+        if self.free & B_END:
+            reached |= n - m <= band
+        return reached
+
+    def border(self, length, is_free):
+        """Score of a gap from the corner along an edge of the table, for an array of lengths."""
+        return np.zeros_like(length) if is_free or self.local else -self.gap(length)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of sequences: first letters and lengths; `b_step` is -1 for reverse complements. Arrays of int64."""
+
+    a_begin: np.ndarray
+    n: np.ndarray
+    b_begin: np.ndarray
+    b_step: np.ndarray
+    m: np.ndarray
+
+    def __len__(self):
+        return len(self.n)
+
+    def __getitem__(self, index):
+        return Pairs(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a launch: policy, type and lanes of a work-item, and memory for each."""
+
+    policy: object
+    value: str
+    lanes: int
+    groups: int
+
+
+class Job:
+    """Pairs of one part, whose letters are on the device."""
+
+    def __init__(self, session, a_letters, b_letters, rules: Rules):
+        self.session, self.profile, self.rules = session, session.profile, rules
+        self.policy = select(self.profile, KERNEL)
+        self.serial = self.policy.variant == "serial"
+        self.rows = self.policy.items_per_thread
+        self.letters, self.held = (a_letters, b_letters), []
+
+    @functools.cached_property
+    def buffers(self) -> dict:
+        """What all launches read, and the word that they set for letters outside the alphabet."""
+        scoring, status = self.rules.scoring, allocate(self.session, 4)
+        fill(self.session, status, np.uint32(0), 1)
+        given = dict(zip("ab", self.letters), codes=scoring.codes().ravel(), scores=scoring.table().ravel())
+        return {name: self._given(values) for name, values in given.items()} | {"status": status}
+
+    def _given(self, values):
+        array = as_device_values(self.session, values, caller="align")
+        self.held.append(array)
+        return array.chunks[0].buffer
+
+    def met_unknown_letters(self) -> bool:
+        """Whether a letter was outside the alphabet, so that all results are void."""
+        return bool(read(self.session, self.buffers["status"], np.uint32, 1)[0])
+
+    # Choices
+
+    @property
+    def budget(self):
+        return min(self.profile.max_alloc_bytes, max(BUDGET, self.profile.global_mem_bytes // 8))
+
+    def tile_side(self, n, m, path) -> int:
+        """Rows and columns of tiles for pairs of these sizes, 0 where each pair is one tile."""
+        if not len(n):
+            return 0
+        band, longest = self.rules.band, int(np.maximum(n, m).max())
+        if band is not None and band < 2 * LEAST_TILE:
+            has_room = not path or int((n * m).max()) // MOST_TILE * 16 <= self.budget  # for the edges of tiles
+            if longest * (2 * band + self.rows) <= NARROW_CELLS or not has_room:
+                return 0
+        lanes = LANES["short"] if self.serial else self.policy.wg_size
+        wanted = VECTORS_PER_UNIT * lanes * self.profile.compute_units
+        shorter = int(np.minimum(n, m).max())
+        choices = lanes * int(n.max() + self.rows) * int(m.max()) // 2 if path else 0
+        whole = longest <= MOST_TILE and choices <= self.budget
+        if whole and (len(n) >= wanted // 2 or shorter <= 4 * LEAST_TILE):
+            return 0
+        across = shorter if band is None else min(shorter, 2 * band)
+        side = 1 << max(across * len(n) // wanted, 1).bit_length() - 1
+        side = min(max(side, LEAST_PATH_TILE if path else LEAST_TILE), LARGE_TILE)
+        while path and int((n * m).max()) // side * 16 > self.budget and side < MOST_TILE:
+            side *= 2
+        while lanes * side * side // 2 > self.budget and side > LEAST_TILE:
+            side //= 2
+        return side
+
+    def fits_short(self, n, m):
+        """Whether 16 bits are enough for tables of these sizes, or a local score that they cannot hold is noticed."""
+        scoring, rules = self.rules.scoring, self.rules
+        opened = scoring.gap_open + scoring.gap_extend
+        if not self.serial or 2 * opened + max(scoring.greatest, -scoring.least) > NEVER // 2:
+            return np.zeros(len(n), bool)
+        if rules.local:
+            return np.ones(len(n), bool)
+        greatest = np.minimum(n, m) * max(scoring.greatest, 0) + max(scoring.greatest, 0)
+        lowest = (n + m) * scoring.gap_extend + 2 * scoring.gap_open + 2 * opened - min(scoring.least, 0)
+        if rules.band is not None:
+            lowest = lowest - np.minimum(n, m) * min(scoring.least, 0)
+        return (greatest < SATURATED) & (lowest + max(scoring.greatest, 0) < NEVER)
+
+    def _shape(self, value, jobs, width, fours=0, choice_width=0) -> Shape:
+        """The shape of a launch of at most so many jobs, whose scratch memory fits."""
+        policy, lanes = self.policy, LANES[value] if self.serial else 1
+        most = min(self.budget, self.profile.max_alloc_bytes)
+
+        def parts():
+            one = policy.wg_size * lanes
+            return one * 2 * width * TYPES[value].itemsize, one * fours * choice_width * 2
+
+        while max(parts()) > most and policy.wg_size > 1:
+            policy = replace(policy, wg_size=policy.wg_size // 2)
+        if max(parts()) > most and lanes > 1:
+            value, lanes = "int", 1
+        if max(parts()) > most:
+            raise DeviceLimit(
+                f"An alignment needs {max(parts()):,} bytes of scratch memory, and {most:,} are allowed",
+                "take shorter sequences or a narrower band",
+            )
+        groups = policy.groups(ceil_div(jobs, lanes * policy.wg_size), self.profile.compute_units)
+        return Shape(policy, value, lanes, max(1, min(groups, most // max(parts()))))
+
+    # Launches
+
+    def _launch(self, shape, jobs, ranges, side, width, slots, *, best=False, tiled=None, path=None, free=0):
+        """Run jobs, those of one range after the other; returns results of shape (slots, 3).
+
+        `tiled` is (buffer, row slots, column slots); `path` is (fours, choice width, walks, operations).
+        """
+        rules, scoring, lanes = self.rules, self.rules.scoring, shape.lanes
+        items, itemsize = shape.groups * shape.policy.wg_size * lanes, TYPES[shape.value].itemsize
+        results = allocate(self.session, 12 * slots)
+        buffers = dict(self.buffers, jobs=self._given(np.ascontiguousarray(jobs).ravel()), results=results)
+        buffers["top"] = allocate(self.session, items * 2 * width * itemsize)
+        buffers["columns"] = allocate(self.session, items * width)
+        numbers = (scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free)
+        band = (1 << 30) if rules.band is None else rules.band
+        args = ["a", "b", "codes", "scores", *map(np.int32, numbers), np.int32(band), "jobs"]
+        args += [np.uint32(0), np.uint32(0), np.int32(side), np.int32(width), "top", "columns", "results", "status"]
+        if tiled:
+            buffers["edges"] = tiled[0]
+            args += ["edges", np.uint32(tiled[1]), np.uint32(tiled[2])]
+        if path:
+            fours, choice_width, buffers["walks"], buffers["operations"] = path
+            buffers["choices"] = allocate(self.session, items * fours * choice_width * 2)
+            args += ["choices", np.int32(fours), np.int32(choice_width), "walks", "operations"]
+        params = {
+            "value": shape.value,
+            "lanes": lanes,
+            "local": rules.local,
+            "best": best,
+            "matrix": scoring.matrix is not None,
+            "narrow": max(scoring.greatest, -scoring.least) < 128,
+            "banded": rules.band is not None,
+            "tiled": bool(tiled),
+            "path": bool(path),
+        }
+        moved = jobs.nbytes + 12 * slots + _bytes_of_tiles(jobs, side, itemsize, bool(tiled), bool(path))
+        step = Step(KERNEL, shape.policy, tuple(args), shape.groups, params, bytes_moved=moved)
+        values = self._cut(shape, jobs, ranges, side)
+        tiles = -(-values[:, 1] // (lanes * shape.policy.wg_size))
+        plan = Plan(Series(step, (11, 12), values, np.minimum(tiles, shape.groups)))
+        run(self.session, plan, paced=len(values) > 1, **buffers)
+        return results
+
+    def _cut(self, shape, jobs, ranges, side) -> np.ndarray:
+        """Ranges of jobs (first, count) that are a launch each: those of many cells in parts, each for all units."""
+        most = LAUNCH_CELLS if self.profile.is_cpu else LAUNCH_CELLS_OF_GPUS
+        groups = min(shape.groups, self.profile.compute_units) if self.serial else shape.groups
+        wave = groups * shape.policy.wg_size * shape.lanes
+        rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
+        if self.rules.band is not None:
+            columns = np.minimum(columns, 2 * self.rules.band + self.rows)
+        done, cut = np.append(0, np.cumsum(rows * columns)), []
+        for first, count in ranges:
+            begin, stop = int(first), int(first + count)
+            while begin < stop:
+                end = int(np.searchsorted(done, done[begin] + most, "right")) - 1
+                end = min(begin + max((end - begin) // wave, 1) * wave, stop)
+                cut.append((begin, end - begin))
+                begin = end
+        return np.array(cut)
+
+    def _read(self, results, slots):
+        return read(self.session, results, np.int32, 3 * slots).reshape(slots, 3).astype(np.int64)
+
+    def _rounded(self, size):
+        return ceil_div(int(size), self.rows) * self.rows
+
+    def _classes(self, pairs, fits):
+        """(value, indices) of pairs that are launched together: in 16 bits or 32, on GPUs those of similar sizes."""
+        sizes = np.maximum(pairs.n, pairs.m)
+        classes = np.zeros(len(pairs), np.int64) if self.serial else np.frexp(sizes)[1] // 2
+        for value, chosen in (("short", fits), ("int", ~fits)):
+            for one in np.unique(classes[chosen]):
+                indices = np.flatnonzero(chosen & (classes == one))
+                yield value, indices[np.lexsort((-pairs.m[indices], -pairs.n[indices]))]
+
+    # Scores and ends
+
+    def ends(self, pairs: Pairs) -> np.ndarray:
+        """Score, row and column of the end of each pair, int64 of shape (count, 3)."""
+        fits = self.fits_short(pairs.n, pairs.m) & (np.maximum(pairs.n, pairs.m) <= MOST_SIDE - self.rows)
+        found = np.empty((len(pairs), 3), np.int64)
+        for value, order in self._classes(pairs, fits):
+            found[order] = self._whole(pairs[order], value)
+        again = np.flatnonzero(fits & (found[:, 0] >= SATURATED)) if self.rules.local else ()
+        if len(again):
+            for value, order in self._classes(pairs[again], np.zeros(len(again), bool)):
+                found[again[order]] = self._whole(pairs[again][order], value)
+        return self.with_borders(pairs, found)
+
+    def _whole(self, pairs, value, path=None, free=None):
+        """Results of pairs that are a tile each."""
+        count = len(pairs)
+        width = int(pairs.m.max()) + 1
+        side = self._rounded(max(pairs.n.max(), pairs.m.max(), 1))
+        shape = self._shape(value, count, width, *(path[:2] if path else ()))
+        jobs = job_table(pairs, np.arange(count), ends=None if path is None else path[4])
+        best = self.rules.local and path is None
+        free = self.rules.free if free is None else free
+        launched = path and path[:4]
+        return self._read(
+            self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free), count
+        )
+
+    def with_borders(self, pairs, found):
+        """The ends in the first row and column as well, and the empty local alignment."""
+        scores, rows, columns = found.T
+        if self.rules.local:
+            none = rows <= 0
+            found[none] = 0
+            return found
+        rules, band = self.rules, self.rules.band
+        n, m = pairs.n, pairs.m
+        nothing = np.zeros_like(n)
+        for bit, i, j, score in (
+            (B_END, n, nothing, rules.border(n, rules.free & A_BEGIN)),
+            (A_END, nothing, m, rules.border(m, rules.free & B_BEGIN)),
+        ):
+            if rules.free & bit:
+                better = (
+                    (score > scores)
+                    | ((score == scores) & (i < rows))
+                    | ((score == scores) & (i == rows) & (j < columns))
+                )
+                better &= rows != NO_END
+                if band is not None:
+                    better &= np.abs(i - j) <= band
+                found[better] = np.stack([score, i, j], axis=1)[better]
+        return found
+
+    # Paths
+
+    def paths(self, pairs: Pairs, ends, regions, operations):
+        """Write the operations of pairs that end in `ends`, in regions of a buffer; returns (scores, walks).
+
+        Parameters
+        ----------
+        ends : ndarray of int64, shape (count, 3)
+            Score, row and column of the end; the score matters for local alignments alone.
+        regions : ndarray of int64, shape (count,)
+            Where the operations of each pair end in `operations`.
+
+        Returns
+        -------
+        walks : ndarray of int64, shape (count, 4)
+            Row and column of the beginning, a state, and the number of operations.
+        """
+        within = replace(pairs, n=ends[:, 1], m=ends[:, 2])
+        scores, walks = np.empty(len(pairs), np.int64), np.empty((len(pairs), 4), np.int64)
+        fits = self.fits_short(within.n, within.m) & (np.maximum(within.n, within.m) <= MOST_SIDE - self.rows)
+        if self.rules.local:
+            fits &= ends[:, 0] < SATURATED
+        for value, order in self._classes(within, fits):
+            chosen = within[order]
+            fours = self._rounded(chosen.n.max()) // 4
+            choice_width = int(chosen.m.max())
+            if self.rules.band is not None:
+                choice_width = min(choice_width, 2 * self.rules.band + self.rows)
+            begins = np.zeros((len(order), 4), np.int32)
+            begins[:, 0], begins[:, 1] = chosen.n, chosen.m
+            buffer = allocate(self.session, begins.nbytes)
+            write(self.session, buffer, begins.ravel())
+            path = max(fours, 1), max(choice_width, 1), buffer, operations, regions[order]
+            scores[order] = self._whole(chosen, value, path, self.rules.free & (A_BEGIN | B_BEGIN))[:, 0]
+            walks[order] = read(self.session, buffer, np.int32, begins.size).reshape(-1, 4)
+        return scores, walks
+
+    # Tiles
+
+    def in_tiles(self, pairs, side, path=None):
+        """Ends, and walks if `path` is (regions, operations), of pairs cut into tiles; in halves if memory is short."""
+        side, kept = self._rounded(side), path is not None
+        slots = tuple(ceil_div(int(size.max()), side) for size in (pairs.n, pairs.m)) if kept else (3, 1)
+        sizes = 2 * (slots[0] * (pairs.m + 1) + slots[1] * (pairs.n + 1))
+        if int(sizes.sum()) * 4 > self.budget and len(pairs) > 1:
+            half = len(pairs) // 2
+            parts = [
+                self.in_tiles(pairs[part], side, path and (path[0][part], path[1]))
+                for part in (slice(half), slice(half, None))
+            ]
+            return tuple(None if one is None else np.concatenate([one, other]) for one, other in zip(*parts))
+        value = "short" if self.fits_short(pairs.n, pairs.m).all() else "int"
+        # the type of the edges is that of all launches, also of those that need memory for choices
+        value = self._shape(value, len(pairs), side + 1, *((side // 4, side) if kept else ())).value
+        ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes)
+        if value == "short" and self.rules.local and (ends[:, 0] >= SATURATED).any():
+            value = "int"
+            ends, tiled = self._fill_tiles(pairs, side, value, slots, sizes)
+        return ends, self._walk_tiles(pairs, side, value, ends, tiled, sizes, *path) if kept else None
+
+    def _fill_tiles(self, pairs, side, value, slots, sizes):
+        """(ends, (edges, slots of rows, slots of columns)): a launch for each antidiagonal of tiles."""
+        rows, columns = -(-pairs.n // side), -(-pairs.m // side)
+        at = np.cumsum(sizes) - sizes
+        # for each row of tiles of each pair the tiles that have cells of the band
+        beside = int(columns.max()) + int(rows.max()) if self.rules.band is None else ceil_div(self.rules.band, side)
+        pair = np.repeat(np.arange(len(pairs)), rows)
+        tile_row = np.arange(len(pair)) - np.repeat(np.cumsum(rows) - rows, rows)
+        first = np.maximum(tile_row - beside, 0)
+        counts = np.maximum(np.minimum(columns[pair], tile_row + beside + 1) - first, 0)
+        tile_column = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        pair, tile_row = np.repeat(pair, counts), np.repeat(tile_row, counts)
+        tiles = np.bincount(pair, minlength=len(pairs))
+        order = np.lexsort((-(pairs.n * pairs.m)[pair], tile_row + tile_column))
+        jobs = job_table(pairs[pair], np.arange(len(pair)), tile_row, tile_column, at[pair])[order]
+        counts = np.bincount(tile_row + tile_column)
+        ranges = np.stack([np.cumsum(counts) - counts, counts], axis=1)
+        ranges = ranges[counts > 0]
+        tiled = (allocate(self.session, int(sizes.sum()) * TYPES[value].itemsize), *slots)
+        shape = self._shape(value, int(counts.max()), side + 1)
+        results = self._launch(
+            shape, jobs, ranges, side, side + 1, len(pair), best=self.rules.local, tiled=tiled, free=self.rules.free
+        )
+        score, i, j = self._read(results, len(pair)).T
+        score = np.where(i > tile_row * side, score, NO_END)  # no end in this tile
+        first = np.lexsort((j, i, -score, pair))[np.cumsum(tiles) - tiles]
+        found = np.stack([score, i, j], axis=1)[first]
+        found[found[:, 0] == NO_END, 1:] = 0
+        return self.with_borders(pairs, found), tiled
+
+    def _walk_tiles(self, pairs, side, value, ends, tiled, sizes, regions, operations):
+        """The walks of all pairs, from tile to tile."""
+        walks = np.zeros((len(pairs), 4), np.int32)
+        walks[:, :2] = ends[:, 1:]
+        at = np.cumsum(sizes) - sizes
+        active = np.arange(len(pairs))
+        while len(active):
+            tile_row, tile_column = (np.maximum(walks[active, k] - 1, 0) // side for k in (0, 1))
+            jobs = job_table(pairs[active], np.arange(len(active)), tile_row, tile_column, at[active], regions[active])
+            buffer = allocate(self.session, 16 * len(active))
+            write(self.session, buffer, walks[active].ravel())
+            path = side // 4, side, buffer, operations
+            shape = self._shape(value, len(active), side + 1, *path[:2])
+            free = self.rules.free & (A_BEGIN | B_BEGIN)
+            self._launch(
+                shape, jobs, [(0, len(active))], side, side + 1, len(active), tiled=tiled, path=path, free=free
+            )
+            walks[active] = read(self.session, buffer, np.int32, 4 * len(active)).reshape(-1, 4)
+            active = active[walks[active, 2] != DONE]
+        return walks.astype(np.int64)
+
+
+def _bytes_of_tiles(jobs, side, itemsize, tiled, path) -> int:
+    """What tiles read and write besides their jobs: letters, the edges between tiles, and choices of 4 bits."""
+    rows, columns = (np.minimum(jobs[:, k], side).astype(np.int64) for k in (3, 4))
+    letters = int(rows.sum() + columns.sum())
+    edges = 2 * letters * itemsize * (1 if path else 2) if tiled else 0  # H and a gap's, read, and written for others
+    return letters + edges + (int((rows * columns).sum()) // 2 if path else 0)
+
+
+def job_table(pairs, slots, tile_row=0, tile_column=0, edges=0, ends=None):
+    """Jobs as rows of words, in the order of `job_of` in sequences/align_jobs.h."""
+    jobs = np.zeros((len(pairs), JOB_WORDS), np.int64)
+    columns = (pairs.a_begin, pairs.b_begin, pairs.b_step, pairs.n, pairs.m, tile_row, tile_column, slots)
+    for k, column in enumerate(columns):
+        jobs[:, k] = column
+    jobs[:, 8] = 0 if ends is None else ends
+    jobs[:, 9], jobs[:, 10] = np.asarray(edges) & 0xFFFFFFFF, np.asarray(edges) >> 32
+    return (jobs & 0xFFFFFFFF).astype(np.uint32)

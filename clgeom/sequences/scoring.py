@@ -1,0 +1,243 @@
+"""Scores of letters and gaps: what a call of `align` asks for, checked, as tables that kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from clgeom.arguments import integer, unmasked, wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.intake.typing import NDArray
+from clgeom.sequences.matrices import MATRICES
+
+#: As in sequences/align_jobs.h.
+CODES, PAD, UNKNOWN = 32, 31, 255
+#: IUPAC's codes of nucleotides and their complements. U and T are one letter, unless an alphabet has both.
+NUCLEOTIDES, COMPLEMENTS = "ACGTRYKMBDHVSWN", "TGCAYRMKVHDBSWN"
+#: Without a matrix: all letters.
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ*"
+#: Match, mismatch, gap_open and gap_extend where there is no matrix: those of blastn.
+DEFAULTS = 2, -3, 5, 2
+#: Greatest size of a score or a penalty: what fits 16 bits with room for sums of three.
+MOST = 8_000
+
+
+@keeps_subnormals
+@dataclass(frozen=True, eq=False)
+class SubstitutionMatrix:
+    """Scores of pairs of letters.
+
+    Parameters
+    ----------
+    alphabet : str
+        The letters of rows and columns, at most 31 ASCII characters other than "-", of one case. Case is ignored where
+        they are used. In an alphabet of nucleotides that has one of T and U, the other is read as this letter.
+    values : ndarray of int16, shape (k, k)
+        ``values[r, c]`` is the score of letter r in the first sequence against letter c in the second. The matrix need
+        not be symmetric.
+    name : str or None
+
+    Raises
+    ------
+    InvalidInput
+        The matrix is not square, does not fit its alphabet, or has a score that is not a whole number within 8,000.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> blosum = clgeom.SubstitutionMatrix.named("BLOSUM62")
+    >>> blosum.score("W", "W"), blosum.score("L", "I")
+    (11, 2)
+    >>> own = clgeom.SubstitutionMatrix("ACGT", [[2, -3, -1, -3], [-3, 2, -3, -1], [-1, -3, 2, -3], [-3, -1, -3, 2]])
+    >>> clgeom.align("AACG", "AATG", matrix=own, gap_open=5, gap_extend=2).score
+    5
+    """
+
+    alphabet: str
+    values: NDArray[np.int16] = field(repr=False)
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        letters = self.alphabet
+        fine = isinstance(letters, str) and 1 <= len(letters) < CODES and letters.isascii() and letters.isprintable()
+        if not fine or len(set(letters.upper())) < len(letters) or set(letters) & set("- "):
+            raise _wrong("alphabet", "1 to 31 different ASCII letters without '-'", short(letters))
+        unmasked(self.values, "values", caller="SubstitutionMatrix")
+        try:
+            values = np.asarray(self.values)
+        except ValueError:
+            raise _wrong("values", "a square matrix", "rows of several lengths") from None
+        k = len(letters)
+        if values.shape != (k, k):
+            raise _wrong("values", f"a square matrix of shape {k, k}, as its alphabet has {k} letters", values.shape)
+        fine = values.dtype.kind in "iuf" and ((values >= -MOST) & (values <= MOST) & (values == np.rint(values))).all()
+        if not fine:
+            raise _wrong("values", f"whole numbers from -{MOST:,} to {MOST:,}", f"{values.dtype}, others among them")
+        values = values.astype(np.int16)
+        values.setflags(write=False)
+        object.__setattr__(self, "alphabet", letters.upper())
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def named(cls, name: str) -> SubstitutionMatrix:
+        """Return a matrix by its name: BLOSUM45, 50, 62, 80, 90, PAM30, PAM70, PAM250 or NUC.4.4.
+
+        Parameters
+        ----------
+        name : str
+            Case is ignored.
+
+        Returns
+        -------
+        SubstitutionMatrix
+
+        Raises
+        ------
+        InvalidInput
+            There is no such matrix.
+        """
+        known = name.upper() if isinstance(name, str) else None
+        if known not in MATRICES:
+            raise wrong("matrix", "align", f"one of {', '.join(MATRICES)}, or a matrix with its alphabet", short(name))
+        alphabet, _, numbers = MATRICES[known]
+        k = len(alphabet)
+        values = np.zeros((k, k), np.int16)
+        values[np.tril_indices(k)] = np.array(numbers.split(), np.int16)
+        return cls(alphabet, values + np.tril(values, -1).T, known)
+
+    def score(self, first: str, second: str) -> int:
+        """Return the score of two letters.
+
+        Parameters
+        ----------
+        first, second : str
+            Letters of the alphabet; case is ignored.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InvalidInput
+            One is no letter of the alphabet.
+        """
+        letters = tuple(self.alphabet)
+        for letter, name in ((first, "first"), (second, "second")):
+            if not isinstance(letter, str) or letter.upper() not in letters:
+                raise wrong(name, "score", f"a letter of the alphabet {self.alphabet}", short(letter))
+        return int(self.values[letters.index(first.upper()), letters.index(second.upper())])
+
+
+def _wrong(name, expected, got):
+    return wrong(name, "SubstitutionMatrix", expected, got)
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """What an alignment adds up.
+
+    Attributes
+    ----------
+    alphabet : str
+    matrix : SubstitutionMatrix or None
+    match, mismatch : int
+        Without a matrix.
+    gap_open, gap_extend : int
+        A gap of k letters costs gap_open + k * gap_extend.
+    """
+
+    alphabet: str
+    matrix: SubstitutionMatrix | None
+    match: int
+    mismatch: int
+    gap_open: int
+    gap_extend: int
+
+    @property
+    def greatest(self) -> int:
+        return max(self.match, self.mismatch) if self.matrix is None else int(self.matrix.values.max())
+
+    @property
+    def least(self) -> int:
+        return min(self.match, self.mismatch) if self.matrix is None else int(self.matrix.values.min())
+
+    @property
+    def has_complements(self) -> bool:
+        """Whether the letters may be nucleotides, of which there are reverse complements."""
+        return self.matrix is None or self.of_nucleotides
+
+    @property
+    def of_nucleotides(self) -> bool:
+        """Whether the alphabet is one of nucleotides."""
+        return set("ACGT") <= set(self.alphabet.replace("U", "T")) <= set(NUCLEOTIDES)
+
+    def codes(self) -> np.ndarray:
+        """Codes of all bytes, uint8 of shape (3, 256): of the first sequence, of the second, of its complement."""
+        own = np.full(256, UNKNOWN, np.uint8)
+        for code, letter in enumerate(self.alphabet):
+            own[ord(letter)] = own[ord(letter.lower())] = code
+        if self.of_nucleotides or self.matrix is None:
+            for letter, other in ("UT", "TU"):
+                if letter not in self.alphabet:
+                    own[[ord(letter), ord(letter.lower())]] = own[ord(other)]
+        complement = np.full(256, UNKNOWN, np.uint8)
+        for letter, other in zip(NUCLEOTIDES + "U", COMPLEMENTS + "A"):
+            complement[[ord(letter), ord(letter.lower())]] = own[ord(other)]
+        complement[own == UNKNOWN] = UNKNOWN
+        return np.stack([own, own, complement])
+
+    def table(self) -> np.ndarray:
+        """Scores of pairs of codes, int16 of shape (32, 32)."""
+        table = np.full((CODES, CODES), -1, np.int16)
+        if self.matrix is not None:
+            k = len(self.alphabet)
+            table[:k, :k] = self.matrix.values
+        return table
+
+
+def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
+    """The checked scoring of a call of `align`; None stands for defaults."""
+    if matrix is not None:
+        if match is not None or mismatch is not None:
+            raise InvalidInput(
+                "The 'matrix' parameter of align replaces 'match' and 'mismatch': give one or the other."
+            )
+        matrix = _as_matrix(matrix)
+        usual = (0, 0, *(MATRICES[matrix.name][1] if matrix.name in MATRICES else (None, None)))
+        if usual[2] is None and (gap_open is None or gap_extend is None):
+            raise InvalidInput(
+                "The 'gap_open' and 'gap_extend' parameters of align are needed with a matrix of your own."
+            )
+    else:
+        usual = DEFAULTS
+    given = (match, mismatch, gap_open, gap_extend)
+    match, mismatch, gap_open, gap_extend = (u if g is None else g for g, u in zip(given, usual))
+    for value, name in ((match, "match"), (mismatch, "mismatch")):
+        if not is_integer(value) or abs(value) > MOST:
+            raise wrong(name, "align", f"an integer from -{MOST:,} to {MOST:,}", short(value))
+    for value, name in ((gap_open, "gap_open"), (gap_extend, "gap_extend")):
+        if is_integer(value) and value < 0:
+            raise InvalidInput(
+                f"The '{name}' parameter of align is a penalty, which is subtracted: it must be 0 or more. "
+                f"Got {short(value)} instead."
+            )
+        integer(value, name, caller="align", least=0, most=MOST)
+    alphabet = LETTERS.replace("U", "") if matrix is None else matrix.alphabet
+    return Scoring(alphabet, matrix, int(match), int(mismatch), int(gap_open), int(gap_extend))
+
+
+def _as_matrix(matrix):
+    """A matrix from its name, from a pair of alphabet and values, or from an array with an alphabet, as Biopython's."""
+    if isinstance(matrix, SubstitutionMatrix):
+        return matrix
+    if isinstance(matrix, str):
+        return SubstitutionMatrix.named(matrix)
+    if isinstance(matrix, tuple) and len(matrix) == 2:
+        return SubstitutionMatrix(*matrix)
+    alphabet = getattr(matrix, "alphabet", None)
+    if isinstance(alphabet, str):
+        return SubstitutionMatrix(alphabet, np.asarray(matrix))
+    raise wrong("matrix", "align", f"one of {', '.join(MATRICES)}, or a matrix with its alphabet", short(matrix))

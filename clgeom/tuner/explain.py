@@ -1,0 +1,120 @@
+"""Which policy each phase of a call gets on a device, where it is from, and what was measured.
+
+>>> import clgeom
+>>> from clgeom.tuner.explain import explain
+>>> session = clgeom.default_session()
+>>> hull = clgeom.convex_hull([(0, 0), (4, 0), (4, 3)], device=session, profile=True)
+>>> [(choice.kernel, choice.step, choice.key) for choice in explain(session.profile, hull.phases)]
+[('hull/sieve/tile_hull', 'default', 'any')]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from clgeom.core import sources
+from clgeom.core.plan import Phase
+from clgeom.core.policies import Policy
+from clgeom.core.stored_policies import stored_of
+from clgeom.core.tuning import TABLE, overridden, row_of, select, shipped
+
+#: The steps of the look-up, in order, and what has a policy there.
+STEPS = {
+    "override": "the caller, by clgeom.core.tuning.override",
+    "measured": "measured on this machine by clgeom tune",
+    "device": "shipped, for part of the device's name",
+    "architecture": "shipped, for the architecture",
+    "vendor": "shipped, for the runtime",
+    "kind": "shipped, for CPUs, GPUs or accelerators",
+    "default": "shipped, for all devices",
+    "fixed": "the algorithm itself, which has only this shape",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """The policy of a kernel, and the step of the look-up that gave it.
+
+    Parameters
+    ----------
+    kernel : str
+        Its name, as "family/kernel".
+    policy : Policy
+        What the kernel is launched with. A plan may shrink what the row has to what fits in local memory.
+    step : str
+        A key of `STEPS`.
+    key : str or None
+        The key of the row; None where there is no row.
+    measured : dict
+        What was measured for a policy of ``clgeom tune``: milliseconds, the case and the date; else empty.
+    seconds : float or None
+        Time of the kernel in the call, None where the call was not profiled.
+    """
+
+    kernel: str
+    policy: Policy
+    step: str
+    key: str | None = None
+    measured: dict[str, Any] = dataclasses.field(default_factory=dict)
+    seconds: float | None = None
+
+    def asdict(self) -> dict[str, Any]:
+        """The choice as plain values, ready for JSON."""
+        shape = {"class": type(self.policy).__name__, **dataclasses.asdict(self.policy)}
+        return {**vars(self), "policy": shape}
+
+
+def explain(profile, phases: Iterable[Phase | str]) -> list[Choice]:
+    """How each phase of a call came to its policy on a device.
+
+    Parameters
+    ----------
+    profile : DeviceProfile
+    phases : iterable of Phase or str
+        Phases of a result, or names of kernels as "family/kernel".
+
+    Returns
+    -------
+    list of Choice
+        One for each kernel, policy and size of a type, in the order of their first launches; the times of several
+        launches are added.
+    """
+    found: dict[tuple[str, Policy, int | None], Choice] = {}
+    for phase in phases:
+        kernel = phase if isinstance(phase, str) else _kernels()[phase.name]
+        policy = select(profile, kernel) if isinstance(phase, str) else phase.policy
+        seconds = None if isinstance(phase, str) else phase.seconds
+        itemsize = None if isinstance(phase, str) else phase.itemsize
+        key = kernel, policy, itemsize
+        known = found.get(key)
+        if known is None:
+            found[key] = _choice(profile, *key, seconds)
+        elif seconds is not None:
+            found[key] = dataclasses.replace(known, seconds=seconds + (known.seconds or 0))
+    return list(found.values())
+
+
+def _choice(profile, kernel, policy, itemsize, seconds) -> Choice:
+    if overridden(kernel):
+        return Choice(kernel, policy, "override", seconds=seconds)
+    if kernel not in TABLE:
+        return Choice(kernel, policy, "fixed", seconds=seconds)
+    own = stored_of(profile, kernel)
+    if itemsize is not None:  # the type that the policy was selected for
+        one = own.get(itemsize) or own.get(None)
+        own = {None: one} if one else {}
+    same = [one for one in own.values() if one.policy == policy]
+    if not same and (None in own or policy != shipped(profile, kernel)):  # shrunk by its plan
+        same = [own[None]] if None in own else list(own.values())
+    if same:
+        return Choice(kernel, policy, "measured", measured=same[0].measured, seconds=seconds)
+    return Choice(kernel, policy, *row_of(profile, TABLE[kernel]), seconds=seconds)
+
+
+@functools.cache
+def _kernels() -> dict[str, str]:
+    """The kernels by the last part of their names, of which no two are the same."""
+    return {kernel.rpartition("/")[2]: kernel for kernel in sources.kernels()}
