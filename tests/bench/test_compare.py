@@ -23,6 +23,9 @@ import time
 import numpy as np
 __path__.append({path!r})
 __version__ = {version!r}  # that of the verdicts on the device
+def Session(device=None):
+    from clgeom.core.device import Session
+    return Session(device)
 def sort(keys, device=None):
     time.sleep(0.02)
     return np.sort(keys)[::-1].copy()
