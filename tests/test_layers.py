@@ -167,8 +167,13 @@ def test_no_circles_of_packages():
 
 
 def names_used(path):
-    """Attributes and names that occur in a file."""
-    for node in ast.walk(tree_of(path)):
+    """Attributes and names that occur in a file, but in annotations."""
+    tree = tree_of(path)
+    annotations = [getattr(node, part, None) for node in ast.walk(tree) for part in ("annotation", "returns")]
+    unread = {id(node) for annotation in filter(None, annotations) for node in ast.walk(annotation)}
+    for node in ast.walk(tree):
+        if id(node) in unread:
+            continue
         if isinstance(node, ast.Attribute):
             yield node.attr
         elif isinstance(node, ast.Name):

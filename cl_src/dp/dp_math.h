@@ -12,7 +12,7 @@
 #endif
 
 // Compilers of some devices drop the sign of a negated int within two nested minima or maxima (the quirk "lost_minus" in
-// profile.py). On them dp_apart adds 0 in a form that the compiler cannot fold: launches have one dimension.
+// clgeom/quirks). On them dp_apart adds 0 in a form that the compiler cannot fold: launches have one dimension.
 #ifdef CLGEOM_LOST_MINUS
 #define DP_APART(type, zero) __attribute__((overloadable)) inline type dp_apart(const type a) { return a zero; }
 #define DP_APARTS(type, zero)                                                               \

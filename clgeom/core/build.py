@@ -6,12 +6,11 @@ import contextlib
 import sqlite3
 import warnings
 
-from clgeom import caches
+from clgeom import caches, quirks
 from clgeom.core import trust
 from clgeom.core.call import as_loading
 from clgeom.core.render import render
 from clgeom.errors import KernelBuildError
-from clgeom.quirks import driver_output, pocl_cache, pocl_headers
 
 OPTIONS = ("-cl-std=CL1.2",)
 #: An option without effect that makes a program different from the one in the driver's cache.
@@ -135,22 +134,22 @@ def _built(session, key):
 def build(session, source: str, options: tuple = (), *, caller: str = "a kernel", whole: bool = False):
     """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails.
 
-    `whole`: with a driver's whole header, see `pocl_headers`.
+    `whole`: the names of built-in functions that the program needs are not all in its source.
     """
     import pyopencl as cl
 
     profile = session.profile
     switches = {"CLGEOM_FP64": profile.fp64, "CLGEOM_DENORMALS": profile.denormals, "CLGEOM_IN_PLACE": profile.is_cpu}
     defines = (f"-D{name}={int(value)}" for name, value in switches.items())
-    quirks = ["-DCLGEOM_LOST_MINUS"] if "lost_minus" in profile.quirks else []
-    flags = [*OPTIONS, *session.build_options, *defines, *quirks, *options]
+    flags = [*OPTIONS, *session.build_options, *defines, *quirks.build_options(profile), *options]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", cl.CompilerWarning)
-            short = None if whole else pocl_headers.shortened(profile, source)
+            short = None if whole else quirks.short_source(profile, source)
             if short is not None:
-                with contextlib.suppress(cl.Error):  # the full header then says whether it is an error
-                    return _compiled(session, short, [*flags, pocl_headers.GUARD])
+                text, more = short
+                with contextlib.suppress(cl.Error):  # the whole source then shows whether it is an error
+                    return _compiled(session, text, [*flags, *more])
             return _compiled(session, source, flags)
     except (cl.Error, OSError) as error:  # pyopencl keeps some drivers' programs in files
         numbered = "\n".join(f"{i:5d}  {line}" for i, line in enumerate(source.splitlines(), 1))
@@ -165,14 +164,10 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
 def _compiled(session, source, flags):
     import pyopencl as cl
 
-    def make(more=()):
-        with driver_output.discarded():
-            return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
+    def make(more):
+        return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
 
-    if session.kernel_files is None:
-        return make()
-    profile = session.own_profile
-    return pocl_cache.build(make, source, *flags, profile.name, profile.version, profile.driver)
+    return quirks.build(make, session.own_profile, session.kernel_files, source, flags)
 
 
 def compiles(session, source: str) -> bool:

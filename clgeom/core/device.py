@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from clgeom import caches
+from clgeom import caches, quirks
 from clgeom.arguments import boolean, integer
 from clgeom.core import trust
 from clgeom.core.failures import failures
@@ -24,13 +24,11 @@ from clgeom.core.memory import Pool, trim_heap
 from clgeom.core.profile import DeviceProfile, describe
 from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
-from clgeom.quirks import pocl_cache
-from clgeom.quirks.drivers import gpu_hint, install_hint, intel_hint, intel_runtime, intel_runtime_found
-from clgeom.quirks.pocl_cpu import name_cpu
-from clgeom.quirks.pocl_linker import check_linker
+from clgeom.quirks import drivers
 
 if TYPE_CHECKING:
     from clgeom.intake.typing import DeviceLike
+    from clgeom.quirks.pocl_cache import KernelFiles
 
 
 class Session:
@@ -109,12 +107,7 @@ class Session:
         self.profile: DeviceProfile = DeviceProfile(**{**vars(within), **imposed})
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
-        self.kernel_files: pocl_cache.Watch | None = None
-        check_linker(profile)
-        if "needs_ld" in profile.quirks:
-            self.kernel_files = pocl_cache.Watch()
-        if "unnamed_cpu" in profile.quirks:
-            name_cpu(self.device)
+        self.kernel_files: KernelFiles | None = quirks.before_context(self.device, profile)
         with failures(self.device, "open a context and a queue"):
             self.context: Any = context or cl.Context([self.device])
             self.queue: Any = cl.CommandQueue(self.context, self.device)
@@ -269,10 +262,6 @@ def _imposed(profile, name, limit):
     if limit is None:
         return own
     return min(own, integer(limit, name, caller="Session"))
-
-
-#: Texts with which a caller asks for a GPU by its kind, or by its vendor.
-GPU_WORDS = re.compile(r"gpu|nvidia|cuda|geforce|rtx|amd|radeon|rocm|intel|arc", re.IGNORECASE)
 
 
 # Which device ---------------------------------------------------------------------------------------------------
@@ -449,7 +438,7 @@ def _choose(device):
         return found
     there = "; ".join(f"{d.name} ({d.platform}, {d.kind})" for d in map(describe, present))
     text = f"{source} must name a device that is present. Got {wanted!r}; present: {there}."
-    raise NoDevice(f"{text} {gpu_hint()}" if GPU_WORDS.search(wanted) else text)
+    raise NoDevice(f"{text} {drivers.gpu_hint()}" if drivers.GPU_WORDS.search(wanted) else text)
 
 
 def fitting(wanted: str):
@@ -484,7 +473,7 @@ def _platforms() -> list:
     import pyopencl as cl
 
     try:
-        with intel_runtime_found():
+        with drivers.platform_discovery():
             return cl.get_platforms()
     except cl.Error as error:  # the ICD loader raises PLATFORM_NOT_FOUND_KHR when there is no driver at all
         if "PLATFORM_NOT_FOUND" in str(error):
@@ -494,18 +483,7 @@ def _platforms() -> list:
 
 def why_none() -> str:
     """The message for a machine without a device."""
-    platforms = [f"{platform.name} ({platform.version})" for platform in _platforms()]
-    if not platforms:
-        return f"No OpenCL device was found: no OpenCL driver is installed. {install_hint()}"
-    text = f"No OpenCL device was found: the installed drivers show none. They are: {'; '.join(platforms)}. "
-    if "Portable" in text:
-        text += (
-            f"PoCL shows none where it cannot write to its cache, '{caches.pocl_folder()}': let POCL_CACHE_DIR or "
-            "XDG_CACHE_HOME name a folder that can be written. "
-        )
-    if sys.platform == "win32" and intel_runtime():
-        text += f"{intel_hint()} "
-    return text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
+    return drivers.no_device_message([f"{platform.name} ({platform.version})" for platform in _platforms()])
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Facts about OpenCL devices: limits, capabilities, known defects."""
+"""Facts about OpenCL devices: limits and capabilities."""
 
 from __future__ import annotations
 
@@ -7,36 +7,8 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from clgeom import quirks
 from clgeom.errors import DeviceLimit
-
-#: Known defects of some devices: (words of platform, driver, vendor and version, quirk, consequence).
-QUIRKS = (
-    (
-        "portable computing language",
-        "needs_ld",
-        "links every kernel with the system's 'ld' and aborts without it",
-    ),
-    (
-        "portable computing language",
-        "vector32",
-        "16-wide float and 8-wide double ones break some releases: 32 bytes is the widest used",
-    ),
-    (
-        "pocl hstr: pthread-x86_64-unknown-linux-gnu-generic",
-        "unnamed_cpu",
-        "does not know processors newer than itself, calls them 'generic', and its compiler refuses that name",
-    ),
-    (
-        "portable computing language 3.0",
-        "long_header",
-        "reads the declarations of all built-in functions with every program, most of the time of a short build",
-    ),
-    (
-        "nvidia cuda",
-        "lost_minus",
-        "driver 580 drops the sign of a negated int within two nested minima or maxima (compute capability 9.0)",
-    ),
-)
 
 #: Short names of OpenCL implementations, by a word of platform and vendor.
 RUNTIMES = (
@@ -70,7 +42,7 @@ class DeviceProfile:
     unified_memory : bool
         Whether it shares its memory with the host.
     quirks : frozenset of str
-        Names of rows of ``QUIRKS``.
+        Names of the device's known defects.
     architecture : str or None
         NVIDIA's compute capability as "sm_90", AMD's "gfx1100", or Intel's IP version as "ip_12.55"; None where the
         driver does not tell.
@@ -171,7 +143,7 @@ def describe(device) -> DeviceProfile:
         fp64="cl_khr_fp64" in extensions,
         unified_memory=bool(device.host_unified_memory),
         denormals=bool(device.single_fp_config & 1),  # CL_FP_DENORM: float32 below 2^-126 is not flushed to zero
-        quirks=frozenset(quirk for word, quirk, _ in QUIRKS if word in words),
+        quirks=quirks.defects_of(words),
         architecture=_architecture(device, extensions) if kind == "gpu" else None,
         number=_place(device),
     )

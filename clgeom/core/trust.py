@@ -23,6 +23,7 @@ from clgeom.core import sources
 from clgeom.core.stored_policies import stored_of
 from clgeom.core.tuning import TABLE, overridden
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
+from clgeom.quirks import BUILD_VARIABLES
 
 #: The trial of a family or of a part of it, as (module, function), and its kernels: names of families, or of kernels,
 #: which are looked up first. "kernel payload" is a kernel that moves a payload, by its parameter of that name. A trial
@@ -85,8 +86,6 @@ NOTE = "trials"
 FROM_WRONG_RESULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 OURS = {"clgeom", "numpy", "pyopencl", "mako", *sys.stdlib_module_names}
 
-#: Options for all builds of a process, which pyopencl and PoCL read. They may change what kernels compute.
-BUILD_VARIABLES = ("PYOPENCL_BUILD_OPTIONS", "POCL_EXTRA_BUILD_FLAGS")
 
 _verdicts: dict = {}  # of this process: (device, trial, type) -> whether all results were correct
 _trying = threading.local()

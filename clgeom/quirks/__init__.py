@@ -1,1 +1,121 @@
-"""Special cases for OpenCL drivers: every one of them, and nothing else."""
+"""Special cases for OpenCL drivers: every one of them, and nothing else.
+
+Core calls the functions of this module and of `drivers` at fixed points, and names no driver. Each of the other modules
+has one special case, and is imported when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.quirks.pocl_cache import KernelFiles
+
+#: Known defects of some devices: (words of platform, driver, vendor and version, quirk, consequence).
+DEFECTS = (
+    (
+        "portable computing language",
+        "needs_ld",
+        "links every kernel with the system's 'ld' and aborts without it",
+    ),
+    (
+        "portable computing language",
+        "vector32",
+        "16-wide float and 8-wide double ones break some releases: 32 bytes is the widest used",
+    ),
+    (
+        "pocl hstr: pthread-x86_64-unknown-linux-gnu-generic",
+        "unnamed_cpu",
+        "does not know processors newer than itself, calls them 'generic', and its compiler refuses that name",
+    ),
+    (
+        "portable computing language 3.0",
+        "long_header",
+        "reads the declarations of all built-in functions with every program, most of the time of a short build",
+    ),
+    (
+        "nvidia cuda",
+        "lost_minus",
+        "driver 580 drops the sign of a negated int within two nested minima or maxima (compute capability 9.0)",
+    ),
+)
+
+#: Environment variables with options for all builds of a process. They may change what kernels compute.
+BUILD_VARIABLES = ("PYOPENCL_BUILD_OPTIONS", "POCL_EXTRA_BUILD_FLAGS")
+
+
+def defects_of(words: str) -> frozenset[str]:
+    """Names of the ``DEFECTS`` of a device whose platform, driver, vendor and version are these words in lower case."""
+    return frozenset(name for word, name, _ in DEFECTS if word in words)
+
+
+def before_context(device: cl.Device, profile: DeviceProfile) -> KernelFiles | None:
+    """Prepare a device for its first context.
+
+    Returns
+    -------
+    KernelFiles or None
+        The driver's kernel files, which `KernelFiles.look` keeps verified; None for drivers whose files need no check.
+
+    Raises
+    ------
+    NoDevice
+        The driver cannot build kernels on this machine.
+    """
+    from clgeom.quirks.pocl_cache import KernelFiles
+    from clgeom.quirks.pocl_cpu import name_cpu
+    from clgeom.quirks.pocl_linker import check_linker
+
+    check_linker(profile)
+    kernel_files = KernelFiles() if "needs_ld" in profile.quirks else None
+    if "unnamed_cpu" in profile.quirks:
+        name_cpu(device)
+    return kernel_files
+
+
+def build_options(profile: DeviceProfile) -> list[str]:
+    """Options of all builds for a device, which tell kernels of its defects."""
+    return ["-DCLGEOM_LOST_MINUS"] if "lost_minus" in profile.quirks else []
+
+
+def short_source(profile: DeviceProfile, source: str) -> tuple[str, list[str]] | None:
+    """A text that compiles faster than a source and means the same, and its build options; None where there is none."""
+    from clgeom.quirks import pocl_headers
+
+    text = pocl_headers.shortened(profile, source)
+    return None if text is None else (text, [pocl_headers.GUARD])
+
+
+def build(
+    make: Callable[[Sequence[str]], cl.Program],
+    profile: DeviceProfile,
+    kernel_files: KernelFiles | None,
+    source: str,
+    options: Sequence[str],
+) -> cl.Program:
+    """Build a program from verified files of the driver, without its output.
+
+    Parameters
+    ----------
+    make : function
+        ``make(more)`` builds the program with `options` and these ones.
+    profile : DeviceProfile
+        Without imposed limits.
+    kernel_files : KernelFiles or None
+        From `before_context`.
+    source : str
+    options : sequence of str
+    """
+    from clgeom.quirks import driver_output, pocl_cache
+
+    def make_quietly(more: Sequence[str] = ()) -> cl.Program:
+        with driver_output.discarded():
+            return make(more)
+
+    if kernel_files is None:
+        return make_quietly()
+    return pocl_cache.build(make_quietly, source, *options, profile.name, profile.version, profile.driver)

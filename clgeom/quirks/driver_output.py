@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import threading
+from collections.abc import Iterator
 
 _lock = threading.Lock()
 _discards = False
@@ -26,12 +27,12 @@ def discard() -> None:
         return
     _discards = True
     own = open(os.dup(2), "wb", buffering=0)  # noqa: SIM115
-    about = {"encoding": sys.stderr.encoding, "errors": sys.stderr.errors}
-    sys.stderr = io.TextIOWrapper(own, write_through=True, line_buffering=True, **about)
+    encoding, errors = sys.stderr.encoding, sys.stderr.errors
+    sys.stderr = io.TextIOWrapper(own, encoding, errors, line_buffering=True, write_through=True)
 
 
 @contextlib.contextmanager
-def discarded():
+def discarded() -> Iterator[None]:
     """Discard what is written to file descriptor 2 within the block, if the process does so; threads may overlap."""
     global _original, _builds
     if not _discards:

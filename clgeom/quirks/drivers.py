@@ -11,6 +11,7 @@ import shutil
 import site
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -18,6 +19,23 @@ from clgeom import caches
 
 #: The line of Intel's ``cl.cfg`` that names the folder of TBB, where it names none.
 NO_TBB_FOLDER = re.compile(r"^([ \t]*CL_CONFIG_TBB_DLL_PATH[ \t]*=)[ \t]*(?=\r?$)", re.MULTILINE)
+#: Texts with which a caller asks for a GPU by its kind, or by its vendor.
+GPU_WORDS = re.compile(r"gpu|nvidia|cuda|geforce|rtx|amd|radeon|rocm|intel|arc", re.IGNORECASE)
+
+
+def no_device_message(platforms: Sequence[str]) -> str:
+    """The message for a machine without a device, whose drivers show these platforms."""
+    if not platforms:
+        return f"No OpenCL device was found: no OpenCL driver is installed. {install_hint()}"
+    text = f"No OpenCL device was found: the installed drivers show none. They are: {'; '.join(platforms)}. "
+    if "Portable" in text:
+        text += (
+            f"PoCL shows none where it cannot write to its cache, '{caches.pocl_folder()}': let POCL_CACHE_DIR or "
+            "XDG_CACHE_HOME name a folder that can be written. "
+        )
+    if sys.platform == "win32" and intel_runtime():
+        text += f"{intel_hint()} "
+    return text + "A GPU's driver shows none where its device files (/dev/dri, /dev/nvidia*) cannot be opened."
 
 
 def install_hint() -> str:
@@ -65,7 +83,7 @@ def platforms_page() -> str:
         for entry in metadata.metadata("clgeom").get_all("Project-URL", ()):
             name, _, address = entry.partition(", ")
             if name == "Platforms":
-                return address
+                return str(address)
     return "docs/platforms.rst"
 
 
@@ -77,7 +95,7 @@ def intel_runtime() -> Path | None:
 
 
 @contextlib.contextmanager
-def intel_runtime_found():
+def platform_discovery() -> Iterator[None]:
     """Let the loader find Intel's CPU runtime from PyPI, which does not register itself.
 
     On Linux its own .icd file names a path that does not exist: while the loader starts, OCL_ICD_VENDORS names a folder
@@ -112,7 +130,7 @@ def prepare_on_windows(folder: Path) -> str:
     Its ``cl.cfg`` names the folder of TBB. In the wheel that line is empty, and only conda fills it. The folder stays
     among the process's DLL directories, and in PATH.
     """
-    os.add_dll_directory(str(folder))
+    os.add_dll_directory(str(folder))  # type: ignore[attr-defined]  # exists on Windows only
     if str(folder) not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PATH"))))
     return _tbb_named(folder)

@@ -32,10 +32,15 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clgeom import caches
 from clgeom.quirks.pocl_cpu import pointed_at
+
+if TYPE_CHECKING:
+    import pyopencl as cl
 
 #: Endings of the files that PoCL loads, and the file with their hashes.
 LOADED, SUMS = (".bc", ".so", ".spv"), "clgeom.sums"
@@ -73,16 +78,16 @@ class _Program:
         Changes when kernels are added; None where one is missing.
     """
 
-    def __init__(self, note, folder, attempt, is_open):
+    def __init__(self, note: Path, folder: str | None, attempt: int, is_open: bool) -> None:
         self.note, self.folder, self.attempt, self.is_open = note, folder, attempt, is_open
-        self.stamp = None
+        self.stamp: tuple[int, ...] | None = None
 
     def write_note(self) -> bool:
         """Write the note; returns whether that succeeded."""
         return caches.write_checked(self.note, json.dumps([self.folder, self.attempt, self.is_open]))
 
 
-def build(make, *facts: str):
+def build(make: Callable[[Sequence[str]], cl.Program], *facts: str) -> cl.Program:
     """Build a program from verified files.
 
     Parameters
@@ -125,7 +130,7 @@ def build(make, *facts: str):
     return built
 
 
-def folder_of(program) -> str | None:
+def folder_of(program: cl.Program) -> str | None:
     """The folder of a built ``pyopencl.Program`` in the cache, None where PoCL's record of it is not as expected."""
     for _, text in pointed_at(program.int_ptr, FOLDER_LENGTH + 1):
         name, end = text[:FOLDER_LENGTH], text[FOLDER_LENGTH:]
@@ -134,20 +139,21 @@ def folder_of(program) -> str | None:
     return None
 
 
-def _options(attempt):
+def _options(attempt: int) -> Sequence[str]:
     return (f"-DCLGEOM_ATTEMPT={attempt}",) if attempt else ()
 
 
-def _settings():
+def _settings() -> list[str]:
     """PoCL's settings, which may change a program."""
     return sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("POCL_"))
 
 
-class Watch:
+class KernelFiles:
     """Writes the hashes of files that PoCL has added to its cache."""
 
-    def __init__(self):
-        self.top, self.seen, self.built, self.next = str(caches.pocl_folder()), None, 0, 0.0
+    def __init__(self) -> None:
+        self.top, self.built, self.next = str(caches.pocl_folder()), 0, 0.0
+        self.seen: int | None = None
 
     def look(self) -> None:
         """Write the hashes of new files, after a wait for the kernels in them: after each build, and now and then."""
@@ -166,7 +172,7 @@ class Watch:
                     _write_hashes(program)
 
 
-def _watch(program):
+def _watch(program: _Program) -> None:
     with _lock:
         if not _watched:
             atexit.register(_end, os.getpid())
@@ -175,7 +181,7 @@ def _watch(program):
             _write_hashes(_watched.popitem(last=False)[1], at_end=True)
 
 
-def _write_hashes(program, at_end=False):
+def _write_hashes(program: _Program, at_end: bool = False) -> None:
     """Write the hashes of a program's new files. When it has kernels, its build has ended."""
     stamp = None
     if program.folder is not None:
@@ -193,7 +199,7 @@ def _write_hashes(program, at_end=False):
         program.write_note()
 
 
-def _end(pid):
+def _end(pid: int) -> None:
     if os.getpid() == pid:  # not in a forked child
         with _lock:
             for program in _watched.values():
@@ -208,12 +214,13 @@ def _end(pid):
 WHOLE, PROGRAM, NO_PROGRAM, STUCK = "whole", "program", "no program", "stuck"
 
 
-def _verified(folder, in_use, began=None) -> str:
+def _verified(folder: Path, in_use: bool, began: int | None = None) -> str:
     """Remove the files of a program that are not as they were written; returns what is left.
 
     Files without a hash stay if they are newer than `began`, or young while another process uses the program.
     """
-    sums, stay, bad, now = _read_sums(folder), {}, [], time.time_ns()
+    sums, bad, now = _read_sums(folder), [], time.time_ns()
+    stay: dict[str, str | None] = {}
     for name, path in _files(folder).items():
         own = began is not None and _changed(path) > began
         if name in sums and _hash(path) == sums[name]:
@@ -231,7 +238,7 @@ def _verified(folder, in_use, began=None) -> str:
     return PROGRAM if "program.bc" in stay else NO_PROGRAM
 
 
-def _read_note(note):
+def _read_note(note: Path) -> tuple[str | None, int, bool]:
     """A program's folder, its attempt, and whether its build has not ended."""
     try:
         folder, attempt, is_open = json.loads(caches.read_checked(note) or "")
@@ -240,14 +247,14 @@ def _read_note(note):
         return None, 0, False
 
 
-def _read_sums(folder) -> dict[str, str]:
+def _read_sums(folder: Path) -> dict[str, str]:
     try:
         return dict(json.loads(caches.read_checked(folder / SUMS) or ""))
     except (TypeError, ValueError):
         return {}
 
 
-def _files(folder) -> dict[str, Path]:
+def _files(folder: Path) -> dict[str, Path]:
     """The files of a program that PoCL loads, by their path in its folder."""
     found = {name: folder / name for name in _entries(folder) if name.endswith(LOADED)}
     for kernel in _folders(folder):
@@ -257,7 +264,7 @@ def _files(folder) -> dict[str, Path]:
     return found
 
 
-def _stamp(folder):
+def _stamp(folder: Path) -> tuple[int, ...] | None:
     """Changes of a program's folders; None where there is no kernel, or a shape without one."""
     kernels = _folders(folder)
     shapes = [shape for kernel in kernels for shape in _folders(kernel)]
@@ -266,11 +273,11 @@ def _stamp(folder):
     return tuple(map(_changed, [folder, *kernels]))
 
 
-def _folders(path):
+def _folders(path: Path) -> list[Path]:
     return [path / name for name in _entries(path) if not name.endswith(LOADED) and (path / name).is_dir()]
 
 
-def _entries(path) -> list[str]:
+def _entries(path: Path) -> list[str]:
     """Names in a folder, in which this process may write from now on; none where there is no folder."""
     with contextlib.suppress(OSError):
         if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
@@ -279,11 +286,11 @@ def _entries(path) -> list[str]:
     return []
 
 
-def _is_young(path, now) -> bool:
+def _is_young(path: Path, now: int) -> bool:
     return abs(now - _changed(path)) < YOUNG
 
 
-def _changed(path) -> int:
+def _changed(path: Path) -> int:
     """When a file was changed or moved last, in nanoseconds; 0 where there is none."""
     try:
         return os.stat(path).st_ctime_ns
@@ -291,14 +298,14 @@ def _changed(path) -> int:
         return 0
 
 
-def _hash(path) -> str | None:
+def _hash(path: Path) -> str | None:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return None
 
 
-def _remove(path) -> bool:
+def _remove(path: Path) -> bool:
     """Remove a file, or a folder in its place; returns whether it is gone."""
     try:
         os.unlink(path)
@@ -310,7 +317,7 @@ def _remove(path) -> bool:
 # Processes ------------------------------------------------------------------------------------------------------------
 
 
-def _use(note) -> bool | None:
+def _use(note: Path) -> bool | None:
     """Use a program until this process ends.
 
     Returns whether no other living process uses it; None where files cannot be locked.

@@ -12,11 +12,16 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections.abc import Iterator, Set
+from typing import TYPE_CHECKING, BinaryIO
 
 from clgeom.errors import NoDevice
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
 #: Processors with the vector instructions for which PoCL ships a library of built-in functions, best first.
-PROCESSORS = (
+PROCESSORS: tuple[tuple[set[str], str], ...] = (
     ({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, "skylake-avx512"),
     ({"avx2", "fma", "bmi2"}, "haswell"),
     ({"avx", "f16c"}, "ivybridge"),
@@ -29,11 +34,13 @@ PROCESSORS = (
 RECORD_BYTES = 1024
 UNKNOWN = b"generic\0"
 
-_named: dict = {}  # by address of the record: the new name, whose memory must not move
+_named: dict[
+    int, ctypes.Array[ctypes.c_char]
+] = {}  # by address of the record: the new name, whose memory must not move
 _lock = threading.Lock()
 
 
-def name_cpu(device) -> str:
+def name_cpu(device: cl.Device) -> str:
     """Give PoCL the name of a processor whose instructions this one has, unless that was done before.
 
     Parameters
@@ -66,7 +73,7 @@ def name_cpu(device) -> str:
         return _named[record].value.decode()
 
 
-def best_processor(instructions) -> str:
+def best_processor(instructions: Set[str]) -> str:
     """Name of the newest processor of ``PROCESSORS`` that has no instructions beyond these."""
     return next(name for needed, name in PROCESSORS if needed <= instructions)
 
@@ -77,12 +84,12 @@ def _instructions() -> set[str]:
         return next((set(line.split(":", 1)[1].split()) for line in lines if line.startswith("flags")), set())
 
 
-def _address_of_name(record):
+def _address_of_name(record: int) -> int | None:
     """Address of the pointer to the processor's name in the record, None where there is none."""
     return next((address for address, text in pointed_at(record, len(UNKNOWN)) if text == UNKNOWN), None)
 
 
-def pointed_at(record: int, count: int):
+def pointed_at(record: int, count: int) -> Iterator[tuple[int, bytes]]:
     """Yield the address of each pointer in one of PoCL's records, with the `count` bytes that it points to.
 
     Reads at the end of memory are shorter, and those that no memory is at empty.
@@ -97,7 +104,7 @@ def pointed_at(record: int, count: int):
         pass
 
 
-def _bytes_at(memory, address, count) -> bytes:
+def _bytes_at(memory: BinaryIO, address: int, count: int) -> bytes:
     try:
         memory.seek(address)
         return memory.read(count)

@@ -13,8 +13,12 @@ import importlib.util
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clgeom import caches
+
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
 
 #: The option that leaves out the header.
 GUARD = "-D_OPENCL_H_"
@@ -26,7 +30,7 @@ HEADERS = ("opencl-c-base.h", "opencl-c.h")
 FORMAT = 1
 
 
-def shortened(profile, source: str) -> str | None:
+def shortened(profile: DeviceProfile, source: str) -> str | None:
     """The source after the declarations that it needs, to be built with `GUARD`; None where the header is another.
 
     Compilers count its lines as before.
@@ -48,16 +52,18 @@ def _declarations() -> dict[str, str]:
     """The declarations of PoCL from PyPI, from the cache if they are there; empty where they are not as expected."""
     try:
         found = importlib.util.find_spec(PACKAGE)
+        if found is None or not found.submodule_search_locations:
+            return {}
         folder = Path(found.submodule_search_locations[0], FOLDER)
         facts = [(folder / name).stat() for name in HEADERS]
-        text = f"{FORMAT} {folder} {[(one.st_size, one.st_mtime_ns) for one in facts]}"
-        name = f"opencl-c-{caches.digest_of(text)}"
+        digest = caches.digest_of(f"{FORMAT} {folder} {[(one.st_size, one.st_mtime_ns) for one in facts]}")
+        name = f"opencl-c-{digest}"
         text = caches.kept(name)
         if text is None:
             text = json.dumps(declarations(folder))
             caches.keep(name, text)
-        return json.loads(text)
-    except (AttributeError, IndexError, OSError, StopIteration, TypeError, ValueError):
+        return dict(json.loads(text))
+    except (IndexError, OSError, StopIteration, TypeError, ValueError):
         return {}
 
 
@@ -70,7 +76,8 @@ def declarations(folder: Path) -> dict[str, str]:
         It has ``opencl-c-base.h``, which declares types and constants, and ``opencl-c.h``.
     """
     lines = iter(_bare((folder / "opencl-c.h").read_text()).splitlines())
-    first, blocks = [], {}
+    first: list[str] = []
+    blocks: dict[str, dict[tuple[str, ...], list[str]]] = {}  # by name and conditions
     conditions: list[str] = []  # the first one is the guard
     for line in lines:
         if line.startswith("#if"):

@@ -12,16 +12,20 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clgeom import caches
 from clgeom.errors import NoDevice
+
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
 
 #: What PoCL's compiler links kernels with, where a C compiler has installed it.
 COMPILER_LIBRARIES = ("/usr/lib*/gcc/*/*/libgcc.a", "/usr/include/stdlib.h")
 HOW_TO_LINK = "Install binutils (apt-get install binutils, dnf install binutils)."
 
 
-def check_linker(profile) -> None:
+def check_linker(profile: DeviceProfile) -> None:
     """Raise `NoDevice` unless the program ``ld`` is there and links, and files may be large enough.
 
     Devices that need no ``ld`` pass.
@@ -51,7 +55,7 @@ def check_linker(profile) -> None:
         _supply_libraries(profile)
 
 
-def _supply_libraries(profile) -> None:
+def _supply_libraries(profile: DeviceProfile) -> None:
     """Let the linker find empty libraries where no C compiler is installed.
 
     PoCL passes -lgcc, -lgcc_s and -lc for every kernel, and ends the process where the linker finds none of them.
@@ -71,7 +75,7 @@ def _supply_libraries(profile) -> None:
         os.environ["LIBRARY_PATH"] = os.pathsep.join([*filter(None, named), str(folder)])
 
 
-def _failure_of(linker) -> str:
+def _failure_of(linker: str) -> str:
     """What a linker says when it cannot make an object of some bytes, and link it; empty where it can.
 
     The library must be one for this machine: its header has the class, byte order and machine of Python's own.
@@ -82,7 +86,10 @@ def _failure_of(linker) -> str:
         with tempfile.TemporaryDirectory(prefix="clgeom-") as folder:
             data, made, library = Path(folder, "data"), Path(folder, "made.o"), Path(folder, "library.so")
             data.write_bytes(b"some bytes")
-            for options in (["-r", "-o", made, "-b", "binary", data], ["-shared", "-o", library, made]):
+            for options in (
+                ["-r", "-o", str(made), "-b", "binary", str(data)],
+                ["-shared", "-o", str(library), str(made)],
+            ):
                 ended = subprocess.run([linker, *options], capture_output=True, timeout=30, text=True, errors="replace")
                 if ended.returncode:
                     return ended.stderr.strip() or f"exit status {ended.returncode}"
@@ -95,7 +102,7 @@ def _failure_of(linker) -> str:
     return ""
 
 
-def _machine(path) -> tuple[bytes, bytes]:
+def _machine(path: str | Path) -> tuple[bytes, bytes]:
     """The magic number, class and byte order in an ELF header, and the machine."""
     with open(path, "rb") as file:
         header = file.read(20)

@@ -395,7 +395,7 @@ class Builder:
         self.wrote = []
         assert pocl_cache.build(self, "source") is self
         self.write("kernel/1-1-1/kernel.so")
-        pocl_cache.Watch().look()
+        pocl_cache.KernelFiles().look()
         pocl_cache._used.clear()
         pocl_cache._watched.clear()
         return self.wrote

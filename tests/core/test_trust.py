@@ -12,7 +12,7 @@ import pytest
 from calls import FEW, hull
 
 import clgeom
-from clgeom import caches
+from clgeom import caches, quirks
 from clgeom.core import device as runtime
 from clgeom.core import sources, trust
 from clgeom.core.device import Session, as_session
@@ -477,6 +477,6 @@ def test_what_is_remembered(fresh, monkeypatch, forget_digests):
     monkeypatch.setattr(sources, "header", lambda name: "// another")
     forget_digests()
     assert known() and known() and len(asked) == 5
-    for times, name in enumerate(trust.BUILD_VARIABLES, 6):  # fast arithmetic gives orient2d other signs
+    for times, name in enumerate(quirks.BUILD_VARIABLES, 6):  # fast arithmetic gives orient2d other signs
         monkeypatch.setenv(name, "-cl-fast-relaxed-math")
         assert known() and known() and len(asked) == times

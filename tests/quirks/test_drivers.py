@@ -24,16 +24,16 @@ def homes(tmp_path, monkeypatch):
 def test_intel_runtime_from_pypi_is_shown_to_the_loader(homes, monkeypatch):
     library = homes / "lib" / "libintelocl.so"
     library.parent.mkdir()
-    with drivers.intel_runtime_found():
+    with drivers.platform_discovery():
         assert "OCL_ICD_VENDORS" not in os.environ  # not installed: nothing changes
     library.touch()
-    with drivers.intel_runtime_found():
+    with drivers.platform_discovery():
         folder = Path(os.environ["OCL_ICD_VENDORS"])
         assert (folder / "intel-from-pip.icd").read_text().strip() == str(library)
         assert {p.name for p in folder.iterdir()} >= {p.name for p in Path("/etc/OpenCL/vendors").glob("*.icd")}
     assert "OCL_ICD_VENDORS" not in os.environ and not folder.exists()
     monkeypatch.setenv("OCL_ICD_VENDORS", "/the/callers/own")
-    with drivers.intel_runtime_found():
+    with drivers.platform_discovery():
         assert os.environ["OCL_ICD_VENDORS"] == "/the/callers/own"
 
 
@@ -46,17 +46,17 @@ def test_intel_runtime_on_windows_is_named_by_its_library(homes, monkeypatch):
     library = homes / "user" / "Library" / "bin" / "intelocl64.dll"
     library.parent.mkdir(parents=True)
     library.touch()
-    with drivers.intel_runtime_found():
+    with drivers.platform_discovery():
         assert os.environ["OCL_ICD_FILENAMES"] == str(library)
     assert "OCL_ICD_FILENAMES" not in os.environ
-    with drivers.intel_runtime_found():
+    with drivers.platform_discovery():
         pass
     assert searched == [str(library.parent)]  # once, and for good: TBB is loaded at a device's first use
     assert os.environ["PATH"] == os.pathsep.join((str(library.parent), "before"))
     assert "In an elevated terminal" in drivers.install_hint() and "pip install" not in drivers.install_hint()
     assert drivers.intel_notes()["library"] == str(library)
     monkeypatch.setenv("OCL_ICD_FILENAMES", "own.dll")
-    with drivers.intel_runtime_found():
+    with drivers.platform_discovery():
         assert os.environ["OCL_ICD_FILENAMES"] == "own.dll"
     assert drivers.intel_notes()["TBB"] == "not prepared: OCL_ICD_FILENAMES is set"
 
