@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import ctypes
 from operator import index
+from typing import TYPE_CHECKING
 
 from clgeom.errors import InvalidInput
 
+if TYPE_CHECKING:
+    import pyopencl as cl
 
-def require_memory(session, array, *, caller: str, name: str) -> None:
+    from clgeom.core.device import Session
+    from clgeom.intake.typing import CLArray
+
+
+def require_memory(session: Session, array: CLArray, *, caller: str, name: str) -> None:
     """Raise `InvalidInput` unless all items of a device array lie in its memory.
 
     The size of shared virtual memory is compared where pyopencl knows it. Costs 4 us.
@@ -31,7 +38,7 @@ def require_memory(session, array, *, caller: str, name: str) -> None:
         raise InvalidInput(f"The '{name}' parameter of {caller} must {must}. Got {got} instead.")
 
 
-def _problem(session, array):
+def _problem(session: Session, array: CLArray) -> tuple[str, str] | None:
     """What the array must do, and what it does instead; None for a sound array."""
     import pyopencl as cl
 
@@ -52,24 +59,27 @@ def _problem(session, array):
         must = "have a size that fits its shape, strides and type"
         return must, f"{array.size:,} items in {array.nbytes:,} bytes for {shape}, {strides} and {array.dtype}"
     memory = array.base_data
-    in_buffer = isinstance(memory, cl.MemoryObjectHolder) and not isinstance(memory, cl.Image)
-    if in_buffer and _is_released(session, memory):
+    buffer = memory if isinstance(memory, cl.MemoryObjectHolder) and not isinstance(memory, cl.Image) else None
+    if buffer is not None and _is_released(session, buffer):
         return "have memory", "an array whose buffer was released"
-    if (memory if in_buffer else array).context != session.context:
+    if (array if buffer is None else buffer).context != session.context:
         return "be in the same OpenCL context as the call's other arrays", "an array of another context"
     if not size:
         return None  # nothing is read
-    if not in_buffer and not hasattr(memory, "svm_ptr"):
+    if buffer is not None:
+        held = buffer.size
+    elif not isinstance(memory, cl.SVMPointer):
         return "be in a buffer or in shared virtual memory", f"memory of type {type(memory).__name__}"
-    if not in_buffer and not memory.svm_ptr:
+    elif not memory.svm_ptr:
         return "have memory", "an array whose memory was released"
-    held = end if memory.size is None else memory.size
+    else:
+        held = end if memory.size is None else memory.size
     if not 0 <= first <= end <= held:
         return f"lie within its memory of {held:,} bytes", f"items from byte {first:,} to byte {end:,}"
     return None
 
 
-def _is_released(session, memory) -> bool:
+def _is_released(session: Session, memory: cl.MemoryObjectHolder) -> bool:
     """Whether the driver has freed a buffer, as far as that shows. To ask the driver could end the process.
 
     Objects of OpenCL begin with the address of their platform's functions (cl_khr_icd). Freed memory begins otherwise.
@@ -78,11 +88,11 @@ def _is_released(session, memory) -> bool:
     return table is not None and _first_word(memory) != table
 
 
-def _common_word(session):
+def _common_word(session: Session) -> int | None:
     """The first word of the session's objects; None if they have none in common."""
     words = {_first_word(one) for one in (session.context, session.queue, session.device)}
     return words.pop() if len(words) == 1 else None
 
 
-def _first_word(handle):
+def _first_word(handle: cl.MemoryObjectHolder | cl.CommandQueue | cl.Context | cl.Device) -> int | None:
     return ctypes.c_void_p.from_address(handle.int_ptr).value

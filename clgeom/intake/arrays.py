@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from clgeom.intake.interop import objects
 from clgeom.intake.interop.geometries import is_point
 from clgeom.intake.subnormals import refuse_flushed
 from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 C_NAMES = {
@@ -57,7 +62,7 @@ def c_name(dtype) -> str:
 class Chunk:
     """`count` items from item `start` of the whole, in one buffer."""
 
-    buffer: object
+    buffer: cl.Buffer
     start: int
     count: int
 
@@ -70,7 +75,7 @@ class DeviceArray:
     `first` is the index of the first item in the caller's array, for messages.
     """
 
-    session: object
+    session: Session
     dtype: np.dtype
     n: int
     width: int

@@ -15,7 +15,7 @@ import inspect
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -33,9 +33,10 @@ END_SECONDS = 0.5
 OBJECT_BYTES = 48
 
 #: Iterators that tell whether they are new.
-PLAIN = (type(iter([])), type(iter(())))
+PLAIN: tuple[type, ...] = (type(iter([])), type(iter(())))
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -163,9 +164,8 @@ class Chunks(Generic[T]):
                 "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
             )
         self._is_read = True
-        if self._may_be_empty:
-            return iter(self.source if isinstance(self.source, Iterable) else self.source())
-        return _one_or_more(self.source)
+        chunks = iter(self.source if isinstance(self.source, Iterable) else self.source())
+        return chunks if self._may_be_empty else _one_or_more(chunks)
 
     def __repr__(self) -> str:
         times = "" if self.is_reiterable else ", to be read once"
@@ -193,22 +193,23 @@ class Chunks(Generic[T]):
             )
 
 
-def _has_not_begun(iterator) -> bool:
+def _has_not_begun(iterator: Iterator[Any]) -> bool:
     """Whether an iterator is known to be new: a generator, or one of a list or a tuple."""
     if inspect.isgenerator(iterator):
         return inspect.getgeneratorstate(iterator) == inspect.GEN_CREATED
     return type(iterator) in PLAIN and iterator.__reduce__()[2:] == (0,)
 
 
-def _one_or_more(iterator):
+def _one_or_more(iterator: Iterator[T]) -> Iterator[T]:
     """The chunks of an iterator, of which an empty one may have been read before."""
     with contextlib.closing(_closable(iterator)) as chunks:
-        chunk = next(chunks, chunks)
-        if chunk is chunks:
+        try:
+            chunk = next(chunks)
+        except StopIteration:
             raise InvalidInput(
                 "The iterator of chunks has no chunk: it may have been read already, and it gives them once. Pass "
                 "clgeom.scale.Chunks of a function that makes a new iterator, or of a list."
-            )
+            ) from None
         yield chunk
         del chunk
         yield from chunks
@@ -222,7 +223,7 @@ def as_chunks(values: Any) -> Chunks[Any] | None:
     return Chunks(values) if isinstance(values, Iterator) and not hasattr(values, "__array__") else None
 
 
-def in_chunk(error, number) -> InvalidInput:
+def in_chunk(error: InvalidInput, number: int) -> InvalidInput:
     """An error about a chunk that says which it is."""
     found = InvalidInput(f"{error} That is chunk {number}.")
     found.__dict__.update(error.__dict__)
@@ -272,35 +273,44 @@ def read_ahead(
             if entry is None:
                 return
             yield entry[0]
-            nbytes, entry = entry[1], None  # the item may go before the next is read
+            nbytes = entry[1]
+            del entry  # the item may go before the next is read
             reader.release(nbytes)
     finally:
         reader.stop()
 
 
-def _closable(items):
-    """The items as a generator, which has a ``close``."""
-    iterator = iter(items)
+class _Closable(Protocol[T_co]):
+    """An iterator with a ``close``, such as a generator."""
+
+    def __next__(self) -> T_co: ...
+    def __iter__(self) -> Iterator[T_co]: ...
+    def close(self) -> None: ...
+
+
+def _closable(items: Iterable[T]) -> _Closable[T]:
+    """An iterator of the items with a ``close``."""
+    iterator: Any = iter(items)
     return iterator if hasattr(iterator, "close") else (item for item in iterator)
 
 
-class _Reader:
+class _Reader(Generic[T]):
     """The thread of `read_ahead`, and the items that it has read."""
 
-    def __init__(self, items, max_bytes, size, meter):
-        self.items, self.max_bytes, self.size, self.meter = items, max_bytes, size, meter
+    def __init__(self, items: Iterable[T], max_bytes: int, size: Callable[[T], int], meter: Meter) -> None:
+        self.items = [items]  # taken by the thread, so that the source goes when it has been read
+        self.max_bytes, self.size, self.meter = max_bytes, size, meter
         self.changed = threading.Condition()
-        self.read: collections.deque = collections.deque()
+        self.read: collections.deque[tuple[T, int]] = collections.deque()
         self.held = self.largest = 0
         self.error: BaseException | None = None
         self.is_ended = self.is_stopped = False
         self.thread = threading.Thread(target=self._work, name="clgeom-read", daemon=True)
         self.thread.start()
 
-    def _work(self):
+    def _work(self) -> None:
         try:
-            with contextlib.closing(_closable(self.items)) as items:
-                self.items = None
+            with contextlib.closing(_closable(self.items.pop())) as items:
                 while self._may_read():
                     try:
                         item = next(items)
@@ -322,7 +332,7 @@ class _Reader:
                 self.changed.wait(LISTEN_SECONDS)
             return not self.is_stopped
 
-    def _keep(self, item):
+    def _keep(self, item: T) -> None:
         nbytes = self.size(item)
         with self.changed:
             self.held, self.largest = self.held + nbytes, max(self.largest, nbytes)
@@ -330,7 +340,7 @@ class _Reader:
             self.read.append((item, nbytes))
             self.changed.notify_all()
 
-    def next(self):
+    def next(self) -> tuple[T, int] | None:
         """The next item and its bytes; None at the end."""
         with self.changed:
             while not self.read and not self.is_ended:
@@ -342,14 +352,14 @@ class _Reader:
             raise error
         return None
 
-    def release(self, nbytes):
+    def release(self, nbytes: int) -> None:
         """The caller is done with an item of so many bytes."""
         with self.changed:
             self.held -= nbytes
             self.meter.add(-nbytes)
             self.changed.notify_all()
 
-    def stop(self):
+    def stop(self) -> None:
         """Let the thread end. One that is reading is not waited for longer than `END_SECONDS`."""
         with self.changed:
             self.is_stopped = True
@@ -367,13 +377,14 @@ class _Reader:
 def pairs_ahead(chunks: Chunks[Any], *, caller: str) -> Generator[tuple[Any, Any], None, None]:
     """Yield the chunks, each a pair of two batches of sequences, read ahead by a thread."""
 
-    def checked():
+    def checked() -> Iterator[tuple[Any, Any]]:
         for number, chunk in enumerate(chunks):
             if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:
                 raise InvalidInput(
                     f"The chunks of {caller} must be pairs (a, b) of batches. Got {short(chunk)} as chunk {number}."
                 )
-            yield tuple(_own(batch) if chunks.copy else batch for batch in chunk)
+            a, b = map(_own, chunk) if chunks.copy else chunk
+            yield a, b
 
     return read_ahead(
         checked(),
@@ -383,12 +394,12 @@ def pairs_ahead(chunks: Chunks[Any], *, caller: str) -> Generator[tuple[Any, Any
     )
 
 
-def _own(batch):
+def _own(batch: Any) -> Any:
     """A batch that the source may change: a copy of it."""
     return batch.copy() if isinstance(batch, (list, np.ndarray, bytearray)) else batch
 
 
-def _batch_bytes(batch) -> int:
+def _batch_bytes(batch: Any) -> int:
     if hasattr(batch, "nbytes"):
         return int(batch.nbytes)
     if isinstance(batch, (list, tuple)):

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy as copy_of
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from clgeom.core.failures import failures
 from clgeom.core.launch import finish
 from clgeom.errors import DeviceError
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.intake.typing import ArrayT, CLArray
+
 # Queues ---------------------------------------------------------------------------------------------------------------
 
 
-def precede(session, queue) -> list:
+def precede(session: Session, queue: cl.CommandQueue | None) -> list[cl.Event]:
     """Let what another queue runs next come after the session's commands; without a queue, wait for them.
 
     Returns events for `pyopencl.array.Array.events`, that further queues may wait for.
@@ -31,13 +40,13 @@ def precede(session, queue) -> list:
     return [marker]
 
 
-def changed(session, array) -> None:
+def changed(session: Session, array: CLArray) -> None:
     """Let what an array's queue runs next, and what waits for its events, come after the session's commands."""
     for event in precede(session, array.queue):
         array.add_event(event)
 
 
-def follow(session, queue, events=()) -> None:
+def follow(session: Session, queue: cl.CommandQueue | None, events: Sequence[cl.Event] = ()) -> None:
     """Let what the session's queue runs next come after another queue's commands, if one is given, and after events."""
     import pyopencl as cl
 
@@ -56,7 +65,15 @@ def follow(session, queue, events=()) -> None:
 # Arrays ---------------------------------------------------------------------------------------------------------------
 
 
-def as_array(session, buffer, shape, dtype, *, queue=None, wait=True):
+def as_array(
+    session: Session,
+    buffer: cl.Buffer,
+    shape: int | tuple[int, ...],
+    dtype: DTypeLike,
+    *,
+    queue: cl.CommandQueue | None = None,
+    wait: bool = True,
+) -> CLArray:
     """A pool buffer as an array for the caller, on the caller's queue if one is given, and complete.
 
     It need not `wait` where no command reads memory of the host, which might go before it runs: what the caller's queue
@@ -65,14 +82,14 @@ def as_array(session, buffer, shape, dtype, *, queue=None, wait=True):
     queue = queue or session.queue
     events = precede(session, None if wait else queue)
     session.pool.hold(buffer, queue)
-    array = copy_of(
+    array: CLArray = copy_of(
         session.cached(("arrays", queue, shape, dtype), lambda: _template(queue, shape, dtype, buffer), most=16)
     )
     array.base_data, array.events = buffer, events
     return array
 
 
-def _template(queue, shape, dtype, buffer):
+def _template(queue: cl.CommandQueue, shape: int | tuple[int, ...], dtype: DTypeLike, buffer: cl.Buffer) -> CLArray:
     """An array without memory: a copy of it takes 3 us, a new array 15."""
     import pyopencl.array as cl_array
 
@@ -81,7 +98,7 @@ def _template(queue, shape, dtype, buffer):
     return array
 
 
-def to_array(session, values: np.ndarray, *, queue=None):
+def to_array(session: Session, values: np.ndarray, *, queue: cl.CommandQueue | None = None) -> CLArray:
     """A copy of a host array as a new array of pyopencl."""
     import pyopencl.array as cl_array
 
@@ -89,7 +106,9 @@ def to_array(session, values: np.ndarray, *, queue=None):
         return cl_array.to_device(queue or session.queue, np.ascontiguousarray(values))
 
 
-def new_array(session, shape, dtype, *, queue=None):
+def new_array(
+    session: Session, shape: int | tuple[int, ...], dtype: DTypeLike, *, queue: cl.CommandQueue | None = None
+) -> CLArray:
     """A new array of pyopencl, not initialised."""
     import pyopencl.array as cl_array
 
@@ -97,7 +116,7 @@ def new_array(session, shape, dtype, *, queue=None):
         return cl_array.empty(queue or session.queue, shape, dtype)
 
 
-def converted(session, array, dtype):
+def converted(session: Session, array: ArrayT, dtype: np.dtype) -> ArrayT:
     """An array on the host or of pyopencl, in another type; the array itself if it is of this type."""
     with failures(session.device, "convert a result"):
         return array if array.dtype == dtype else array.astype(dtype)

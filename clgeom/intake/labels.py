@@ -9,10 +9,11 @@ from __future__ import annotations
 import datetime
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.parameter import is_instance
 from clgeom.optional import require
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
 
 EXPECTED = "integers, floats, text, dates, categories, or other values of one kind that sort, of shape (n,)"
 #: Labels of an Arrow array that one thread converts to numbers.
@@ -73,7 +78,7 @@ class Labels:
 
 
 @keeps_subnormals
-def as_labels(labels, noise, *, caller: str, name: str = "labels") -> Labels:
+def as_labels(labels: Any, noise: Any, *, caller: str, name: str = "labels") -> Labels:
     """The `labels` and `noise` parameters of a public function as keys.
 
     Parameters
@@ -107,7 +112,7 @@ class _BadNoise(Exception):
     """`noise` cannot be a label; the message says of which kind the labels are."""
 
 
-def _as_labels(labels, noise, caller, name):
+def _as_labels(labels: Any, noise: Any, caller: str, name: str) -> Labels:
     if is_device_array(labels):
         host = labels if labels.dtype.kind in "iu" else fetched(labels)
         return _of_numpy(host, noise)
@@ -150,14 +155,14 @@ def _as_labels(labels, noise, caller, name):
 # NumPy ------------------------------------------------------------------------------------------------------------
 
 
-def _is_rounded(array, labels):
+def _is_rounded(array: np.ndarray, labels: Sequence[Any]) -> bool:
     """Whether NumPy made floats of integers that no float is."""
     if array.dtype.kind != "f" or not (np.abs(array) > 2.0**53 - 1).any():
         return False
     return any(is_integer(label) and int(float(label)) != label for label in labels)
 
 
-def _of_masked(labels, noise):
+def _of_masked(labels: np.ma.MaskedArray, noise: Any) -> Labels:
     """Labels of a masked array: keys are the numbers of the distinct labels, -1 for masked ones."""
     if labels.dtype.kind in "OV":
         return _of_objects(labels.tolist(), labels.dtype, noise)
@@ -169,7 +174,7 @@ def _of_masked(labels, noise):
     return Labels(keys, lambda wanted: found.column_of(found.keys[wanted]), (-1, *absent))
 
 
-def _of_numpy(array, noise):
+def _of_numpy(array: Any, noise: Any) -> Labels:
     dtype = array.dtype
     if array.ndim != 1:
         raise _BadLabels(f"{dtype} of shape {array.shape}")
@@ -188,7 +193,7 @@ def _of_numpy(array, noise):
     return _of_objects(array.tolist(), dtype, noise)
 
 
-def _absent_number(noise, dtype):
+def _absent_number(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
     """A tuple with the key of `noise` among numbers; empty if no label can equal it."""
     if noise is None:
         return ()
@@ -208,7 +213,7 @@ def _absent_number(noise, dtype):
     return (limits.dtype.type(int(noise)),)
 
 
-def _absent_date(noise, dtype):
+def _absent_date(noise: Any, dtype: np.dtype) -> tuple[Any, ...]:
     """The key of noise among dates or durations, as `_absent_number` has it."""
     if noise is None:
         return ()
@@ -224,7 +229,7 @@ def _absent_date(noise, dtype):
     return (key.view(np.int64)[()],) if key == own else ()  # a label of days is no time within a day
 
 
-def _of_objects(values, dtype, noise):
+def _of_objects(values: list[Any], dtype: np.dtype, noise: Any) -> Labels:
     """Labels of a list of Python values; `dtype` is that of the array that held them."""
     try:
         numbers = dict.fromkeys(values)
@@ -241,7 +246,7 @@ def _of_objects(values, dtype, noise):
     return Labels(keys, lambda found: column[found], (-1, *_absent_value(noise, distinct)))
 
 
-def _is_null(value) -> bool:
+def _is_null(value: Any) -> bool:
     """Whether a value is None, NaN, NaT, pandas.NA or masked."""
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -251,7 +256,7 @@ def _is_null(value) -> bool:
         return False
 
 
-def _column(distinct, dtype):
+def _column(distinct: list[Any], dtype: np.dtype) -> np.ndarray:
     """Distinct labels as an array of `dtype`, or of the type that Python's numbers have in NumPy."""
     kinds = {type(value) for value in distinct}
     if dtype.kind == "O" and len(kinds) == 1 and kinds <= {int, float, bool}:
@@ -265,7 +270,7 @@ def _column(distinct, dtype):
     return np.array(distinct, dtype)
 
 
-def _absent_value(noise, distinct):
+def _absent_value(noise: Any, distinct: list[Any]) -> tuple[int, ...]:
     """A tuple with the number of `noise` among distinct labels; empty if it is none of them."""
     if noise is None:
         return ()
@@ -281,14 +286,14 @@ def _absent_value(noise, distinct):
     return ()
 
 
-def _has_zone(value):
+def _has_zone(value: object) -> bool:
     return getattr(value, "tzinfo", None) is not None
 
 
 # pandas -----------------------------------------------------------------------------------------------------------
 
 
-def _of_pandas(pandas, labels, noise):
+def _of_pandas(pandas: ModuleType, labels: Any, noise: Any) -> Labels:
     dtype = labels.dtype
     if isinstance(dtype, np.dtype):
         return _of_numpy(labels.to_numpy(), noise)
@@ -316,7 +321,7 @@ def _of_pandas(pandas, labels, noise):
 # Polars and Arrow -------------------------------------------------------------------------------------------------
 
 
-def _of_polars(polars, labels, noise):
+def _of_polars(polars: ModuleType, labels: pl.Series, noise: Any) -> Labels:
     import pyarrow
 
     try:
@@ -326,7 +331,7 @@ def _of_polars(polars, labels, noise):
     return _of_objects(labels.to_list(), np.dtype(object), noise) if array is None else _of_arrow(array, noise)
 
 
-def _of_arrow(array, noise):
+def _of_arrow(array: pa.Array | pa.ChunkedArray, noise: Any) -> Labels:
     import pyarrow
 
     of, kind = pyarrow.types, array.type
@@ -345,16 +350,16 @@ def _of_arrow(array, noise):
     return Labels(keys, lambda found: values.take(pyarrow.array(found)), (-1, *absent))
 
 
-def _is_text(of, kind):
+def _is_text(of: ModuleType, kind: pa.DataType) -> bool:
     return of.is_string(kind) or of.is_large_string(kind) or str(kind) == "string_view"  # PyArrow 14 has no views
 
 
-def _is_ordered(of, kind):
+def _is_ordered(of: ModuleType, kind: pa.DataType) -> bool:
     """Whether this is a dictionary that has an order of its own; one of floats may hold NaN, which is in no group."""
     return of.is_dictionary(kind) and kind.ordered and not of.is_floating(kind.value_type)
 
 
-def _encoded(pyarrow, array):
+def _encoded(pyarrow: ModuleType, array: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     """(numbers of the distinct values, -1 for null; the distinct values, ascending) of an Arrow array.
 
     Values of an ordered dictionary keep its order.
@@ -376,7 +381,7 @@ def _encoded(pyarrow, array):
         ends = np.cumsum([0, *map(len, parts)])
         places = [keys[begin:end] for begin, end in zip(ends, ends[1:])]
 
-        def fill(part, place):
+        def fill(part: pa.DictionaryArray, place: np.ndarray) -> None:
             number = compute.index_in(part.dictionary, values).fill_null(-1).to_numpy(zero_copy_only=False)
             codes = part.indices.cast(pyarrow.int64()) if part.null_count else part.indices
             codes = codes.fill_null(len(number)).to_numpy(zero_copy_only=False)
@@ -386,25 +391,25 @@ def _encoded(pyarrow, array):
     return keys, values
 
 
-def _chunks(pyarrow, array):
+def _chunks(pyarrow: ModuleType, array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return array.chunks if isinstance(array, pyarrow.ChunkedArray) else [array]
 
 
-def _pieces(array):
+def _pieces(array: pa.Array) -> list[pa.Array]:
     """Slices of a long array, one for each task of a thread."""
     size = max(PIECE, -(-len(array) // (os.cpu_count() or 1)))
     return [array.slice(start, size) for start in range(0, len(array), size)]
 
 
-def _with_dictionary(part):
+def _with_dictionary(part: pa.Array) -> pa.DictionaryArray:
     return part if hasattr(part, "dictionary") else part.dictionary_encode()
 
 
 # Results ----------------------------------------------------------------------------------------------------------
 
 
-def as_array(column) -> np.ndarray:
+def as_array(column: Any) -> np.ndarray:
     """Labels as an ndarray: those of categories are the categories' values."""
     if isinstance(column, np.ndarray):
         return column
-    return column.to_numpy(zero_copy_only=False) if hasattr(column, "to_pylist") else column.to_numpy()
+    return np.asarray(column.to_numpy(zero_copy_only=False) if hasattr(column, "to_pylist") else column.to_numpy())

@@ -6,19 +6,24 @@ import contextlib
 import mmap
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from io import FileIO
 
-def require_whole(array) -> None:
+
+def require_whole(array: np.ndarray) -> None:
     """Refuse an array in a mapped file that was cut since then: reading what it has lost would kill the process.
 
     Ask before and after reading: a page that is cut in its middle reads as zeros. Nothing happens for other arrays.
     """
-    mapped, memory = array, None
+    mapped: np.ndarray | None = array
+    memory = None
     while isinstance(mapped, np.ndarray) and not isinstance(memory := getattr(mapped, "_mmap", None), mmap.mmap):
         mapped = mapped.base
     if not isinstance(mapped, np.memmap) or not isinstance(memory, mmap.mmap) or not array.size:
@@ -54,7 +59,7 @@ def forget(mapped: np.memmap, first: int, last: int) -> None:
             base.madvise(advice, begin * mmap.PAGESIZE, (end - begin) * mmap.PAGESIZE)
 
 
-def opened(mapped: np.memmap):
+def opened(mapped: np.memmap) -> FileIO | None:
     """The file of a mapped array, opened to be read; None if it is not certain that its bytes are those of the array.
 
     What is read from it needs no pages in the process's memory, so pieces can be larger. The file of that name may be
@@ -79,7 +84,7 @@ def opened(mapped: np.memmap):
     return None
 
 
-def _inode(address):
+def _inode(address: int) -> tuple[str, str]:
     """Device and number of the file that is mapped to an address."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         span, _, _, device, inode = line.split()[:5]

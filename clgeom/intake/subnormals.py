@@ -8,15 +8,20 @@ them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clgeom.errors import DeviceLimit
+
+if TYPE_CHECKING:
+    from clgeom.intake.arrays import DeviceArray
 
 #: The unsigned integers of a float's bits, and the bits of the smallest number that is not subnormal.
 NORMAL = {np.dtype(np.float32): (np.uint32, 1 << 23), np.dtype(np.float64): (np.uint64, 1 << 52)}
 
 
-def refuse_flushed(array, *, caller: str, name: str) -> None:
+def refuse_flushed(array: DeviceArray, *, caller: str, name: str) -> None:
     """Raise `DeviceLimit` that names the first number of a DeviceArray that its device would flush to zero."""
     profile = array.session.profile
     if profile.denormals or array.dtype not in NORMAL or array.n == 0:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.intake.interop.columns import Column, choose_pair, interleaved, joined, known_pair
-from clgeom.intake.interop.geometries import dimensions_left_out, sizes_of, vertices_of, with_missing
+from clgeom.intake.interop.geometries import PointsAndSizes, dimensions_left_out, sizes_of, vertices_of, with_missing
 from clgeom.intake.interop.parameter import Parameter, is_instance
 from clgeom.optional import is_installed, require
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: GeoArrow's names for the dimensions of points.
 DIMENSIONS = ("xy", "xyz", "xym", "xyzm")
@@ -18,24 +23,24 @@ EXTENSION = b"ARROW:extension:name"
 TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
-def is_arrow(value) -> bool:
+def is_arrow(value: object) -> bool:
     """Whether a value is an array or a table of PyArrow."""
     return is_instance(value, "pyarrow", "Array", "ChunkedArray", "Table", "RecordBatch")
 
 
-def is_column(value) -> bool:
+def is_column(value: object) -> bool:
     """Whether a value is an array of PyArrow, not a table."""
     return is_instance(value, "pyarrow", "Array", "ChunkedArray")
 
 
-def is_capsule(value) -> bool:
+def is_capsule(value: object) -> bool:
     """Whether a value has Arrow's PyCapsule interface, and PyArrow is imported or is the only way to read the value."""
     if not (hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__")):
         return False
     return is_installed("pyarrow") or not hasattr(value, "__array__")
 
 
-def imported(value, parameter: Parameter):
+def imported(value: Any, parameter: Parameter) -> pa.Array | pa.ChunkedArray:
     """An object with Arrow's PyCapsule interface as an array of PyArrow; tables become arrays of structs."""
     require("PyArrow", f"An object of type {type(value).__name__}")
     import pyarrow as pa
@@ -46,12 +51,12 @@ def imported(value, parameter: Parameter):
         raise parameter.wrong("be an array or a table of Arrow", f"{type(value).__name__} ({error})") from error
 
 
-def is_text(value) -> bool:
+def is_text(value: object) -> bool:
     """Whether a value is an array of PyArrow of text or bytes, which a dictionary may hold."""
     return is_column(value) and str(_kind_of_text(value)[0]) in TEXT
 
 
-def _kind_of_text(value):
+def _kind_of_text(value: pa.Array | pa.ChunkedArray) -> tuple[pa.DataType, bool]:
     """(the type of the elements of an array, whether a dictionary holds them)."""
     import pyarrow as pa
 
@@ -59,7 +64,7 @@ def _kind_of_text(value):
     return value.type.value_type if has_codes else value.type, has_codes
 
 
-def text_of(value):
+def text_of(value: pa.Array | pa.ChunkedArray) -> pa.Array:
     """An array of text or bytes as one of large_string or large_binary."""
     import pyarrow as pa
 
@@ -73,7 +78,7 @@ def text_of(value):
     return pa.concat_arrays(parts) if parts else pa.array([], kind)
 
 
-def arrow_points(value, parameter: Parameter):
+def arrow_points(value: Any, parameter: Parameter) -> PointsAndSizes:
     """Return (points, sizes) of an array or a table, as `vertices_of` does."""
     if is_instance(value, "pyarrow", "Table", "RecordBatch"):
         return _table_points(value, parameter)
@@ -89,13 +94,13 @@ def arrow_points(value, parameter: Parameter):
     return points, np.concatenate([one if sizes is None else sizes for one, (_, sizes) in zip(ones, found)])
 
 
-def arrow_column(value, name: str, parameter: Parameter) -> Column:
+def arrow_column(value: pa.Array | pa.ChunkedArray, name: str, parameter: Parameter) -> Column:
     """The numbers of an array of numbers or bools."""
     chunks = (value.chunks or [_empty(value.type)]) if is_instance(value, "pyarrow", "ChunkedArray") else [value]
     return Column(name, [_piece(chunk, name, parameter) for chunk in chunks])
 
 
-def arrow_values(value, parameter: Parameter):
+def arrow_values(value: pa.Array | pa.ChunkedArray, parameter: Parameter) -> np.ndarray | None:
     """An array of numbers or bools as `joined` returns it; None for a value that ``numpy.asarray`` can read."""
     import pyarrow as pa
 
@@ -107,19 +112,19 @@ def arrow_values(value, parameter: Parameter):
     return joined(arrow_column(value, parameter.name, parameter), parameter)
 
 
-def _is_of_numbers(kind):
+def _is_of_numbers(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     return any(holds(kind) for holds in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
 
 
-def _empty(dtype):
+def _empty(dtype: pa.DataType) -> pa.Array:
     import pyarrow as pa
 
     return pa.array([], dtype)
 
 
-def _piece(array, name, parameter):
+def _piece(array: pa.Array, name: str, parameter: Parameter) -> tuple[np.ndarray, np.ndarray | None]:
     """Return (numbers, mask of the missing ones) of one array."""
     import pyarrow as pa
 
@@ -142,7 +147,7 @@ def _piece(array, name, parameter):
 # Points ---------------------------------------------------------------------------------------------------------
 
 
-def _table_points(table, parameter):
+def _table_points(table: pa.Table | pa.RecordBatch, parameter: Parameter) -> PointsAndSizes:
     """Points of the column of geometries, of two columns of numbers, or of the only column of points."""
     names, columns = table.schema.names, table.columns
     place = _geometry_column(table.schema)
@@ -152,28 +157,29 @@ def _table_points(table, parameter):
     if place is not None:
         return arrow_points(columns[place], parameter)
     pair = choose_pair(names, parameter, ", or one column of points")
-    return interleaved(*(arrow_column(columns[i], names[i], parameter) for i in pair), parameter), None
+    return interleaved((arrow_column(columns[i], names[i], parameter) for i in pair), parameter), None
 
 
-def _geometry_column(schema):
+def _geometry_column(schema: pa.Schema) -> int | None:
     """The geometry column by the metadata of GeoParquet, or the only one by those of GeoArrow."""
     try:
         primary = json.loads((schema.metadata or {}).get(b"geo", b"{}"))["primary_column"]
     except (ValueError, TypeError, KeyError):  # no metadata of GeoParquet
         primary = None
     if schema.names.count(primary) == 1:
-        return schema.names.index(primary)
+        place: int = schema.names.index(primary)
+        return place
     marked = [i for i, field in enumerate(schema) if _extension(field).startswith(("geoarrow.", "ogc."))]
     return marked[0] if len(marked) == 1 else None
 
 
-def _extension(field) -> str:
+def _extension(field: pa.Field) -> str:
     """The name of a field's extension type, which need not be registered."""
     name = getattr(field.type, "extension_name", None) or (field.metadata or {}).get(EXTENSION, b"").decode()
     return name or ""
 
 
-def _is_of_points(kind):
+def _is_of_points(kind: pa.DataType) -> bool:
     import pyarrow as pa
 
     if isinstance(kind, pa.BaseExtensionType):
@@ -183,7 +189,7 @@ def _is_of_points(kind):
     return pa.types.is_struct(kind) and known_pair([field.name for field in kind]) is not None
 
 
-def _dimensions(kind):
+def _dimensions(kind: pa.FixedSizeListType) -> str | None:
     """The dimensions of the points of a FixedSizeList, None if the type does not determine them."""
     if kind.list_size == 2:
         return "xy"
@@ -191,7 +197,7 @@ def _dimensions(kind):
     return name if name in DIMENSIONS and len(name) == kind.list_size else None
 
 
-def _array_points(array, parameter):
+def _array_points(array: pa.Array, parameter: Parameter) -> PointsAndSizes:
     """`arrow_points` of one array."""
     import pyarrow as pa
 
@@ -199,8 +205,9 @@ def _array_points(array, parameter):
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     kind = array.type
-    if types.is_fixed_size_list(kind) and _dimensions(kind):
-        return _interleaved_points(array, parameter), None
+    dimensions = _dimensions(kind) if types.is_fixed_size_list(kind) else None
+    if dimensions is not None:
+        return _interleaved_points(array, dimensions, parameter), None
     if types.is_struct(kind):
         return _separated_points(array, parameter), None
     if (types.is_list(kind) or types.is_large_list(kind)) and not _is_of_numbers(kind.value_type):
@@ -217,9 +224,8 @@ def _array_points(array, parameter):
     raise parameter.wrong(expected, f"{kind}")
 
 
-def _interleaved_points(array, parameter):
+def _interleaved_points(array: pa.FixedSizeListArray, dimensions: str, parameter: Parameter) -> np.ndarray:
     """Points of a FixedSizeList; no copy if they have two dimensions and none is missing."""
-    dimensions = _dimensions(array.type)
     _note_dimensions(dimensions, parameter)
     width = len(dimensions)
     numbers = array.values.slice(array.offset * width, len(array) * width)
@@ -231,13 +237,13 @@ def _interleaved_points(array, parameter):
     return values.reshape(-1, width)[:, :2]
 
 
-def _every(width, first, n):
+def _every(width: int, first: int, n: int) -> pa.Array:
     import pyarrow as pa
 
     return pa.array(np.arange(first, n * width, width))
 
 
-def _separated_points(array, parameter):
+def _separated_points(array: pa.StructArray, parameter: Parameter) -> np.ndarray:
     """Points of structs."""
     names = [field.name for field in array.type]
     pair = choose_pair(names, parameter)
@@ -248,23 +254,25 @@ def _separated_points(array, parameter):
     return _with_nulls(x, y, missing, [names[i] for i in pair], parameter)
 
 
-def _with_nulls(x, y, missing, names, parameter):
+def _with_nulls(
+    x: pa.Array, y: pa.Array, missing: np.ndarray | None, names: Sequence[str], parameter: Parameter
+) -> np.ndarray:
     """Two arrays as points; those of missing rows are NaN."""
     columns = []
     for name, array in zip(names, (x, y)):
         values, nulls = _piece(array, name, parameter)
         nulls = nulls if missing is None else missing if nulls is None else missing | nulls
         columns.append(Column(name, [(values, nulls)]))
-    return interleaved(*columns, parameter)
+    return interleaved(columns, parameter)
 
 
-def _note_dimensions(dimensions, parameter):
+def _note_dimensions(dimensions: str, parameter: Parameter) -> None:
     left_out = [letter.upper() for letter in sorted(dimensions, reverse=True) if letter in "zm"]
     if left_out:
         dimensions_left_out(left_out, parameter)
 
 
-def _parts_points(array, parameter):
+def _parts_points(array: pa.Array, parameter: Parameter) -> PointsAndSizes:
     """Points of lists of points, or of lists of such lists: GeoArrow's lines and polygons."""
     import pyarrow.compute as pc
 

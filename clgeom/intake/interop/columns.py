@@ -6,8 +6,9 @@ missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -78,8 +79,9 @@ def known_pair(names: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def interleaved(x: Column, y: Column, parameter: Parameter) -> np.ndarray:
-    """Two columns as points, shape (n, 2), of a type that holds all their numbers. A missing number is NaN."""
+def interleaved(columns: Iterable[Column], parameter: Parameter) -> np.ndarray:
+    """Columns x and y as points, shape (n, 2), of a type that holds all their numbers. A missing number is NaN."""
+    x, y = columns
     if len(x) != len(y):
         raise parameter.wrong("have columns of one length", f"{len(x)} and {len(y)}")
     for column in (x, y):
@@ -107,7 +109,9 @@ def interleaved(x: Column, y: Column, parameter: Parameter) -> np.ndarray:
     return points
 
 
-def _refuse_inexact(values, missing, start, name, parameter):
+def _refuse_inexact(
+    values: np.ndarray, missing: np.ndarray | None, start: int, name: str, parameter: Parameter
+) -> None:
     """Refuse integers that are not exact in float64."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return
@@ -150,17 +154,18 @@ def structured_points(array: np.ndarray, parameter: Parameter) -> np.ndarray:
     pair = choose_pair(names, parameter)
     x, y = (array[names[position]] for position in pair)
     if isinstance(array, np.ma.MaskedArray):
-        points = interleaved(*(Column(names[p], [(np.ma.getdata(v), None)]) for p, v in zip(pair, (x, y))), parameter)
+        points = interleaved((Column(names[p], [(np.ma.getdata(v), None)]) for p, v in zip(pair, (x, y))), parameter)
         return np.ma.MaskedArray(points, np.column_stack([np.ma.getmaskarray(x), np.ma.getmaskarray(y)]))
     field = x.dtype
+    fields: Mapping[str, tuple[Any, ...]] = array.dtype.fields or {}
     if field == y.dtype and field.kind in "iuf" and array.dtype.itemsize == 2 * field.itemsize and pair == (0, 1):
-        offsets = [array.dtype.fields[name][1] for name in names]
+        offsets = [fields[name][1] for name in names]
         if offsets == [0, field.itemsize] and array.flags.c_contiguous:
             return np.ndarray.view(array, np.ndarray).view(field).reshape(-1, 2)
-    return interleaved(*(Column(names[p], [(v, None)]) for p, v in zip(pair, (x, y))), parameter)
+    return interleaved((Column(names[p], [(v, None)]) for p, v in zip(pair, (x, y))), parameter)
 
 
-def column_of_counts(*numbers) -> np.ma.MaskedArray:
+def column_of_counts(*numbers: int | None) -> np.ma.MaskedArray:
     """Counts as a column, masked where a count is None."""
     missing = [number is None for number in numbers]
     return np.ma.MaskedArray([number or 0 for number in numbers], missing, np.int64)

@@ -7,6 +7,8 @@ point i stays that of row i. Other empty geometries have no vertices.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,15 +16,17 @@ from clgeom.errors import short
 from clgeom.intake.interop.parameter import Parameter, is_instance
 from clgeom.optional import any_m
 
+#: Points, and the number of points of each row, or None if each row has one.
+PointsAndSizes: TypeAlias = tuple[np.ndarray, np.ndarray | None]
 #: Shapely's type numbers.
 MISSING, POINT = -1, 0
 
 
-def is_geometry(value) -> bool:
+def is_geometry(value: object) -> bool:
     return is_instance(value, "shapely", "Geometry")
 
 
-def is_point(value) -> bool:
+def is_point(value: Any) -> bool:
     """Whether a value is a single point that is not empty."""
     return is_instance(value, "shapely", "Point") and not value.is_empty
 
@@ -34,7 +38,7 @@ def holds_geometries(array: np.ndarray) -> bool:
     return is_geometry(next((one for one in array.flat if one is not None), None))
 
 
-def vertices_of(geometries, parameter: Parameter):
+def vertices_of(geometries: Any, parameter: Parameter) -> PointsAndSizes:
     """All vertices of a geometry, or of an array of geometries in its order.
 
     Returns
@@ -66,12 +70,12 @@ def vertices_of(geometries, parameter: Parameter):
     return points, sizes
 
 
-def dimensions_left_out(letters, parameter: Parameter) -> None:
+def dimensions_left_out(letters: Sequence[str], parameter: Parameter) -> None:
     """Warn that coordinates of further dimensions are not used."""
     parameter.note(f"has {' and '.join(letters)} coordinates, which clgeom leaves out.")
 
 
-def with_missing(points, rows, missing):
+def with_missing(points: np.ndarray, rows: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Points and their rows, with a point of NaN added for each missing row."""
     if len(missing) == 0:
         return points, rows
@@ -81,7 +85,7 @@ def with_missing(points, rows, missing):
     return points[order], rows[order]
 
 
-def sizes_of(rows, n):
+def sizes_of(rows: np.ndarray, n: int) -> np.ndarray | None:
     """Number of points of each of `n` rows, None if each has one."""
     sizes = np.bincount(rows, minlength=n)
     return None if (sizes == 1).all() else sizes

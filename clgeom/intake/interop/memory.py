@@ -7,6 +7,8 @@ method waits for the library's current stream only. Another stream may fill the 
 from __future__ import annotations
 
 import sys
+from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +22,7 @@ DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUD
 TO_HOST = ("to_numpy", "cpu", "get", "copy_to_host")
 
 
-def host_copy(value, parameter: Parameter):
+def host_copy(value: Any, parameter: Parameter) -> Any:
     """A host copy of an array on another device or with only DLPack; None for a value that ``numpy.asarray`` can read.
 
     Parameters
@@ -60,7 +62,7 @@ def host_copy(value, parameter: Parameter):
     return copied
 
 
-def _device_of(value):
+def _device_of(value: Any) -> int | None:
     """DLPack's number of the memory of a value, None if the value does not give it."""
     if hasattr(value, "__cuda_array_interface__"):
         return 2
@@ -69,20 +71,22 @@ def _device_of(value):
     return int(value.__dlpack_device__()[0])
 
 
-def _named(kind):
+def _named(kind: int) -> str:
     return DEVICES.get(kind, f"a device that DLPack numbers {kind}")
 
 
 class _reported:
     """Context manager that converts an exception of a library that copies an array to `InvalidInput`."""
 
-    def __init__(self, value, kind, parameter):
+    def __init__(self, value: object, kind: int | None, parameter: Parameter) -> None:
         self.value, self.kind, self.parameter = value, kind, parameter
 
-    def __enter__(self):
+    def __enter__(self) -> _reported:
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if isinstance(error, Exception):
             where = "the host" if self.kind in HOST else "a device" if self.kind is None else _named(self.kind)
             raise InvalidInput(
@@ -91,7 +95,7 @@ class _reported:
             ) from error
 
 
-def _wait_for_device(value):
+def _wait_for_device(value: Any) -> None:
     """Wait for all streams of the value's device."""
     cuda = sys.modules.get("numba.cuda")
     if is_instance(value, "torch", "Tensor"):
@@ -103,7 +107,7 @@ def _wait_for_device(value):
         cuda.synchronize()
 
 
-def _copied(value):
+def _copied(value: Any) -> np.ndarray | None:
     """A copy on the host, None if the value has no known method for it."""
     _wait_for_device(value)
     value = value.detach() if hasattr(value, "detach") else value
@@ -112,7 +116,7 @@ def _copied(value):
             return np.asarray(getattr(value, name)())
     cupy = sys.modules.get("cupy")
     if cupy is not None and hasattr(value, "__cuda_array_interface__"):
-        return cupy.asarray(value).get()
+        return np.asarray(cupy.asarray(value).get())
     if hasattr(value, "__array__"):
         return np.asarray(value)
     if hasattr(value, "__dlpack__") and np.lib.NumpyVersion(np.__version__) >= "2.1.0":

@@ -15,6 +15,9 @@ An object is recognised by its class. Its package is imported already, and no ot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from clgeom.arguments import held, is_masked_array
@@ -23,7 +26,7 @@ from clgeom.intake.interop.columns import structured_points
 from clgeom.intake.interop.parameter import Parameter
 
 
-def points_and_sizes(value, *, caller: str, name: str, in_order: bool = False):
+def points_and_sizes(value: Any, *, caller: str, name: str, in_order: bool = False) -> tuple[Any, np.ndarray | None]:
     """The points of an object, and the number of points of each of its rows.
 
     Parameters
@@ -68,7 +71,7 @@ def points_and_sizes(value, *, caller: str, name: str, in_order: bool = False):
     return (_in_memory(value, parameter), None) if found is None else found
 
 
-def values_of(value, *, caller: str, name: str):
+def values_of(value: Any, *, caller: str, name: str) -> Any:
     """The numbers of an object as input of ``numpy.asarray``: the value itself if NumPy reads it correctly."""
     held(value, name, caller=caller)
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -85,12 +88,12 @@ def values_of(value, *, caller: str, name: str):
     return _in_memory(value, parameter) if found is None else found
 
 
-def _in_memory(value, parameter):
+def _in_memory(value: Any, parameter: Parameter) -> Any:
     found = memory.host_copy(value, parameter)
     return value if found is None else found
 
 
-def _masked_rows(rows, parameter):
+def _masked_rows(rows: Sequence[Any], parameter: Parameter) -> np.ma.MaskedArray:
     """Rows as one masked array: ``numpy.asarray`` would take them without their masks."""
     try:
         return np.ma.array(rows)
@@ -98,7 +101,7 @@ def _masked_rows(rows, parameter):
         raise parameter.wrong("have rows of one length", f"what is no array ({error})") from error
 
 
-def _objects(values):
+def _objects(values: Sequence[object]) -> np.ndarray:
     """A one-dimensional array of these objects."""
     array = np.empty(len(values), object)
     array[:] = values

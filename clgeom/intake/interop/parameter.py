@@ -32,7 +32,7 @@ class Parameter:
         warn(f"The '{self.name}' parameter of {self.caller} {fact}", InputWarning)
 
 
-def is_instance(value, package: str, *names: str) -> bool:
+def is_instance(value: object, package: str, *names: str) -> bool:
     """Whether a value is of one of these classes of a package, without importing the package."""
     module = sys.modules.get(package)
     return module is not None and isinstance(value, tuple(getattr(module, n) for n in names if hasattr(module, n)))

@@ -9,14 +9,19 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.interop.strips import Strips, is_large
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from rasterio.io import DatasetReader
+    from rasterio.windows import Window
 
 #: Names of dimensions along x and along y, in lower case, where the coordinates do not say which they are.
 ACROSS = ("x", "lon", "longitude", "easting", "projection_x_coordinate", "column", "columns")
@@ -39,16 +44,23 @@ class Raster:
     """
 
     values: Any
-    transform: tuple | None = None
+    transform: Sequence[float] | None = None
     crs: object = None
     nodata: float | None = None
     bands: int = 1
     unit: str | None = None
-    sites: Sequence = ()
+    sites: Sequence[Any] = ()
 
 
 def placed_raster(
-    raster, *, caller: str, name: str = "raster", transform=None, crs=None, nodata=None, strips=False
+    raster: Any,
+    *,
+    caller: str,
+    name: str = "raster",
+    transform: Sequence[float] | None = None,
+    crs: object = None,
+    nodata: float | None = None,
+    strips: bool = False,
 ) -> Raster:
     """A raster of any kind with its position; what the caller gives replaces what the object has.
 
@@ -80,14 +92,17 @@ def placed_raster(
     elif _is_of("xarray", raster, "dims", "coords", "values"):
         found = data_array(raster, f"The '{name}' parameter of {caller}", nodata=nodata, strips=strips)
     elif _is_placed(raster):
-        about = {"nodata": getattr(raster, "nodata", None), "unit": own_unit(getattr(raster, "unit", None))}
-        found = Raster(raster.values, raster.transform, raster.crs, **about)
-    parameters = {"transform": transform, "crs": crs, "nodata": nodata}
-    given = {key: value for key, value in parameters.items() if value is not None}
-    return replace(found, **given) if given else found
+        unit = own_unit(getattr(raster, "unit", None))
+        found = Raster(raster.values, raster.transform, raster.crs, getattr(raster, "nodata", None), unit=unit)
+    return replace(
+        found,
+        transform=found.transform if transform is None else transform,
+        crs=found.crs if crs is None else crs,
+        nodata=found.nodata if nodata is None else nodata,
+    )
 
 
-def _is_of(package, value, *names) -> bool:
+def _is_of(package: str, value: object, *names: str) -> bool:
     """Whether an object is of a class of a package, or of one derived from it, and has these attributes."""
     if package not in sys.modules:
         return False
@@ -95,7 +110,7 @@ def _is_of(package, value, *names) -> bool:
     return package in modules and all(hasattr(type(value), name) or hasattr(value, name) for name in names)
 
 
-def _is_placed(value) -> bool:
+def _is_placed(value: object) -> bool:
     """Whether an object is a raster with a position: not an array, and no table, whose `transform` is a method."""
     if isinstance(value, (np.ndarray, list, tuple)) or not hasattr(value, "values"):
         return False
@@ -106,13 +121,15 @@ def _is_placed(value) -> bool:
 # Rasterio -----------------------------------------------------------------------------------------------------------
 
 
-def refuse_control_points(dataset, what, remedy) -> None:
+def refuse_control_points(dataset: DatasetReader, what: str, remedy: str) -> None:
     """Raise `InvalidInput` for a dataset of rasterio without a transform that ground control points place."""
     if dataset.gcps[0] and tuple(dataset.transform)[:6] == UNPLACED:
         raise InvalidInput(f"{what} is placed by ground control points, not by a transform: warp it first ({remedy}).")
 
 
-def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raster:
+def dataset_raster(
+    dataset: DatasetReader, *, caller: str, name: str, nodata: float | None = None, strips: bool = False
+) -> Raster:
     """All bands of an open dataset of rasterio: a raster, or a stack of maps for several bands."""
     import rasterio
 
@@ -143,14 +160,14 @@ def dataset_raster(dataset, *, caller, name, nodata=None, strips=False) -> Raste
     )
 
 
-def _dataset_strips(dataset, what, nodata):
+def _dataset_strips(dataset: DatasetReader, what: str, nodata: float | None) -> Raster:
     """The only band of an open dataset as strips; `what` begins messages."""
     import rasterio
     from rasterio.windows import Window
 
     absent = dataset.nodatavals[0] if nodata is None else nodata
 
-    def window(row, column, rows, columns):
+    def window(row: int, column: int, rows: int, columns: int) -> Any:
         where = Window(column, row, columns, rows)
         try:
             return scaled_band(dataset, 1, dataset.read(1, window=where), absent, where).values
@@ -162,7 +179,9 @@ def _dataset_strips(dataset, what, nodata):
     return Raster(made, nodata=first.nodata, bands=1, unit=first.unit)
 
 
-def strips_of(source, band, window, shape) -> Strips:
+def strips_of(
+    source: DatasetReader, band: int, window: Callable[[int, int, int, int], Any], shape: tuple[int, int]
+) -> Strips:
     """A band of an open dataset as strips; `window` reads parts of it, `shape` is that of what it reads."""
     import rasterio
 
@@ -172,7 +191,7 @@ def strips_of(source, band, window, shape) -> Strips:
     return Strips(window, shape, np.dtype(source.dtypes[band - 1]), plain, source.block_shapes[band - 1][0])
 
 
-def _stacked(bands):
+def _stacked(bands: Sequence[Raster]) -> np.ndarray:
     """Bands as one array; cells without data are masked, since bands may have different values for them."""
     values = [
         one.values if one.nodata is None else np.ma.masked_array(one.values, np.ma.getdata(one.values) == one.nodata)
@@ -181,7 +200,9 @@ def _stacked(bands):
     return np.ma.stack(values) if any(map(np.ma.isMaskedArray, values)) else np.stack(values)
 
 
-def scaled_band(source, band, values, nodata, window=None) -> Raster:
+def scaled_band(
+    source: DatasetReader, band: int, values: np.ndarray, nodata: float | None, window: Window | None = None
+) -> Raster:
     """The stored values of a band, or of a window of it, scaled and masked, without transform and system."""
     import rasterio
 
@@ -200,7 +221,7 @@ def scaled_band(source, band, values, nodata, window=None) -> Raster:
     return Raster(made, bands=source.count, unit=unit_of_band(source, band))
 
 
-def unit_of_band(source, band) -> str | None:
+def unit_of_band(source: DatasetReader, band: int) -> str | None:
     """The unit that a dataset gives for the values of a band.
 
     In a compound reference system GDAL gives a band of a GeoTIFF without a unit that of the heights. It does not if it
@@ -220,13 +241,13 @@ def unit_of_band(source, band) -> str | None:
         return None
 
 
-def own_unit(unit) -> str | None:
+def own_unit(unit: object) -> str | None:
     """The unit of values; None for none, and for the 1 of CF, which says that values have no dimension."""
     unit = unit.strip() if isinstance(unit, str) else ""
     return None if unit in ("", "1") else unit
 
 
-def chosen_unit(unit, regions, *, caller: str, raster=None) -> str:
+def chosen_unit(unit: str | None, regions: Any, *, caller: str, raster: object = None) -> str:
     """The `unit` parameter of a method of regions; by default the unit of their raster, or of `raster`. "" for none."""
     if unit is None:
         grid = getattr(regions, "grid", None) or next((one.grid for one in regions if hasattr(one, "grid")), None)
@@ -236,11 +257,11 @@ def chosen_unit(unit, regions, *, caller: str, raster=None) -> str:
     return unit
 
 
-def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
+def scaled(values: np.ndarray, scale: float, offset: float, nodata: float | None) -> np.ma.MaskedArray:
     """Stored values times a scale plus an offset, as float32 if that holds them; those of `nodata` are masked."""
     hidden = np.ma.getmaskarray(values) | (False if nodata is None else np.ma.getdata(values) == nodata)
     with np.errstate(over="ignore", invalid="ignore"):
-        made = np.ma.getdata(values) * scale + offset
+        made: np.ndarray = np.ma.getdata(values) * scale + offset
         if values.dtype.itemsize <= 2 or values.dtype == np.float32:
             narrow = made.astype(np.float32)
             if np.array_equal(np.isinf(narrow), np.isinf(made)):  # otherwise values overflow float32
@@ -251,7 +272,15 @@ def scaled(values, scale, offset, nodata) -> np.ma.MaskedArray:
 # Xarray -------------------------------------------------------------------------------------------------------------
 
 
-def data_array(array, what: str, nodata=None, *, band=None, window=None, strips=False) -> Raster:
+def data_array(
+    array: xr.DataArray,
+    what: str,
+    nodata: float | None = None,
+    *,
+    band: int | None = None,
+    window: Callable[[tuple[int, int]], tuple[int, int, int, int]] | None = None,
+    strips: bool = False,
+) -> Raster:
     """A DataArray of xarray with two dimensions of positions, and maybe one of maps before them.
 
     The transform comes from coordinates of evenly spaced centres, the reference system from rioxarray, from a grid
@@ -297,7 +326,7 @@ def data_array(array, what: str, nodata=None, *, band=None, window=None, strips=
             raise InvalidInput(f"{what} has the scale {scale} and the offset {offset}.")
     missing = None if absent is None else float(absent)
 
-    def part(row, column, rows, columns):
+    def part(row: int, column: int, rows: int, columns: int) -> np.ndarray:
         try:
             some = values.isel({down: slice(row, row + rows), across: slice(column, column + columns)}).values
         except MemoryError:
@@ -308,6 +337,7 @@ def data_array(array, what: str, nodata=None, *, band=None, window=None, strips=
         return some if is_plain else scaled(some, scale, offset, missing)
 
     is_plain, shape = (scale, offset) == (1.0, 0.0), values.shape[-2:]
+    stored: Any
     if strips and values.ndim == 2 and is_large(shape, values.dtype) and not values.variable._in_memory:
         stored = Strips(part, shape, values.dtype, is_plain, _chunk_rows(values, down))
     else:
@@ -324,20 +354,20 @@ def data_array(array, what: str, nodata=None, *, band=None, window=None, strips=
     )
 
 
-def _chunk_rows(values, down) -> int:
+def _chunk_rows(values: xr.DataArray, down: Hashable) -> int:
     """The rows of a chunk of dask, or of a file."""
     if values.chunks is not None:
-        return max(values.chunks[0])
+        return int(max(values.chunks[0]))
     return int((values.encoding.get("preferred_chunks") or {}).get(down, 1))
 
 
-def _axes(array, what):
+def _axes(array: xr.DataArray, what: str) -> tuple[Hashable, Hashable]:
     """The names of the dimensions along x and along y."""
     if array.ndim < 2:
         raise InvalidInput(
             f"{what} must have two dimensions of positions. Got {', '.join(array.dims) or 'none'} instead."
         )
-    found = []
+    found: list[Any] = []
     for names, axis in ((ACROSS, "X"), (DOWN, "Y")):
         own = [
             dim
@@ -351,12 +381,14 @@ def _axes(array, what):
     if found == [None, None]:
         return array.dims[-1], array.dims[-2]
     if None in found:
-        other = [dim for dim in rest[-1:]]
-        found = [one or other[0] for one in found]  # the last of the others
-    return tuple(found)
+        found = [one or rest[-1] for one in found]  # the last of the others
+    across, down = found
+    return across, down
 
 
-def _transform(array, across, down, what, system):
+def _transform(
+    array: xr.DataArray, across: Hashable, down: Hashable, what: str, system: str | None
+) -> tuple[float, ...] | None:
     """The transform of coordinates of centres, in the unit of the system; None where a dimension has none."""
     if across not in array.coords or down not in array.coords:
         return None
@@ -383,7 +415,7 @@ def _transform(array, across, down, what, system):
     return (a, 0.0, c, 0.0, e, f)
 
 
-def _unit(coordinate, what, system) -> float:
+def _unit(coordinate: xr.DataArray, what: str, system: str | None) -> float:
     """The unit of a coordinate in that of the system, or in m without one; 1 where nothing says that they differ."""
     named = str(coordinate.attrs.get("units", "")).strip().lower()
     if named in ANGLES:
@@ -400,20 +432,20 @@ def _unit(coordinate, what, system) -> float:
         return 1000.0
 
 
-def _step_of_one(array, is_across):
+def _step_of_one(array: xr.DataArray, is_across: bool) -> float | None:
     """The size of a cell where there is one, which only rioxarray's transform says."""
     mapping = _mapping(array)
     numbers = str(mapping.get("GeoTransform", "")).split()
     return float(numbers[1 if is_across else 5]) if len(numbers) == 6 else None
 
 
-def _mapping(array) -> dict:
+def _mapping(array: xr.DataArray) -> dict[Any, Any]:
     """The attributes of the grid mapping."""
     name = array.encoding.get("grid_mapping") or array.attrs.get("grid_mapping") or "spatial_ref"
     return dict(array.coords[name].attrs) if name in array.coords else {}
 
 
-def _system(array, across):
+def _system(array: xr.DataArray, across: Hashable) -> str | None:
     """The reference system as text; None where nothing says it."""
     mapping = _mapping(array)
     text = next((mapping[key] for key in ("crs_wkt", "spatial_ref", "epsg_code") if mapping.get(key)), None)
@@ -430,7 +462,7 @@ def _system(array, across):
     return _short(text)
 
 
-def _of_parameters(mapping):
+def _of_parameters(mapping: dict[Any, Any]) -> str | None:
     """The reference system that a grid mapping of CF describes by its parameters alone; None if pyproj cannot tell."""
     try:
         from pyproj import CRS
@@ -440,7 +472,7 @@ def _of_parameters(mapping):
         return None
 
 
-def _short(text):
+def _short(text: str | None) -> str | None:
     """A reference system by its code, if its text is long and has one."""
     if text is None or len(text) <= 16:
         return text

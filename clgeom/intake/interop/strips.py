@@ -71,7 +71,8 @@ class Strips:
     def thinned(self, step: int) -> Any:
         """Every `step`-th row and column."""
         # copies: a view would keep its strip
-        return np.ma.concatenate([values[-first % step :: step, ::step].copy() for first, values in self])
+        thin = [values[-first % step :: step, ::step].copy() for first, values in self]
+        return np.ma.concatenate(thin)  # type: ignore[no-untyped-call]  # NumPy has no types for it
 
 
 def is_large(shape: tuple[int, int], dtype: np.dtype) -> bool:
