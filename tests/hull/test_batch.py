@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from batches import SIZES, device_arrays, mixed
 from clouds import cloud
-from device_settings import ONE_TYPE
+from device_settings import ONE_TYPE, imposed_session
 from effort import LONG
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ from clgeom.core.device import Session
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.hull.batch.hulls import convex_hulls, convex_hulls_by_label
-from clgeom.hull.batch.job import CROWDED, HULLS, Job, worth_an_item
+from clgeom.hull.batch.job import CROWDED, HULLS, TILES, Job, worth_an_item
 from clgeom.hull.measures import ragged_measures
 
 #: Around a CPU's jobs, what one list of a GPU's work-group holds, and its pieces; what needs several rounds of them.
@@ -125,6 +125,18 @@ def test_convex_hulls_cuts_large_groups(any_session):
         areas, perimeters = ragged_measures(batch.points, batch.offsets, batch.dimensions < 2)
         np.testing.assert_array_equal(batch.areas, areas)
         np.testing.assert_array_equal(batch.perimeters, perimeters)
+
+
+def test_tiles_of_more_points_than_their_numbers_tell_apart(session):
+    """Tiles number points with 16 bits: a group beyond that is cut, however large the tiles of a policy are."""
+    corners = cloud("circle", 50, np.float32)
+    points = np.concatenate([cloud("disc", 70_000, np.float32) / 2, corners, cloud("disc", 9, np.float32)])
+    offsets = [0, 70_050, len(points)]
+    session = imposed_session(session.device, kind="gpu")
+    with override({TILES: Policy("group", wg_size=64, items_per_thread=2048)}):
+        batch = convex_hulls(points, offsets, device=session)
+    assert batch[0].vertices.min() >= 70_000  # the corners are the group's last points
+    assert_as_convex_hull(batch, points, offsets)
 
 
 @pytest.mark.settings("as_is")

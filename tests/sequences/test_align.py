@@ -117,6 +117,13 @@ def test_align_in_tiles(session, monkeypatch):
             check(*random_pairs(np.random.default_rng(6), 40, 70, letters_of(case)), session, **CASES[case])
 
 
+def test_pairs_with_nothing_in_common_score_zero(session, monkeypatch):
+    """Locally, in one tile and in several: the empty alignment at the beginning of both sequences."""
+    for side in (0, 16):
+        monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path, side=side: side)
+        check(["A" * 40, "A" * 20, "ACCA"], ["C" * 50, "C" * 16 + "A", "TG"], session, mode="local")
+
+
 @pytest.mark.parametrize("mode", ("global", "local", "semiglobal"))
 def test_align_band(session, mode):
     a, b = random_pairs(np.random.default_rng(7), 60, 20)

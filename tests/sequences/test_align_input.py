@@ -94,6 +94,22 @@ def test_matrices_are_whole(name):
     assert (matrix.values == matrix.values.T).all() and (np.diag(matrix.values)[:4] > 0).all()
 
 
+#: The cost of a gap's beginning and of each of its letters, NCBI BLAST's; NUC.4.4, which it does not have, has its own.
+USUAL_PENALTIES = {
+    **{"BLOSUM45": (15, 2), "BLOSUM50": (13, 2), "BLOSUM62": (11, 1), "BLOSUM80": (10, 1), "BLOSUM90": (10, 1)},
+    **{"PAM30": (9, 1), "PAM70": (10, 1), "PAM250": (14, 2), "NUC.4.4": (10, 1)},
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_usual_penalties_of_matrices(name):
+    """A gap costs its beginning and each of its letters: gaps of one and of two letters tell both."""
+    letter = "A" if name == "NUC.4.4" else "W"
+    each = clgeom.SubstitutionMatrix.named(name).score(letter, letter)
+    one, two = (len(b) * each - clgeom.align(letter * 7, b, matrix=name).score for b in (letter * 6, letter * 5))
+    assert (2 * one - two, two - one) == USUAL_PENALTIES[name]
+
+
 def test_matrices_of_biopython():
     substitution_matrices = pytest.importorskip("Bio.Align.substitution_matrices")
     for name in MATRICES:
