@@ -101,6 +101,18 @@ def test_tables_larger_than_one_allocation(any_session, layout):
     np.testing.assert_array_equal(last.last, np.arange(4000) + 3_999_000)
 
 
+def test_table_in_all_the_buffers_that_a_kernel_takes(session):
+    """Each of 16 buffers holds its own cells, for the kernel that writes them and for one that reads them."""
+    small = imposed_session(session.device, max_alloc_bytes=1 << 12)
+    equation = dp.Equation(lambda M, i, j: i * 1000 + j, pattern="NOSE", dtype="int32")
+    table = dp.fill(equation, (128, 128), device=small, path="stages")
+    assert len(table._store.buffers) == 16
+    i, j = np.indices((128, 128))
+    np.testing.assert_array_equal(table.numpy(), i * 1000 + j)
+    cells = table.recover("for (int k = 0; k < 16; ++k) out[k] = M(8 * k + 3, k); return 16;", 16)
+    assert cells.tolist() == [(8 * k + 3) * 1000 + k for k in range(16)]
+
+
 @pytest.mark.parametrize("kind", ("cpu", "gpu"))
 @pytest.mark.parametrize("count", (2, 4))
 def test_decisions_are_packed_where_they_would_not_fit(session, kind, count):

@@ -217,7 +217,10 @@ def test_one_launch(subtests, session):
             for keep in ("table", "corner"):
                 with override(SINGLE):
                     found = dp.fill(lcs, shape, keep=keep, path="tiles", profile=True, device=session, **given)
-                assert [phase.launches for phase in found.phases] == [1]
+                # the cells, and two lower edges of each row of strips, of 16 rows and of blocks of 4 columns
+                n, m = shape
+                cells = n * m * (keep == "table") + -(-n // 16) * 2 * (4 * -(-m // 4))
+                assert [(phase.launches, phase.bytes_moved) for phase in found.phases] == [(1, 4 * cells)]
                 assert found.corner == expected.corner
                 if keep == "table":
                     np.testing.assert_array_equal(found.numpy(), expected.numpy())

@@ -1,5 +1,7 @@
 """Path loss against long doubles, published values and the 3GPP form; maps and shadowing against their statistics."""
 
+import math
+
 import numpy as np
 import pytest
 import reference.radio as reference
@@ -301,6 +303,22 @@ def test_shadowing_has_its_deviation_and_correlation():
         assert along == pytest.approx(np.exp(-lag / 6), abs=0.07) and down == pytest.approx(along, abs=0.08)
     np.testing.assert_array_equal(field[3], shadowing((200, 300), sigma=8, correlation=60, pixel=10, seed=3))
     assert not np.array_equal(field[3], field[4])
+
+
+@pytest.mark.parametrize("shape", [(6, 18), (7, 11), (1, 45)])
+def test_shadowing_of_a_seed_is_of_the_next_grid_that_an_fft_likes(shape):
+    """The grid of the noise is the first on whose sides only 2, 3 and 5 divide: a seed gives the same map for ever."""
+
+    def is_fast(size):
+        return any(2**a * 3**b * 5**c == size for a in range(8) for b in range(5) for c in range(4))
+
+    sides = [next(size for size in range(n + math.ceil(min(8 * 5.0, n)), 200) if is_fast(size)) for n in shape]
+    rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in sides)
+    covariance = np.exp(-np.hypot(rows[:, None], columns) / 5.0)
+    noise = np.fft.fft2(np.random.default_rng(7).standard_normal(sides))
+    field = np.fft.ifft2(noise * np.sqrt(np.maximum(np.fft.fft2(covariance).real, 0))).real
+    found = shadowing(shape, sigma=2, correlation=5, seed=7, dtype="float64")
+    np.testing.assert_allclose(found, 2 * field[: shape[0], : shape[1]], atol=1e-9)
 
 
 def test_shadowing_does_not_wrap_round():

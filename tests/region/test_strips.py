@@ -18,11 +18,12 @@ from hypothesis.extra import numpy as hnp
 from region_commands import done, here, refused
 
 import clgeom
-from clgeom.errors import InvalidInput
+from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.interop import strips as module
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.interop.strips import Strips
 from clgeom.io.rasters import open_raster, read_raster
+from clgeom.region.rings import runs
 
 __all__ = ["here"]
 
@@ -299,3 +300,22 @@ def test_memory_is_that_of_strips(here, session):
         assert parts > 2
     assert all(one == other for one, other in covered.values())
     assert peaks[5120] - peaks[256] < 80 * 1024, peaks
+
+
+def test_too_many_runs_are_refused_before_all_strips_are_read(session, monkeypatch):
+    """Once the strips so far have more runs than a plan may number, no further strip is read."""
+    values, last = np.arange(200 * 8).reshape(200, 8) % 2, []  # 4 runs in each row
+
+    def window(row, column, rows, columns):
+        last.append(row + rows)
+        return values[row : row + rows, column : column + columns]
+
+    with heights(10, 8, values.dtype):
+        raster = Raster(Strips(window, values.shape, values.dtype, plain=True))
+        whole = clgeom.coverage_regions(raster, 1, outline="cells", device=session)
+        assert len(whole) == 800 // 200 and max(last) == 200
+        last.clear()
+        monkeypatch.setattr(runs, "MOST_RUNS", 100)
+        with pytest.raises(DeviceLimit, match="more than 100 runs of cells"):
+            clgeom.coverage_regions(raster, 1, outline="cells", device=session)
+    assert 25 < max(last) < 60
