@@ -188,7 +188,7 @@ def radio(session):
 def dp(session):
     import numpy as np
 
-    from clgeom.dp import fill, problems
+    from clgeom.dp import Equation, fill, max_over, problems, where
     from clgeom.selftest.answers import equations
 
     common, sack, chain = equations()
@@ -205,6 +205,16 @@ def dp(session):
         value = int(np.median(found[0]))
         for table in tables:
             np.testing.assert_array_equal(np.stack(table.where(">", value)), np.stack(np.nonzero(found[0] > value)))
+    # a row whose cells read all earlier ones: many stages in one launch, each by a group
+    longest = Equation(
+        lambda M, i, j, w: where(j == 0, 0, max_over("k", 0, j, lambda k: M[i, k] + w[j - k])),
+        pattern="CLR",
+        parameters={"w": "int32[]"},
+    )
+    w, row = rng.integers(-9, 9, 40).astype(np.int32), [0]
+    for j in range(1, 40):
+        row.append(max(row[k] + w[j - k] for k in range(j)))
+    assert fill(longest, (1, 40), w=w, device=session).numpy()[0].tolist() == row
     letters = ["".join("ACGT"[k] for k in row[:60]) for row in (a, b)]
     wide = "".join("ACGT"[k] for k in rng.integers(0, 4, 700))  # more blocks than are handed on at once
     for second in (letters[1], wide):

@@ -213,7 +213,7 @@ class Candidates:
 
     @property
     def shared(self) -> bool:
-        return self.lower is self.upper or self.lower == self.upper
+        return self.lower == self.upper
 
     @property
     def point_bytes(self) -> int:

@@ -61,7 +61,7 @@ def without_small_parts(
     given: Any = {"direction": direction, "nodata": raster.nodata, "device": device, "outline": "cells"}
     exact = coverage_regions(raster.values, levels, **given)
     parts = _parts(exact, joined)
-    is_small = np.bincount(parts, exact.cells, parts.max(initial=0) + 1)[parts] < least / grid.cell_area
+    is_small = np.bincount(parts, exact.cells)[parts] < least / grid.cell_area
     small = exact.select(is_small)
     if told is not None:
         told(_left_out(small, parts[is_small]))
