@@ -81,7 +81,7 @@ def forced(session, threads, slot=None):
             stack.enter_context(mock.patch.object(staging, "SLOT_BYTES", slot * MIB))
             stack.enter_context(mock.patch.object(staging.Stage, "most_threads", threads))
             stage = kept_stage(session, threads, slot)
-            stack.enter_context(mock.patch.dict(session._made["stage"], {("stage",): stage}))
+            stack.enter_context(mock.patch.dict(session.cache._by_kind["stage"], {("stage",): stage}))
         yield
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import clgeom
 from clgeom.core import sources
+from clgeom.core.build import program_keys
 from clgeom.core.policies import Policy
 from clgeom.core.stored_policies import stored_of
 from clgeom.core.tuning import GENERAL, TABLE, overridden, select
@@ -54,7 +55,7 @@ SPACES = re.compile(
 
 def measured(session) -> dict:
     """The kernels that a session has built and the modules that planned them, with their hashes."""
-    kernels = sorted({_file_of(key[0], dict(key[1])) for key in session.programs if key[0] != CHECK})
+    kernels = sorted({_file_of(key[0], dict(key[1])) for key in program_keys(session) if key[0] != CHECK})
     profile = session.profile
     tuned = {kernel: own for kernel in map(_kernel_of, kernels) if (own := _tuned(profile, kernel))}
     rows = rows_of(profile.name, profile.architecture, profile.runtime, profile.kind, tuned)

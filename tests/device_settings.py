@@ -3,6 +3,7 @@
 import contextlib
 from dataclasses import replace
 
+from clgeom.core.build import program_keys
 from clgeom.core.device import Session, as_session
 from clgeom.core.tuning import TABLE, override
 
@@ -85,10 +86,10 @@ def assert_kernels_fit(session):
     import pyopencl as cl
 
     profile, ask = session.profile, cl.kernel_work_group_info.LOCAL_MEM_SIZE
-    sizes = {(key[0], dict(key[1]).get("wg_size", 1)) for key in session.programs}
+    sizes = {(key[0], dict(key[1]).get("wg_size", 1)) for key in program_keys(session)}
     assert sizes, "the session built no program"
     assert not [one for one in sizes if one[1] > profile.max_wg_size], sizes
-    for key, kernel in session.threads.__dict__.get("kernels", {}).items():
-        if key != "plans":
-            used = kernel.get_work_group_info(ask, session.device)
-            assert used <= profile.local_mem_bytes, f"{key} takes {used} bytes of local memory"
+    kernels = [*map(session.thread_cache.of, ("programs", "programs of users"))]
+    for key, kernel in (entry for kind in kernels for entry in kind.items()):
+        used = kernel.get_work_group_info(ask, session.device)
+        assert used <= profile.local_mem_bytes, f"{key} takes {used} bytes of local memory"

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from clgeom.core.cache import Cache
+
 KINDS = ("allocate", "host memory", "launch", "copy", "fill", "map", "kernel", "build", "wait")
 _paused = 0
 
@@ -32,14 +34,14 @@ class _Forgetful(dict):
         super().__init__(programs)
         self.faults, self.gone = faults, None
 
-    def get(self, key):
+    def get(self, key, default=None):
         if key == self.gone:
-            return None
+            return default
         number, self.faults.calls = self.faults.calls, self.faults.calls + 1
         if number == self.faults.first:
             self.gone = key
-            return None
-        return super().get(key)
+            return default
+        return super().get(key, default)
 
 
 class Faults(contextlib.AbstractContextManager):
@@ -80,9 +82,11 @@ class Faults(contextlib.AbstractContextManager):
             "wait": (cl.CommandQueue, "finish"),
         }[self.kind]
         if self.kind in ("allocate", "kernel", "build"):  # plans that keep their memory allocate none
-            self.patches.setitem(self.session.threads.__dict__, "kernels", {})
+            self.patches.setattr(self.session.threads, "cache", Cache(), raising=False)
         if self.kind == "build":
-            self.patches.setattr(self.session, "programs", _Forgetful(self.session.programs, self))
+            for kind in "programs", "programs of users":
+                present = self.session.cache.of(kind)
+                self.patches.setitem(self.session.cache._by_kind, kind, _Forgetful(present, self))
             self.patches.setattr(owner, name, self._fail)
         else:
             self.patches.setattr(owner, name, self._failing(getattr(owner, name)))

@@ -15,9 +15,9 @@ from clgeom.errors import KernelBuildError
 OPTIONS = ("-cl-std=CL1.2",)
 #: An option without effect that makes a program different from the one in the driver's cache.
 AGAIN = "-DCLGEOM_AGAIN=1"
-#: Programs with functions of users (equations) that a session keeps, and kernels of them that a thread keeps. One takes
-#: 1.6 MB on PoCL.
-MOST_OF_USERS = 128
+#: Most programs of a session, and kernels of a thread: those of clgeom, and those with functions of users (equations),
+#: each of which takes 1.6 MB on PoCL.
+MOST_PROGRAMS, MOST_OF_USERS = 1 << 13, 128
 
 
 def kernel_of(session, key: tuple, pointers: tuple = ()):
@@ -30,12 +30,13 @@ def kernel_of(session, key: tuple, pointers: tuple = ()):
     NVIDIA's driver 580 does not launch a kernel object with a buffer for an argument that once was such a pointer
     (INVALID_KERNEL_ARGS).
     """
-    cache = session.threads.__dict__.setdefault("kernels", {})
-    kernel = cache.get((key, pointers))
-    if kernel is None:
+    kind, most = _kind_of(key)
+
+    def make():
         with as_loading():
-            kernel = cache[key, pointers] = new_kernel(session, key)
-    return kernel
+            return new_kernel(session, key)
+
+    return session.thread_cache.get((kind, key, pointers), make, most=most)
 
 
 def new_kernel(session, key: tuple):
@@ -49,8 +50,8 @@ def new_kernel(session, key: tuple):
             return _kernel(program, name)
         except cl.LogicError:  # the driver's cache may be damaged: with another option it is another program
             with session.lock:
-                program = session.programs[key] = _built(session, (*key[:2], (*key[2], AGAIN)))
-            return _kernel(program, name)
+                session.cache.drop((_kind_of(key)[0], key))
+                return _kernel(_program(session, key, (AGAIN,)), name)
     except (cl.Error, OSError, sqlite3.Error) as error:
         profile, said = session.profile, f"OpenCL says: {' '.join(str(error).split())}"
         if not isinstance(error, cl.Error):
@@ -76,23 +77,14 @@ def _kernel(program, name):
         return cl.Kernel(program, name)
 
 
-def _program(session, key):
-    if is_of_users(key):
-        _make_room(session.programs, list(session.programs), lambda entry: entry)
-        _make_room(*_kernels(session), lambda entry: entry[0])
-    program = session.programs.get(key)
-    if program is None:
-        with session.lock:
-            program = session.programs.get(key)
-            if program is None:
-                program = session.programs[key] = _built(session, key)
-    return program
+def _program(session, key, more=()):
+    kind, most = _kind_of(key)
+    return session.cached((kind, key), lambda: _built(session, (*key[:2], (*key[2], *more))), most=most)
 
 
-def _kernels(session) -> tuple[dict, list]:
-    """This thread's kernel objects, and their keys and pointers; those of remembered plans are none of users."""
-    kernels = session.threads.__dict__.get("kernels", {})
-    return kernels, [entry for entry in kernels if entry != "plans"]
+def _kind_of(key) -> tuple[str, int]:
+    """The kind of a program, or of its kernels, in a cache; and the most of it."""
+    return ("programs of users", MOST_OF_USERS) if is_of_users(key) else ("programs", MOST_PROGRAMS)
 
 
 def is_of_users(key: tuple) -> bool:
@@ -100,11 +92,9 @@ def is_of_users(key: tuple) -> bool:
     return any(type(value) is str and "\n" in value for _, value in key[1])
 
 
-def _make_room(cache, entries, key_of):
-    """Drop the older half of the entries with programs of users when there are too many."""
-    entries = [entry for entry in entries if is_of_users(key_of(entry))]
-    for entry in entries[: len(entries) // 2] if len(entries) >= MOST_OF_USERS else ():
-        cache.pop(entry, None)
+def program_keys(session) -> list[tuple]:
+    """The keys of the programs that a session holds."""
+    return [key for kind in ("programs", "programs of users") for _, key in session.cache.of(kind)]
 
 
 def release(session, text: str | None = None) -> None:
@@ -112,16 +102,10 @@ def release(session, text: str | None = None) -> None:
 
     Other threads drop theirs as they make others.
     """
-
-    def goes(key):
-        return is_of_users(key) and (text is None or any(value == text for _, value in key[1]))
-
-    kernels, entries = _kernels(session)
-    with session.lock:
-        for entry in [entry for entry in entries if goes(entry[0])]:
-            kernels.pop(entry, None)
-        for key in [key for key in session.programs if goes(key)]:
-            session.programs.pop(key, None)
+    for cache in (session.thread_cache, session.cache):
+        for entry in cache.of("programs of users"):
+            if text is None or any(value == text for _, value in entry[1][1]):
+                cache.drop(entry)
 
 
 def _built(session, key):

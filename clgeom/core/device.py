@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 from clgeom import caches, quirks
 from clgeom.arguments import boolean, integer
 from clgeom.core import trust
+from clgeom.core.cache import MOST, Cache
 from clgeom.core.failures import failures
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.memory import Pool, trim_heap
 from clgeom.core.profile import DeviceProfile, describe
+from clgeom.core.tuning import with_policies
 from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
 from clgeom.quirks import drivers
@@ -112,11 +114,10 @@ class Session:
             self.context: Any = context or cl.Context([self.device])
             self.queue: Any = cl.CommandQueue(self.context, self.device)
         self.pool = Pool(self.context, self.queue)
-        self.programs: dict[Any, Any] = {}
         self.trusted: set[Any] = set()
         self.lock = threading.RLock()
+        self.cache = Cache(self.lock)
         self.threads = threading.local()
-        self._made: dict = {}
 
     @functools.cached_property
     def profiling_queue(self) -> Any:
@@ -147,31 +148,22 @@ class Session:
         with failures(self.device, "open a queue for copies"):
             return cl.CommandQueue(self.context, self.device)
 
-    def cached(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int | None = None) -> Any:
+    def cached(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int = MOST, policies: bool = False) -> Any:
         """The result of ``make()`` for this key, cached for all calls and threads of the session.
 
-        The first entry of a key names the kind of value. When a kind has `most` values, the older half is dropped.
+        The first entry of a key names the kind of value. When a kind has `most` values, the older half is dropped. With
+        `policies`, the value is for the policies in force only, as plans are.
         """
-        kept = self._made.setdefault(key[0], {})
-        try:
-            return kept[key]
-        except KeyError:
-            pass
-        with self.lock:
-            if key not in kept:
-                value = make()
-                if most is not None and len(kept) >= most:
-                    for old in list(kept)[: most // 2 or 1]:
-                        del kept[old]
-                kept[key] = value
-            return kept[key]
+        return self.cache.get(with_policies(key) if policies else key, make, most=most)
 
-    def known(self, key: tuple[Any, ...]) -> Any:
+    def known(self, key: tuple[Any, ...], *, policies: bool = False) -> Any:
         """The cached value of a key, without making one.
 
         Parameters
         ----------
         key : tuple
+            As of `cached`.
+        policies : bool
             As of `cached`.
 
         Returns
@@ -184,7 +176,16 @@ class Session:
         IndexError
             The key is empty.
         """
-        return self._made.get(key[0], {}).get(key)
+        return self.cache.known(with_policies(key) if policies else key)
+
+    @property
+    def thread_cache(self) -> Cache:
+        """The cache of this thread, for kernel objects, which hold their arguments."""
+        try:
+            return self.threads.cache
+        except AttributeError:
+            self.threads.cache = Cache()
+            return self.threads.cache
 
     def release(self) -> None:
         """Give pooled scratch memory, and programs of equations, back to the driver and the system."""

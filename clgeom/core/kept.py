@@ -176,7 +176,7 @@ class Kept:
             total = sum(scratch.nbytes for name, scratch in self.plan.scratch.items() if name not in bound)
             if total > session.profile.global_mem_bytes // SET_PART:
                 return None
-            _make_room(_plans(session))
+            _make_room(session)
             self.waiting = Waiting(session.pool)
         own = self.waiting.take(bound.keys()) or Set(session, self.plan, bound, allocate)
         return Lent(own, self.waiting)
@@ -184,23 +184,16 @@ class Kept:
 
 def kept_of(session, plan: Plan) -> Kept | None:
     """What this thread keeps of a plan; None when it runs for the first time, and perhaps never again."""
-    plans = _plans(session)
-    found = plans.get(id(plan))
+    key = "plans", id(plan)
+    found = session.thread_cache.known(key)
     if found is None:
-        if len(plans) >= MOST_KEPT:
-            plans.clear()
-        plans[id(plan)] = Kept(plan)
+        session.thread_cache.get(key, lambda: Kept(plan), most=MOST_KEPT)
     return found
 
 
-def _plans(session) -> dict[int, Kept]:
-    """The plans of this thread, by id; forgotten with all kernels."""
-    return session.threads.__dict__.setdefault("kernels", {}).setdefault("plans", {})
-
-
-def _make_room(plans):
+def _make_room(session):
     """Let the memory of the oldest plan go if there are too many."""
-    some = [kept for kept in plans.values() if kept.waiting is not None]
+    some = [kept for kept in session.thread_cache.of("plans").values() if kept.waiting is not None]
     if len(some) >= MOST_WITH_MEMORY:
         some[0].waiting = None
 

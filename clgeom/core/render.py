@@ -20,7 +20,7 @@ PLAIN = (str, int, float, bool, type(None))
 PLACE = re.compile("@([a-z_]+)@")
 
 
-@functools.cache
+@functools.lru_cache(maxsize=512)
 def _compiled(text: str):
     from mako.template import Template
 

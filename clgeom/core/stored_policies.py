@@ -86,8 +86,10 @@ def _words(made: type[Policy]) -> str:
 class _Store:
     """What this process has read of the store."""
 
+    generations = itertools.count()
+
     def __init__(self):
-        self.lock = threading.RLock()
+        self.lock, self.generation = threading.RLock(), next(self.generations)
         self.entries: dict[tuple, list[dict]] | None = None  # by kernel and size of a type; None: not read yet
         self.checked: dict = {}  # (profile, kernel, itemsize) -> Stored or None
         self.has_warned = False
@@ -158,6 +160,11 @@ def read_again() -> None:
     """Forget what this process has read of the store, and that it has warned."""
     global _store
     _store = _Store()
+
+
+def store_generation() -> int:
+    """How often this process has begun to read the store: keys of caches hold it, since plans depend on policies."""
+    return _store.generation
 
 
 def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:

@@ -20,8 +20,9 @@ import numpy as np
 
 from clgeom import caches
 from clgeom.core import sources
+from clgeom.core.cache import Cache
 from clgeom.core.stored_policies import stored_of
-from clgeom.core.tuning import TABLE, overridden
+from clgeom.core.tuning import TABLE
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.quirks import BUILD_VARIABLES
 
@@ -136,16 +137,16 @@ def verdict(device, profile, trial, dtype=None) -> bool | None:
     return _verdicts[known]
 
 
-def remembered(session, name: str, kernel: str, ask) -> bool:
+def holds(session, name: str, kernel: str, ask) -> bool:
     """Whether ``ask()`` is true for a kernel on this device: as noted in the cache, or asked now.
 
-    Only True is noted. Sessions with imposed limits and contexts with policies of their own always ask.
+    Only True is noted. Sessions with imposed limits always ask. As in trials, the caller's policies are not in force.
     """
-    if session.profile != session.own_profile or overridden():
-        return ask()
+    if session.profile != session.own_profile:
+        return contextvars.Context().run(ask)
     digest = _digest_of([kernel], session.profile)
     right = _noted(session.profile).get(name) == [digest, True]
-    if not right and ask():
+    if not right and contextvars.Context().run(ask):
         _keep(session.profile, name, [digest, True])
         right = True
     return right
@@ -196,13 +197,13 @@ def _attempt(session, trial, dtype) -> bool:
     module, function = trial
     check = getattr(importlib.import_module(module), function)
     # kernels of a trial are not kept: those of other families among them have not passed theirs
-    kernels = session.threads.__dict__.get("kernels", {})
+    kernels = session.thread_cache
     try:
-        _trying.now, session.threads.__dict__["kernels"] = True, {}
+        _trying.now, session.threads.cache = True, Cache()
         # without the caller's policies: verdicts are about those of the device
         return bool(contextvars.Context().run(check, session, dtype or TYPES["float"]))
     finally:
-        _trying.now, session.threads.__dict__["kernels"] = False, kernels
+        _trying.now, session.threads.cache = False, kernels
 
 
 def describe_driver(profile) -> str:
@@ -215,7 +216,6 @@ def _name(trial, dtype=None):
     return f"{trial[0]}.{trial[1]}" + (f" {dtype.name}" if dtype else "")
 
 
-@functools.cache
 def _digest(trial, profile) -> str:
     """A digest of a trial's kernels, their headers and their policies, and of options for all builds."""
     return _digest_of(_kernels_of(trial), profile)

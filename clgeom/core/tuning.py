@@ -15,7 +15,7 @@ from dataclasses import replace
 from clgeom.core.limits import require_shape
 from clgeom.core.policies import PairsPolicy, Policy
 from clgeom.core.profile import KINDS, RUNTIMES
-from clgeom.core.stored_policies import stored_policy
+from clgeom.core.stored_policies import store_generation, stored_policy
 from clgeom.core.tuning_dp import DP
 from clgeom.core.tuning_rings import RINGS
 
@@ -508,23 +508,9 @@ def overridden(kernel: str | None = None) -> bool:
     return bool(_overrides.get()) if kernel is None else kernel in _overrides.get()
 
 
-def remembered(session, key: tuple, make, most: int = 64):
-    """The result of ``make()`` for this key and the policies that the context overrides: plans, or parts of plans.
-
-    The session keeps it, also where stored policies change: a new session takes those.
-
-    The first entry of a key names the kind of value, of which `most` are kept.
-    """
-    return session.cached(_with_policies(key), make, most=most)
-
-
-def recalled(session, key: tuple):
-    """The result that `remembered` keeps for this key and the overridden policies; None if there is none."""
-    return session.known(_with_policies(key))
-
-
-def _with_policies(key):
-    return key[0], _overrides.get().key, *key[1:]
+def with_policies(key: tuple) -> tuple:
+    """A cache's key with the policies in force: those that the context overrides, and the generation of the store."""
+    return key[0], _overrides.get().key, store_generation(), *key[1:]
 
 
 @contextlib.contextmanager

@@ -300,7 +300,7 @@ def hold_to_table(job):
 def hold_to_pattern(equation, pattern, values, shape):
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
     nodes = nodes_of(equation)
-    read = equation.kept(("forbidden read", pattern.name), lambda: _forbidden_read(equation, nodes, pattern))
+    read = equation.cache.get(("forbidden read", pattern.name), lambda: _forbidden_read(equation, nodes, pattern))
     if read is None:  # no read is proven wrong for any parameters
         return
     if equation.traced and not _indices_fit(equation, shape, values):
@@ -331,7 +331,7 @@ def _forbidden_read(equation, nodes, pattern):
 def _indices_fit(equation, shape, values) -> bool:
     """`bounds.indices_fit`, kept by the equation for parameters of the same ranges."""
     ranges = tuple((v.min(), v.max()) if v.size else None for v in values.values() if v.dtype.kind in "iu")
-    return equation.kept(("indices fit", shape, ranges), lambda: bounds.indices_fit(equation, shape, values))
+    return equation.cache.get(("indices fit", shape, ranges), lambda: bounds.indices_fit(equation, shape, values))
 
 
 def _step(name, by):

@@ -17,7 +17,6 @@ from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
-from clgeom.core.tuning import remembered
 from clgeom.errors import DeviceLimit, short
 from clgeom.exchange import crs_of
 from clgeom.geo.longitudes import Longitudes
@@ -264,7 +263,7 @@ def _merged_hull(points, ids, n, *, keep_collinear):
         return (plan + emission).kept(), *found
 
     key = "merged hull", points.dtype, n, order, rows, keep_collinear
-    plan, vertices, shape = remembered(session, key, make)
+    plan, vertices, shape = session.cached(key, make, policies=True)
     merged = run(session, plan, **{s.name: ordered[s] for s in (order, rows)})
     count, dimension, _, _ = merged.read(shape).tolist()
     return Found(VerticesOnDevice(points, merged[vertices], count), dimension)

@@ -6,7 +6,6 @@ import numpy as np
 
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.core.tuning import remembered
 from clgeom.intake.arrays import c_name
 from clgeom.primitives.gather import gather_plan
 from clgeom.sorting.keys import KeyOrder
@@ -63,7 +62,7 @@ def _sort_by_x(points, ids, n, outer, buffers):
     windows = _windows(points, ids, n, UPPER_HALF if dtype.itemsize == 4 else ALL, buffers)
     packed = BROKEN.name in buffers
     key = "lexsort", dtype, points.n, ids, n, outer, windows, packed
-    plan, ordered, rows = remembered(session, key, lambda: _by_x_plan(points, ids, n, outer, windows, packed))
+    plan, ordered, rows = session.cached(key, lambda: _by_x_plan(points, ids, n, outer, windows, packed), policies=True)
     return run(session, plan, points=points, **buffers), ordered, rows
 
 
@@ -142,7 +141,7 @@ def _windows(points, ids, n, bits, buffers):
         survey, found = survey_plan(session.profile, _keys(n), n, KeyOrder(np.uint64))
         return (_x_keys_plan(points, ids, n) + survey).kept(), found
 
-    plan, found = remembered(session, ("survey of points", points.dtype, points.n, ids, n), make)
+    plan, found = session.cached(("survey of points", points.dtype, points.n, ids, n), make, policies=True)
     result = run(session, plan, points=points, **buffers)
     buffers.update((scratch.name, result[scratch]) for scratch in (_keys(n), BROKEN))
     varying, _, descents = surveyed(result, found)

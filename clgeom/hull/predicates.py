@@ -167,7 +167,7 @@ def predicate_parameters(session, dtype) -> dict:
 def _tried_parameters(session, dtype) -> dict:
     params = {"real": c_name(dtype), "filtered": True}
     if dtype.kind == "f":
-        params["filtered"] = trust.remembered(
+        params["filtered"] = trust.holds(
             session,
             f"clgeom.hull.predicates.witnesses {dtype.name}",
             "hull/orient2d_signs",

@@ -15,10 +15,11 @@ import clgeom
 from clgeom import caches, quirks
 from clgeom.core import device as runtime
 from clgeom.core import sources, trust
+from clgeom.core.cache import Cache
 from clgeom.core.device import Session, as_session
 from clgeom.core.policies import Policy
 from clgeom.core.profile import describe
-from clgeom.core.tuning import override
+from clgeom.core.tuning import overridden, override, select
 from clgeom.errors import DeviceError, DeviceLimit
 
 TRIALS = list(trust.TRIALS)
@@ -51,7 +52,7 @@ def fresh(session, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(trust, "_verdicts", {})
     monkeypatch.setattr(session, "trusted", set())
-    monkeypatch.setitem(session.threads.__dict__, "kernels", {})
+    monkeypatch.setattr(session.threads, "cache", Cache(), raising=False)
     yield session
     runtime.forget_order()
 
@@ -222,7 +223,7 @@ def forget_digests():
     """Forget what is known of sources and policies, now and after the test."""
 
     def forget():
-        for cached in (trust._digest, sources.digest, sources._included):
+        for cached in (sources.digest, sources._included):
             cached.cache_clear()
 
     yield forget
@@ -283,8 +284,6 @@ def test_limits_are_imposed_on_sessions_not_on_trials(fresh, few, monkeypatch):
 
 
 def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
-    from clgeom.core.tuning import overridden, select
-
     seen = []
 
     def look(session, dtype):
@@ -301,7 +300,7 @@ def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
 def test_kernels_of_a_trial_are_not_kept(fresh, monkeypatch):
     """The trial of batches uses kernels of other families, whose own trials are still to come."""
     assert trust.passes(fresh, ("clgeom.hull.known", "batches"))
-    assert not fresh.threads.kernels and not fresh.trusted
+    assert not fresh.thread_cache._by_kind and not fresh.trusted
     calls = counted(monkeypatch, ("clgeom.primitives.known", "scans"))
     clgeom.heaphull_filter(FEW, device=fresh)
     assert len(calls) == 1
@@ -464,15 +463,16 @@ def test_what_is_remembered(fresh, monkeypatch, forget_digests):
     answers, asked = [False, True], []
 
     def ask():
-        asked.append(True)
+        asked.append(overridden())
         return answers[min(len(asked), 2) - 1]
 
     def known(session=fresh):
-        return trust.remembered(session, "a thing", "hull/orient2d_signs", ask)
+        return trust.holds(session, "a thing", "hull/orient2d_signs", ask)
 
     assert not known() and known() and known() and len(asked) == 2
     assert known(Session(fresh.device, max_wg_size=2)) and len(asked) == 3
     with override({"hull/orient2d_signs": Policy("serial", wg_size=1)}):
+        assert known(Session(fresh.device, max_wg_size=2)) and len(asked) == 4 and not any(asked)
         assert known() and len(asked) == 4
     monkeypatch.setattr(sources, "header", lambda name: "// another")
     forget_digests()

@@ -466,11 +466,11 @@ def test_kept_results_are_computed_once_and_not_copied():
         return None
 
     for _ in range(2):
-        assert equation.kept(("a kind", 1), make) is None
-    equation.kept(("a kind", 2), make)
-    assert made == [0, 1] and len(equation.kept.of("a kind")) == 2
+        assert equation.cache.get(("a kind", 1), make) is None
+    equation.cache.get(("a kind", 2), make)
+    assert made == [0, 1] and len(equation.cache.of("a kind")) == 2
     for number in range(1000):
-        equation.kept(("a kind", number), make)
-    assert len(equation.kept.of("a kind")) <= 128
+        equation.cache.get(("a kind", number), make)
+    assert len(equation.cache.of("a kind")) <= 128
     for twin in (copy.copy(equation), pickle.loads(pickle.dumps(equation))):
-        assert not twin.kept.of("a kind")
+        assert not twin.cache.of("a kind")

@@ -21,7 +21,7 @@ def steps(k):
 
 
 def programs(session):
-    return [key for key in session.programs if build.is_of_users(key)]
+    return [key for key in build.program_keys(session) if build.is_of_users(key)]
 
 
 def test_equations_of_one_text_share_a_program(session):
@@ -41,13 +41,13 @@ def test_release(session):
     for equation in (one, other):
         dp.fill(equation, (5, 3), device=own)
     table = dp.fill(one, (5, 3), device=own)
-    others = len(own.programs) - len(programs(own))
+    others = len(build.program_keys(own)) - len(programs(own))
     assert len(programs(own)) == 2
     one.release(own)
     assert len(programs(own)) == 1 and table[4].tolist() == [5, 5, 5]
     assert dp.fill(one, (5, 3), device=own).corner == 5 and len(programs(own)) == 2
     own.release()
-    assert not programs(own) and len(own.programs) == others
+    assert not programs(own) and len(build.program_keys(own)) == others
     assert dp.fill(other, (5, 3), device=own).corner == 10
 
 
@@ -62,7 +62,7 @@ def test_a_service_does_not_grow(session, monkeypatch):
         try:
             for k in range(first, first + count // 2):
                 assert dp.fill(steps(k), (5, 3), device=own).corner == 5 * k
-                kernels = [key for key, _ in own.threads.kernels if build.is_of_users(key)]
+                kernels = own.thread_cache.of("programs of users")
                 assert max(len(programs(own)), len(kernels)) <= most
                 if k - first in (1, count // 2 - 1):
                     gc.collect()

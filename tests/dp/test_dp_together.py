@@ -232,11 +232,11 @@ def test_bands_of_batches_that_do_not_fit(session):
 def test_release_drops_all_forms(session):
     """Programs of fills with a band, with traps and of batches go with the equation."""
     equation = steps("int8", "NOSE", 5)
-    before = {key for key in session.programs if build.is_of_users(key)}
+    before = {key for key in build.program_keys(session) if build.is_of_users(key)}
     dp.fill(equation, SHAPE, device=session)
     dp.fill(equation, SHAPE, band=(-3, 4), device=session)
     dp.fill_batch(equation, [SHAPE, (3, 3)], band=(-9, 9), device=session)
     dp.fill_batch(equation, [SHAPE, (3, 3)], device=session)
-    assert {key for key in session.programs if build.is_of_users(key)} - before
+    assert {key for key in build.program_keys(session) if build.is_of_users(key)} - before
     equation.release(session)
-    assert {key for key in session.programs if build.is_of_users(key)} <= before
+    assert {key for key in build.program_keys(session) if build.is_of_users(key)} <= before

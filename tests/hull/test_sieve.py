@@ -182,13 +182,10 @@ def test_extreme_integers(session):
 def test_bins(session, shape, bins, monkeypatch):
     for module in sieve, sieve_package, sieve_polygons, sieve_tiles:
         monkeypatch.setattr(module, "BINS", bins)
-    monkeypatch.setitem(session._made, "sieve", {})  # no plans for other bins
-    hull_plan.cache_clear()
-    try:
-        for name in ("normal", "disc", "grid"):
-            check(session, cloud(name, 900, np.float32))
-    finally:
-        hull_plan.cache_clear()
+    for kind in "sieve", "hull of points":  # no plans for other bins
+        monkeypatch.setitem(session.cache._by_kind, kind, {})
+    for name in ("normal", "disc", "grid"):
+        check(session, cloud(name, 900, np.float32))
 
 
 @given(

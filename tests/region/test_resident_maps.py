@@ -12,6 +12,7 @@ import pytest
 from device_settings import imposed_session
 
 from clgeom.core import kept
+from clgeom.core.cache import Cache
 from clgeom.core.device import as_session
 from clgeom.core.launch import allocate
 from clgeom.region.arc import chains
@@ -110,16 +111,16 @@ def test_memory_of_results_that_nobody_asks_for_is_limited(gpu, monkeypatch):
     there = cl_array.to_device(gpu.queue, maps_of(6))
     for _ in range(3):  # the first runs of a plan take other memory than those that keep it
         coverage_regions(there, LEVELS, parts=False)
-    gpu._made.pop("unread", None)
+    gpu.cache.drop(("unread",))
     sizes = [made.nbytes for made in _made(gpu, there)]
     monkeypatch.setattr(chains, "UNREAD_PART", gpu.profile.global_mem_bytes // (3 * sizes[0]))
-    gpu._made.pop("unread", None)
+    gpu.cache.drop(("unread",))
     found = [coverage_regions(there, LEVELS, parts=False) for _ in range(6)]
     assert [is_read(one) for one in found] == [True] * 3 + [False] * 3
     for _ in range(9):  # what is gone needs no room
         coverage_regions(there, LEVELS, parts=False)
     assert [is_read(one) for one in found][4:] == [False] * 2
-    gpu._made.pop("unread", None)
+    gpu.cache.drop(("unread",))
 
 
 def _made(gpu, there):
@@ -140,7 +141,7 @@ def rounds(gpu):
             found = coverage_regions(there, LEVELS, parts=False)
         return found
 
-    gpu.threads.__dict__.pop("kernels", None)  # with what other tests left
+    gpu.threads.cache = Cache()  # with what other tests left
     run(4)
     return run
 
@@ -200,15 +201,15 @@ def test_waiting_memory_is_let_go_of(gpu, rounds, monkeypatch):
     for columns in range(30, 34):
         for _ in range(3):
             coverage_regions(cl_array.to_device(gpu.queue, maps_of(2, 20, columns)), LEVELS, parts=False)
-    plans = gpu.threads.kernels["plans"].values()
+    plans = gpu.thread_cache.of("plans").values()
     assert sum(one.waiting is not None for one in plans) == 2 and gpu.pool.active_blocks == 0
 
 
 def test_large_memory_is_not_kept(gpu, rounds, monkeypatch):
-    gpu.threads.__dict__.pop("kernels")
+    gpu.threads.cache = Cache()
     monkeypatch.setattr(kept, "SET_PART", gpu.profile.global_mem_bytes // 1000)
     check_same(rounds(4), coverage_regions(maps_of(5), LEVELS, parts=False))
-    assert all(one.waiting is None for one in gpu.threads.kernels["plans"].values())
+    assert all(one.waiting is None for one in gpu.thread_cache.of("plans").values())
 
 
 def test_memory_that_another_queue_uses_does_not_wait_for_a_round(gpu, rounds):

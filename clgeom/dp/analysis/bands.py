@@ -78,7 +78,7 @@ def with_band(equation, band, outside, *, caller):
     values = {LOW: np.int32(band[0]), HIGH: np.int32(band[1])}
     for name, cell in cells.items():
         values[_outside(name)] = _checked(given[name], cell, caller)
-    return equation.kept(("banded",), lambda: _banded(equation, cells, caller)), values
+    return equation.cache.get(("banded",), lambda: _banded(equation, cells, caller)), values
 
 
 def _outside(field):

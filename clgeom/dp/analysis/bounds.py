@@ -62,7 +62,7 @@ def indices_fit(equation, shape, values, least=None) -> bool:
     and columns, of tables of several shapes.
     """
     roots, (n, m) = equation.roots, shape
-    indices = equation.kept(("indices",), lambda: indices_of(*roots))
+    indices = equation.cache.get(("indices",), lambda: indices_of(*roots))
     known, loops, made = _known(shape, values), _loops(roots), {}
     if least is not None:
         known |= {"n": (least[0], n), "m": (least[1], m)}

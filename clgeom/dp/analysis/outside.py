@@ -57,7 +57,7 @@ def check(job, nodes) -> None:
         with deep_enough(job.equation.name):
             return first_read(job, nodes)
 
-    found = job.equation.kept(("read outside", job.pattern.name, job.shape, job.start, job.stop, numbers), make)
+    found = job.equation.cache.get(("read outside", job.pattern.name, job.shape, job.start, job.stop, numbers), make)
     if found is not None:
         raise stages.fault(job, found.cell, stages.RANGE, *found.read)
 

@@ -34,7 +34,7 @@ def _is_possible(job) -> bool:
     """Whether a cell may go beyond its type; kept by the equation for parameters of the same ranges."""
     ranges = tuple((v.min(), v.max()) if v.size else None for v in job.values.values() if v.dtype.kind in "iu")
     key = "overflow", job.shape, job.start, job.stop, job.initial is None, ranges
-    return job.equation.kept(key, lambda: bounds.overflow(job) != "impossible")
+    return job.equation.cache.get(key, lambda: bounds.overflow(job) != "impossible")
 
 
 def watched(job: Job, fill):

@@ -134,7 +134,7 @@ def reads_of(job) -> tuple[Read, ...]:
         def reads():
             return tuple(read if isinstance(read, Read) else Read(read, read.args) for read in make())
 
-        return equation.kept(("unproven reads", pattern.name, condition), reads)
+        return equation.cache.get(("unproven reads", pattern.name, condition), reads)
 
     if job.wraps:  # what is proven of sums says nothing of integers that wrap around
         return kept("wraps", lambda: unproven_reads(nodes, pattern, sums=False))
@@ -166,7 +166,7 @@ class Evaluation:
         nodes = nodes_of(job.equation)
         self.roots = () if nodes is None else nodes.computed
         indices = [index for read in self.reads for index in read.indices]
-        self.parts, self.later, self.loops, self.conditions = job.equation.kept(
+        self.parts, self.later, self.loops, self.conditions = job.equation.cache.get(
             ("facts", job.pattern.name, job.wraps, self.reads), lambda: _facts(walk(*self.roots, *indices))
         )
 

@@ -73,7 +73,9 @@ def _key(job):
     )
     equation = job.equation
     return (
-        equation.kept(("digest",), lambda: digest_of(equation.text())),  # a text would keep some 10 KB for each trial
+        equation.cache.get(
+            ("digest",), lambda: digest_of(equation.text())
+        ),  # a text would keep some 10 KB for each trial
         job.equation.overflow,
         job.equation.decisions,
         job.pattern.name,

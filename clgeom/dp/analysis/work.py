@@ -62,7 +62,7 @@ class Work:
 
 def work_of(equation) -> Work:
     """The work of a cell. Cached on the equation."""
-    return equation.kept(("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation))
+    return equation.cache.get(("work",), lambda: _of_nodes(equation.roots) if equation.traced else _of_text(equation))
 
 
 def costs(job, begin: int, end: int, counts, enough: float) -> np.ndarray:

@@ -53,7 +53,7 @@ def once(function):
     @functools.wraps(function)
     def kept(equation, **options):
         key = "piece", function, *sorted(options.items())
-        return equation.kept(key, lambda: function(equation, **options))
+        return equation.cache.get(key, lambda: function(equation, **options))
 
     return kept
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, overload
 
 from clgeom.arguments import one_of
+from clgeom.core.cache import Cache
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.sums import affine, indices_of
 from clgeom.dp.codegen import cell, text
 from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import cell_type_of, fits_in_c
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
-from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, depth, walk, with_own_indices
 from clgeom.dp.language.parameters import annotated, declaration, parameters_of, taken
@@ -89,7 +89,7 @@ class CubeEquation:
             raise InvalidInput(
                 f"The first parameter of CubeEquation must be a Python function. Got {type(function).__name__} instead."
             )
-        self.kept = Results()
+        self.cache = Cache()
         self.name = name or getattr(function, "__name__", "equation")
         self.cell = cell_type_of(dtype, overflow)
         self.dtype = self.cell.dtype
@@ -142,7 +142,7 @@ class CubeEquation:
         """
         wraps = "values" if self.indices_fit(shape) else "all"
         with deep_enough(self.name):
-            return self.kept(("text", checked, wraps), lambda: self._text(checked, wraps))
+            return self.cache.get(("text", checked, wraps), lambda: self._text(checked, wraps))
 
     def _text(self, checked, wraps):
         made = Writer if checked == "loads" else text.Writer

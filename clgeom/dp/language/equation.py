@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from clgeom.core.cache import Cache
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
@@ -18,7 +19,6 @@ from clgeom.dp.codegen.wide import Wide, wide_of
 from clgeom.dp.language import trace, types, users_c
 from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
-from clgeom.dp.language.kept import Results
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import MOST_DEEP, as_rows, depth, from_rows, walk, with_own_indices
 from clgeom.dp.language.parameters import Parameter, annotated, declaration, parameters_of
@@ -29,7 +29,7 @@ from clgeom.errors import InvalidInput
 from clgeom.intake.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
-NOT_PICKLED = ("value", "decision", "source", "wide", "kept")
+NOT_PICKLED = ("value", "decision", "source", "wide", "cache")
 
 
 @keeps_subnormals
@@ -153,7 +153,7 @@ class Equation:
         self.pattern = pattern_name(pattern, caller="Equation")
         self.traced, self.helpers = callable(what), helpers
         self.value = self.decision = self.places = None
-        self.kept = Results()
+        self.cache = Cache()
         if self.cell.fields and not self.traced:
             raise InvalidInput("Cells with fields need an equation in Python. Got OpenCL C instead.")
         if self.traced:
@@ -196,7 +196,7 @@ class Equation:
         return {**state, "nodes": as_rows(self.value, self.decision)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), kept=Results())
+        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), cache=Cache())
         self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
         if "reach" not in state:
             self.reach = dependences.dependences_of(*self.roots)
@@ -352,7 +352,7 @@ class Equation:
                     traps=traps,
                 )
 
-        return self.kept(("text", checked, trapped, split, clamped, wide, wraps, traps), make)
+        return self.cache.get(("text", checked, trapped, split, clamped, wide, wraps, traps), make)
 
     def release(self, device: DeviceLike = None) -> None:
         """Drop the programs that fills of this equation have built in a session; another fill builds them again.
@@ -372,8 +372,8 @@ class Equation:
         from clgeom.core.build import release
         from clgeom.core.device import as_session
 
-        for form in (self, *self.kept.of("banded")):
-            for text in form.kept.of("text"):
+        for form in (self, *self.cache.of("banded").values()):
+            for text in form.cache.of("text").values():
                 release(as_session(device), text)
 
     def recovery(self, body: str, resumed: bool) -> str:

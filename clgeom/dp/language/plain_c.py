@@ -42,7 +42,7 @@ def nodes_of(equation):
     """The equation itself if it is traced, its parsed twin if it is a simple one in C, else None. Cached."""
     if equation.traced:
         return equation
-    return equation.kept(("twin",), lambda: as_traced(equation))
+    return equation.cache.get(("twin",), lambda: as_traced(equation))
 
 
 def as_traced(equation):

@@ -102,7 +102,7 @@ class Sweep:
         """The sweep of a job, None when its dependence offsets are too large for a block. Kept by the equation."""
         policy = select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
         key = job.shape, flips, job.keep, policy, job.session.profile, job.band
-        return job.equation.kept(("sweep", *key), lambda: cls._of(job, flips, policy))
+        return job.equation.cache.get(("sweep", *key), lambda: cls._of(job, flips, policy))
 
     @classmethod
     def _of(cls, job, flips, policy):

@@ -11,7 +11,6 @@ list that exceeds its capacity, or that is too long for one launch of hoods.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from clgeom.core.launch import allocate, fill, joined, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import fitting, remembered
+from clgeom.core.tuning import fitting
 from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
@@ -66,7 +65,8 @@ def begun_hull(points, *, keep_collinear, sieve=True, short=True):
     shape, launches = _launches(points, keep_collinear)
     if n > launches.size and not sieve:
         return lambda: Sieved(n=n)
-    plan, lists = hull_plan(launches, shape, n, short)
+    key = "hull of points", points.dtype, keep_collinear, n, short
+    plan, lists = session.cached(key, lambda: hull_plan(launches, shape, n, short), policies=True)
     sizes = allocate(session, 4 * SIZES)
     if not launches.zeroes:
         fill(session, sizes, np.uint32(0), SIZES)
@@ -86,10 +86,9 @@ def _launches(points, keep_collinear):
         shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
         return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep_collinear)
 
-    return remembered(points.session, ("sieve", points.dtype, keep_collinear), make)
+    return points.session.cached(("sieve", points.dtype, keep_collinear), make, policies=True)
 
 
-@functools.lru_cache(maxsize=64)
 def hull_plan(launches, shape, n, short=True):
     """Plan of all launches for `n` points, and the lists they write. Pure: needs no device."""
     if n <= launches.size:

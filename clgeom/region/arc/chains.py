@@ -18,7 +18,6 @@ import numpy as np
 
 from clgeom.core.device import Session
 from clgeom.core.launch import Result, flush, run
-from clgeom.core.tuning import remembered
 from clgeom.region.arc.outline_plans import Output, emit_plan, outline_plan
 
 KERNELS = ("auto", "naive", "local")
@@ -262,4 +261,4 @@ class Unread:
 
 def _cached_plan(session, options):
     """The plan for these options, cached: building one takes as long as a device needs for a million points."""
-    return remembered(session, ("outline plan", options), lambda: outline_plan(session, options), most=PLANS)
+    return session.cached(("outline plan", options), lambda: outline_plan(session, options), most=PLANS, policies=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import remembered, select
+from clgeom.core.tuning import select
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.region.arc.chains import chains_of
@@ -51,7 +51,7 @@ def _lines(masks):
     placed = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
     key = "coverage lines", stack.dtype, stack.rows, stack.columns, len(masks), placed, launches, nodata
     if len(pieces) <= FEW_PIECES:
-        plan, made = remembered(job.session, key, lambda: _lines_plan(masks, pieces, levels, kept=True))
+        plan, made = job.session.cached(key, lambda: _lines_plan(masks, pieces, levels, kept=True), policies=True)
     else:
         plan, made = _lines_plan(masks, pieces, levels, kept=False)
     buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
@@ -113,7 +113,7 @@ def _chains(masks, found, segments):
     return chains_of(
         session,
         options,
-        planned=remembered(session, ("coverage chains", options), planned),
+        planned=session.cached(("coverage chains", options), planned, policies=True),
         later=masks.job.waits_later,
         **{memory.name: buffer for memory, buffer in found.items()},
     )

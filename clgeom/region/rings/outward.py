@@ -31,7 +31,7 @@ import numpy as np
 
 from clgeom.core.launch import allocate, copy, fill, read, run
 from clgeom.core.plan import Plan, Step
-from clgeom.core.tuning import remembered, select
+from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
@@ -236,7 +236,7 @@ class _Work:
             even, odd = (self.limit(size, k, nested).kept() for k in (0, 1))
             return [self.limit(size, 0, nested, measured).kept() if measured else even, even, odd]
 
-        return remembered(self.session, key, make)
+        return self.session.cached(key, make, policies=True)
 
     def limit(self, count, k, nested, measured=False):
         """The launches for a limit; `measured` if its candidates are listed."""

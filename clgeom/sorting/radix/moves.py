@@ -14,7 +14,7 @@ import numpy as np
 from clgeom.core.build import compiles
 from clgeom.core.policies import ceil_div
 from clgeom.core.render import render_text
-from clgeom.core.tuning import remembered, select
+from clgeom.core.tuning import select
 
 #: Bits of a digit. 11 were faster for 1e6 keys on a CPU (4.0 against 4.9 ms), and slower for 1e7 (48 against 29 ms).
 RADIX_BITS = 8
@@ -193,7 +193,7 @@ def means_of(session) -> Means:
             return Means()
         return session.cached(("abilities for sorts",), lambda: _means(session))
 
-    return remembered(session, ("means of sorts",), make)
+    return session.cached(("means of sorts",), make, policies=True)
 
 
 def _is_serial(session):

@@ -6,7 +6,6 @@ import numpy as np
 
 from clgeom.core.launch import allocate, run
 from clgeom.core.plan import Scratch
-from clgeom.core.tuning import recalled, remembered
 from clgeom.errors import DeviceLimit
 from clgeom.intake.array_memory import require_memory
 from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
@@ -44,7 +43,9 @@ def sorted_again(caller, keys, descending, session):
     name, dtype, types = "keys_out", keys.dtype, (None, unsigned(keys.dtype), None)
     if caller == "argsort":
         name, dtype, types = "payload_out", INDEX_TYPES[True], ("index", None, INDEX_TYPES[True])
-    plan = recalled(session, _plan_key(keys.shape[0], keys.dtype, descending, None, means_of(session), types))
+    plan = session.known(
+        _plan_key(keys.shape[0], keys.dtype, descending, None, means_of(session), types), policies=True
+    )
     if plan is None:
         return None
     require_memory(session, keys, caller=caller, name="keys")
@@ -169,7 +170,7 @@ def _plan_without_look(call, keys, moved, means):
     significant = None if call.key_bits is None else call.significant
     types = tuple(one and getattr(one, "dtype", one) for one in moved.values())
     key = _plan_key(call.n, call.order.dtype, call.order.descending, significant, means, types)
-    return remembered(call.session, key, lambda: _new_plan(call, keys, moved, means), most=MOST_PLANS)
+    return call.session.cached(key, lambda: _new_plan(call, keys, moved, means), most=MOST_PLANS, policies=True)
 
 
 def _plan_key(n, dtype, descending, significant, means, types):
@@ -243,7 +244,7 @@ def _remembered_plan(session, keys, n, order, windows, special, means, moved):
         return _keys_plan(session.profile, keys, n, order, windows, special, means, moved).kept()
 
     key = "plans of surveyed sorts", keys, n, order, windows, special, means, moved
-    return remembered(session, key, make, most=MOST_PLANS)
+    return session.cached(key, make, most=MOST_PLANS, policies=True)
 
 
 def _remembered_survey(session, keys, n, order, significant):
@@ -251,7 +252,7 @@ def _remembered_survey(session, keys, n, order, significant):
         plan, found = survey_plan(session.profile, keys, n, order, significant)
         return plan.kept(), found
 
-    return remembered(session, ("surveys of keys", keys, n, order, significant), make, most=MOST_PLANS)
+    return session.cached(("surveys of keys", keys, n, order, significant), make, most=MOST_PLANS, policies=True)
 
 
 # In chunks --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,79 @@
+"""Results in memory that later calls use again: who owns them, what they depend on, and when they are dropped.
+
+A `Cache` holds results by key. It goes with its owner:
+
+=====================  ========================  =========================================  ===========================
+owner                  cache                     kinds of results                           at most, of a kind
+=====================  ========================  =========================================  ===========================
+session                ``Session.cached``        programs, plans, probes of the device,     `MOST`, or as the caller
+                                                 constants, threads and slots for copies    says
+thread of a session    ``Session.thread_cache``  kernel objects; prepared plans             as programs; 128 plans, 16
+                                                 (`clgeom.core.kept`) and their scratch     with scratch memory, each
+                                                 memory                                     with 2 sets of it
+equation               ``Equation.cache``        its OpenCL C, what is proven of it         `MOST`
+=====================  ========================  =========================================  ===========================
+
+A key is the kind of the result, then all values that the result depends on, besides the owner. A plan also depends on
+the policies in force: ``session.cached(key, make, policies=True)`` adds them. A kind that is full drops its older half.
+
+Pure functions of plain values, with immutable results, use `functools`: ``cache`` where there are few arguments (none,
+or the name of a kernel or a file), else ``lru_cache`` with a bound. They last as long as the process.
+
+Not here: notes on disk for later processes (`clgeom.caches`), and unused device memory (`clgeom.core.memory`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+#: Most results of a kind, if the caller does not say.
+MOST = 128
+_MISSING = object()
+
+
+class Cache:
+    """Results by key. All methods may be called from several threads at once.
+
+    Parameters
+    ----------
+    lock : context manager, optional
+        A reentrant lock that is held while a result is made, so that it is made only once. Without it, two threads may
+        make the same result, and the first one stays.
+    """
+
+    def __init__(self, lock: contextlib.AbstractContextManager | None = None) -> None:
+        self._by_kind: dict[str, dict[tuple, Any]] = {}
+        self._lock = lock or contextlib.nullcontext()
+
+    def get(self, key: tuple, make: Callable[[], Any], *, most: int = MOST) -> Any:
+        """The result for this key; ``make()`` if there is none."""
+        results = self._by_kind.setdefault(key[0], {})
+        found = results.get(key, _MISSING)
+        if found is not _MISSING:
+            return found
+        with self._lock:
+            found = results.get(key, _MISSING)
+            if found is not _MISSING:
+                return found
+            made = make()
+            if len(results) >= most:
+                for old in list(results)[: most // 2 or 1]:
+                    results.pop(old, None)
+            return results.setdefault(key, made)
+
+    def known(self, key: tuple) -> Any:
+        """The result for this key; None if there is none."""
+        return self._by_kind.get(key[0], {}).get(key)
+
+    def of(self, kind: str) -> dict[tuple, Any]:
+        """The present results of a kind, by key."""
+        return dict(self._by_kind.get(kind, ()))
+
+    def drop(self, key: tuple) -> None:
+        """Drop the result for this key, if there is one."""
+        self._by_kind.get(key[0], {}).pop(key, None)
+
+    def __reduce__(self):  # pickles and deep copies of the owner start with an empty cache
+        return Cache, ()
