@@ -135,12 +135,13 @@ def measure(way, path, options):
     from clgeom.core import staging
     from clgeom.core.device import Session
     from clgeom.hull import stream
+    from clgeom.intake import mapped
     from clgeom.scale import Chunks
 
     if way != "scipy":
         staging.MOST_THREADS = options.threads or staging.MOST_THREADS
         if options.on_map:
-            stream.opened = lambda mapped: None
+            mapped.opened = lambda mapped: None
             size = stream.chunk_bytes
             stream.chunk_bytes = lambda *args, **_: size(*args, on_map=False)  # as large as those of files
         device = Session(options.device)

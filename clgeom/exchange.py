@@ -13,8 +13,6 @@ import numpy as np
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs, same_crs
-from clgeom.intake.interop.frames import is_laspy
-from clgeom.intake.interop.parameter import is_instance
 from clgeom.optional import require, require_shapely
 
 if TYPE_CHECKING:
@@ -25,23 +23,6 @@ TAKEN = frozenset(
     "points area perimeter segments map part level direction cells cells_area geometry geom fid ogc_fid id index "
     "label".split()
 )
-
-
-def is_geopandas(rows) -> bool:
-    """Whether `rows` is a GeoDataFrame or a GeoSeries."""
-    return is_instance(rows, "geopandas", "GeoSeries", "GeoDataFrame")
-
-
-def crs_of(points) -> Any:
-    """The coordinate reference system of points in an object of GeoPandas or laspy, None for other points."""
-    if is_laspy(points):
-        from clgeom.io.lidar import crs_of_header
-
-        return crs_of_header(points.header) if hasattr(points, "header") else None
-    try:
-        return points.crs if is_geopandas(points) else None
-    except AttributeError:  # a frame without an active geometry
-        return None
 
 
 @keeps_subnormals

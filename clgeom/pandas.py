@@ -22,13 +22,13 @@ import numpy as np
 from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
 from clgeom.core.messages import listed
 from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
-from clgeom.exchange import crs_of, is_geopandas
 from clgeom.geo.geodesy import as_crs
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn, members_of, over_antimeridian, warn_across
 from clgeom.hull.result import Hull
 from clgeom.intake.arrays import as_given
 from clgeom.intake.interop.columns import choose_pair
+from clgeom.intake.interop.crs import crs_of, is_geopandas
 from clgeom.intake.interop.parameter import Parameter
 from clgeom.intake.labels import as_labels
 from clgeom.optional import any_m, require, require_shapely

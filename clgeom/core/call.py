@@ -1,12 +1,13 @@
-"""The context of a public call: whether its launches are timed, and the phases of all of them.
+"""A call of a public function: who calls, which devices work on it, and what they do.
 
-All plans that run within `recording` add their phases to it, so no function in between must pass them on::
+Phases need not be passed on. All plans that run within a call add theirs to it::
 
-    with recording(profile) as phases:
+    call = Call("convex_hull", timed=profile)
+    with call:
         found = hull_of(points)          # runs plans
-    return Hull(..., phases=tuple(phases))
+    return Hull(..., phases=tuple(call.phases))
 
-What runs within `watched` says how far it is: `each` goes through the parts of long work.
+`watched` sets a function that long work calls with its progress; `each` iterates over the parts of such work.
 """
 
 from __future__ import annotations
@@ -16,42 +17,91 @@ import contextvars
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from clgeom.arguments import wrong
 
-@dataclass
-class Call:
-    """The record of a call. Its runs are `timed` if the call is profiled; each timed run waits for its end."""
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.plan import Phase
+    from clgeom.errors import InvalidInput
 
-    timed: bool = False
-    phases: list = field(default_factory=list)
-
-
-#: Called as watch(parts_done, parts_in_all).
+#: A function that is called as watch(parts_done, parts_in_all).
 Watch = Callable[[int, int], object]
 _watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar("clgeom_watch", default=None)
 _current: contextvars.ContextVar[Call | None] = contextvars.ContextVar("clgeom_call", default=None)
 
 
+class Call:
+    """A call of a public function. As a context it records the phases of all plans that run within it.
+
+    Within another call its phases are also added to that one, and are timed if that one is timed.
+
+    Parameters
+    ----------
+    caller : str
+        Name of the public function, for messages.
+    timed : bool
+        Whether the device measures each phase; each run then waits for its end.
+    options : object
+        The checked options of the function.
+    progress : callable, optional
+        ``progress(done, in_all)``, from the user.
+
+    Attributes
+    ----------
+    sessions : tuple of Session
+        The sessions that may share the work. They are chosen when the input is taken in (`clgeom.intake.given`).
+    phases : list of Phase
+    """
+
+    __slots__ = ("_outer", "_token", "caller", "options", "phases", "progress", "sessions", "timed")
+
+    def __init__(
+        self,
+        caller: str = "",
+        *,
+        timed: bool = False,
+        options: Any = None,
+        progress: Watch | None = None,
+        sessions: tuple[Session, ...] = (),
+    ) -> None:
+        self.caller, self.timed, self.options, self.progress = caller, bool(timed), options, progress
+        self.sessions = sessions
+        self.phases: list[Phase] = []
+
+    @property
+    def session(self) -> Session:
+        """The first of the sessions, which works alone unless the call is shared out."""
+        return self.sessions[0]
+
+    def wrong(self, name: str, expected: str, got: str) -> InvalidInput:
+        """The error for a wrong value of a parameter of the function."""
+        return wrong(name, self.caller, expected, got)
+
+    def __enter__(self) -> Call:
+        self._outer = _current.get()
+        if self._outer is not None and self._outer.timed:
+            self.timed = True
+        self._token = _current.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
+        if self._outer is not None:
+            self._outer.phases += self.phases
+
+
 def current() -> Call | None:
-    """The current recording; None outside of one."""
+    """The current call; None outside of one."""
     return _current.get()
 
 
 @contextlib.contextmanager
-def recording(profile: bool = False):
-    """Record the phases of all runs within, in the list that the context returns.
-
-    Within another recording they are also added to that one, and are timed if it is timed.
-    """
-    outer = _current.get()
-    call = Call(bool(profile) or (outer is not None and outer.timed))
-    token = _current.set(call)
-    try:
+def recording(profile: bool = False) -> Iterator[list[Phase]]:
+    """The phases of all plans that run within the context, for tools and tests, which are no public functions."""
+    with Call(timed=profile) as call:
         yield call.phases
-    finally:
-        _current.reset(token)
-        if outer is not None:
-            outer.phases += call.phases
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clgeom import caches, quirks
@@ -106,7 +107,7 @@ class Session:
             "local_mem_bytes": _imposed(within, "local_mem_bytes", local_mem_bytes),
         }
         self.own_profile: DeviceProfile = profile  # without imposed limits
-        self.profile: DeviceProfile = DeviceProfile(**{**vars(within), **imposed})
+        self.profile: DeviceProfile = replace(within, **imposed)
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
         self.kernel_files: KernelFiles | None = quirks.before_context(self.device, profile)

@@ -279,8 +279,10 @@ def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=
     out, queue = np.empty(count, dtype) if out is None else out, queue or session.queue
     if not count:
         return out
-    started = functools.partial(_started, session, queue, "read results")
-    staged = staging.copy_out(session, started, buffer, start * out.itemsize, out)
+    staged = None
+    if out.nbytes >= staging.LEAST_BYTES:
+        started = functools.partial(_started, session, queue, "read results")
+        staged = staging.copy_out(session, started, buffer, start * out.itemsize, out)
     if staged is None:
         _copy(session, queue, "read results", out, buffer, src_offset=start * out.itemsize)
     else:

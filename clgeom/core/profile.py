@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from dataclasses import asdict, dataclass, field
@@ -77,7 +78,7 @@ class DeviceProfile:
     architecture: str | None = None
     number: int = 0
 
-    @property
+    @functools.cached_property
     def is_cpu(self) -> bool:
         return self.kind == "cpu"
 

@@ -25,11 +25,11 @@ from clgeom.dask.graphs import (
 from clgeom.dask.points import Points, point_blocks
 from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.errors import short
-from clgeom.exchange import is_geopandas
 from clgeom.geo.longitudes import Sample
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch import hulls as batches
 from clgeom.hull.batch.result import HullBatch
+from clgeom.intake.interop.crs import is_geopandas
 from clgeom.intake.interop.parameter import is_instance
 from clgeom.intake.labels import as_array, as_labels
 from clgeom.intake.typing import Collinear, NDArray, Nonfinite

@@ -11,10 +11,10 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.dask.graphs import is_array, is_bag, is_frame, is_series
 from clgeom.errors import InvalidInput
-from clgeom.exchange import crs_of, is_geopandas
 from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.intake.arrays import as_given, as_given_with_sizes, canonical_points
 from clgeom.intake.interop.columns import choose_pair
+from clgeom.intake.interop.crs import crs_of, is_geopandas
 from clgeom.intake.interop.parameter import Parameter
 
 EXPECTED = "an array, a dataframe, a series of geometries or a bag of Dask"

@@ -1,52 +1,52 @@
-"""Convex hulls: the sieve; for many points left, or on request, a lexicographic sort and Wagener's merge of hoods."""
+"""Convex hulls: the sieve; for many points left, or on request, a lexicographic sort and Wagener's merge of hoods.
+
+points -> HullWork: at once, in pieces, or shared out (`clgeom.intake.dispatch`)
+each device array -> start_hull -> Found
+hulls of pieces -> hull of their vertices -> Found
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from clgeom.arguments import one_of, wrong
-from clgeom.core.call import recording
-from clgeom.core.device import as_session
+from clgeom.arguments import one_of
+from clgeom.core.call import Call
+from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
 from clgeom.errors import DeviceLimit, short
-from clgeom.exchange import crs_of
 from clgeom.geo.longitudes import Longitudes
 from clgeom.hull.antimeridian import checked_turn, over_antimeridian
 from clgeom.hull.heaphull import filter_points
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
-from clgeom.hull.sieve.sieve import begun_hull
-from clgeom.hull.stream import OnDevice, is_mapped, loaded, pieces_of, streams
+from clgeom.hull.sieve.sieve import start_sieve
+from clgeom.hull.stream import OnDevice, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.intake.arrays import (
     MOST_ITEMS,
     as_device_points,
     as_given,
     canonical_points,
-    is_device_array,
     refuse_nonfinite,
     rows_at,
     session_of,
     to_device,
 )
-from clgeom.intake.chunks import as_chunks
-from clgeom.intake.device_arrays import fetched
-from clgeom.intake.gains import quicker
-from clgeom.intake.mapped import require_whole
-from clgeom.intake.several import are_parts, as_sessions, by_first_able, in_turn, spread
+from clgeom.intake.dispatch import Work, dispatch
+from clgeom.intake.given import take_points
+from clgeom.intake.several import by_first_able
 from clgeom.intake.subnormals import refuse_flushed
 from clgeom.intake.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
-from clgeom.primitives.extremes import points_left, require_finite
+from clgeom.primitives.extremes import is_finite, require_finite
 
 #: Fewest points of a piece for one of several devices.
 LEAST_OF_DEVICES = 1 << 16
@@ -138,70 +138,151 @@ def convex_hull(
     >>> hull.vertices.tolist(), hull.area
     ([0, 1, 3, 4], 4.0)
     """
-    caller = "convex_hull"
-    one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
-    one_of(filter, ("auto", "octagon", "none"), "filter", caller=caller)
-    options = {"keep_collinear": collinear == "keep", "filter": filter}
-    chunks = as_chunks(points)
-    if chunks is not None:
-        return _hull_of_given_chunks(chunks, as_session(device), nonfinite, options, profile, progress, antimeridian)
-    if are_parts(points):
-        if antimeridian:
-            raise wrong("antimeridian", caller, "False for several arrays on devices", short(antimeridian))
-        return _hull_of_parts(points, device, nonfinite, options, profile, progress)
-    sessions = as_sessions(points, device, caller=caller)
-    crs, session, points = crs_of(points), sessions[0], as_given(points, caller=caller)
-    turn = checked_turn(crs, antimeridian, caller=caller) if antimeridian or crs is not None else None
-    require_whole(points)
-    left, kept = points_left(points, nonfinite=nonfinite, caller=caller)
-    if not is_device_array(left) and not is_mapped(left):
-        left = canonical_points(left, caller=caller)
-    some = sessions if len(sessions) > 1 and len(left) >= 2 * LEAST_OF_DEVICES else sessions[:1]
-
-    def alone():
-        found = None
-        if not is_device_array(left) and streams(session, left):
-            found = _hull_of_stream(session, left, options, progress)
-        if found is None:
-            return by_first_able(sessions, functools.partial(_hull_at_once, left, options))
-        return session, None, found
-
-    def together():
-        return session, None, _hull_of_devices(sessions, left, options, progress)
-
-    with recording(profile) as phases:
-        made = quicker(some, "convex_hull", left.nbytes, LEAST_SHARED, alone=alone, together=together)
-    session, array, found = made
-    if array is not None and array.host is None and isinstance(found.vertices, VerticesOnDevice) and turn is None:
-        return HullOnDevice(found.vertices, found.dimension, len(points), tuple(phases), session)
+    call = Call("convex_hull", timed=profile, options=_checked(collinear, filter), progress=progress)
+    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, many=True)
+    if given.chunks is not None:
+        return _hull_of_chunks(call, given.chunks, nonfinite, antimeridian)
+    turn = _turn_of(call, given, antimeridian)
+    with call:
+        found = dispatch(call, HullWork(call, given))
+    if turn is None and found.is_on_device:
+        return HullOnDevice(found.vertices, found.dimension, len(given), tuple(call.phases), found.session)
     vertices, corners = found.read()
-    require_whole(points)
+    given.require_whole()
     hull = Hull(
-        vertices=vertices if kept is None else kept[vertices],
+        vertices=given.numbers(vertices),
         points=corners,
         dimension=found.dimension,
-        n=len(points),
-        phases=tuple(phases),
-        session=session,
-        crs=crs,
+        n=len(given),
+        phases=tuple(call.phases),
+        session=found.session,
+        crs=given.crs,
     )
     if turn is None:
         return hull
+    return _over_antimeridian(call, hull, lambda: [given.source_on_host()], turn, antimeridian)
 
-    def alike(rows):
-        return convex_hull(rows, collinear=collinear, filter=filter, device=session)
 
-    how = {"wanted": antimeridian, "caller": caller, "keep_collinear": options["keep_collinear"]}
-    return over_antimeridian(hull, lambda: [fetched(points) if is_device_array(points) else points], turn, alike, **how)
+class HullOptions(NamedTuple):
+    """The checked options of a call."""
+
+    keep_collinear: bool
+    filter: str
+
+
+def _checked(collinear, filter) -> HullOptions:
+    one_of(collinear, ("drop", "keep"), "collinear", caller="convex_hull")
+    one_of(filter, ("auto", "octagon", "none"), "filter", caller="convex_hull")
+    return HullOptions(collinear == "keep", filter)
+
+
+class HullWork(Work):
+    """The hull of points: of all at once, or of the vertices of the hulls of their pieces or parts."""
+
+    def __init__(self, call, given):
+        self.call, self.given, self.rows, self.options = call, given, given.rows, call.options
+        self.least, self.least_cost = LEAST_OF_DEVICES, LEAST_SHARED
+        if given.parts:
+            firsts = np.cumsum([0, *map(len, given.parts)]).tolist()
+            self.parts = [(session_of(part, None), (part, first)) for part, first in zip(given.parts, firsts)]
+            self.part_sizes = [part.nbytes for part in given.parts]
+
+    @property
+    def kind(self):
+        return f"convex_hull {self.rows.dtype}"
+
+    @property
+    def n(self):
+        return len(self.rows)
+
+    @property
+    def cost(self):
+        return self.rows.nbytes
+
+    @property
+    def progress(self):
+        """The user's function, which gets bytes."""
+        tell = self.call.progress
+        if tell is None or self.parts:
+            return tell
+        nbytes = 2 * self.rows.itemsize
+        return lambda done, n: tell(done * nbytes, n * nbytes)
+
+    def fits(self, session):
+        in_place = session.profile.is_cpu and not self.given.in_file
+        return in_place or self.given.on_device or not streams(session, self.rows)
+
+    def at_once(self, session):
+        return hull_of(self.given.on(session), self.options)
+
+    def in_pieces(self, session):
+        """The hull of the hulls of pieces; None when these are not smaller than the pieces."""
+        stream, count = pieces_of(session, self.rows), 0
+        with contextlib.closing(_hulls_of_pieces(stream, self.options)) as parts:
+            union = Union(session, self.options, stream.most)
+            for piece, vertices, corners in parts:
+                count += len(vertices)
+                if 2 * count > piece.end and not self.given.in_file:
+                    return None
+                union.add(piece.numbers(vertices), corners)
+                if self.progress is not None:
+                    self.progress(piece.end, self.n)
+        return union.hull()
+
+    def piece(self, session, start, stop):
+        with contextlib.closing(_hulls_of_pieces(pieces_of(session, self.rows, start, stop), self.options)) as parts:
+            return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
+
+    def begin(self, session, part):
+        rows, first = part
+        array = replace(as_device_points(session, rows, caller=self.call.caller), first=first)
+        finish = start_hull(array, self.options)
+
+        def result():
+            vertices, corners = finish().read()
+            return [(first + vertices, corners)]
+
+        return result
+
+    def join(self, results):
+        ids, corners = zip(*(hull for hulls in results for hull in hulls))
+        join = functools.partial(_hull_of_hulls, ids=ids, corners=corners, options=self.options)
+        return by_first_able(self.call.sessions, join)
+
+
+def _turn_of(call, given, antimeridian):
+    """The longitude of one turn for points that may lie across the antimeridian, None for others."""
+    if given.parts and antimeridian:
+        raise call.wrong("antimeridian", "False for several arrays on devices", short(antimeridian))
+    if antimeridian or given.crs is not None:
+        return checked_turn(given.crs, antimeridian, caller=call.caller)
+    return None
+
+
+def _over_antimeridian(call, hull, parts, turn, antimeridian, longitudes=None):
+    """`over_antimeridian` for a call."""
+    keep_collinear = call.options.keep_collinear
+    solve = functools.partial(convex_hull, collinear="keep" if keep_collinear else "drop", device=hull.session)
+    options = {"wanted": antimeridian, "caller": call.caller, "keep_collinear": keep_collinear}
+    return over_antimeridian(hull, parts, turn, solve, **options, longitudes=longitudes)
+
+
+# One device array -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Found:
     """A hull: its vertices, on the host or still on the device, its dimension, and coordinates if on the host."""
 
+    session: Session
     vertices: np.ndarray | VerticesOnDevice
     dimension: int
     corners: np.ndarray | None = None
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether the vertices are on the device, and the points came there."""
+        return isinstance(self.vertices, VerticesOnDevice) and self.vertices.points.host is None
 
     def read(self):
         """Indices and coordinates of the vertices."""
@@ -211,42 +292,42 @@ class Found:
         return vertices, self.vertices.read_corners() if host is None else rows_at(host, vertices)
 
 
-def hull_of(points, *, keep_collinear, filter) -> Found:
-    """The hull of a DeviceArray. Points in several chunks: the hull of all is the hull of the chunks' hulls."""
-    return hull_begun(points, keep_collinear=keep_collinear, filter=filter)()
+def hull_of(points, options: HullOptions) -> Found:
+    """The hull of a DeviceArray."""
+    return start_hull(points, options)()
 
 
-def hull_begun(points, *, keep_collinear, filter):
-    """Enqueue the first launches of `hull_of`; return a function without parameters that returns its result."""
+def start_hull(points, options: HullOptions) -> Callable[[], Found]:
+    """Enqueue the first launches for the hull of a DeviceArray; return a function that finishes it."""
     if points.n == 0:
-        nothing = Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
+        nothing = Found(points.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
         return lambda: nothing
     if points.chunks[0].count > MOST_ITEMS:
         raise DeviceLimit(f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead.")
     if len(points.chunks) > 1:
-        return functools.partial(_hull_of_chunks, points, keep_collinear=keep_collinear, filter=filter)
-    begun = None
-    if filter != "octagon":
-        begun = begun_hull(points, keep_collinear=keep_collinear, sieve=filter == "auto")
-    return lambda: _finished_hull(points, begun, keep_collinear=keep_collinear, filter=filter)
+        return functools.partial(_hull_of_buffers, points, options)
+    finish_sieve = None
+    if options.filter != "octagon":
+        finish_sieve = start_sieve(points, keep_collinear=options.keep_collinear, sieve=options.filter == "auto")
+    return functools.partial(_finish_hull, points, finish_sieve, options)
 
 
-def _finished_hull(points, begun, *, keep_collinear, filter):
-    if begun is None:
+def _finish_hull(points, finish_sieve, options):
+    if finish_sieve is None:
         survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
         if survivors.scattered is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
-        found = begun()
+        found = finish_sieve()
         if found.nonfinite:
             refuse_nonfinite(points, caller="convex_hull")
         if found.vertices is not None:
-            return Found(found.vertices, found.dimension, found.corners)
+            return Found(points.session, found.vertices, found.dimension, found.corners)
         ids, n = found.ids, found.n
-        if filter == "none":
+        if options.filter == "none":
             require_finite(points, caller="convex_hull")
-    return _merged_hull(points, ids, n, keep_collinear=keep_collinear)
+    return _merged_hull(points, ids, n, keep_collinear=options.keep_collinear)
 
 
 def _merged_hull(points, ids, n, *, keep_collinear):
@@ -266,29 +347,39 @@ def _merged_hull(points, ids, n, *, keep_collinear):
     plan, vertices, shape = session.cached(key, make, policies=True)
     merged = run(session, plan, **{s.name: ordered[s] for s in (order, rows)})
     count, dimension, _, _ = merged.read(shape).tolist()
-    return Found(VerticesOnDevice(points, merged[vertices], count), dimension)
+    return Found(session, VerticesOnDevice(points, merged[vertices], count), dimension)
 
 
-def _hull_of_stream(session, points, options, progress):
-    """The hull of points on the host, piece by piece; None when the hulls of pieces are not smaller than the pieces."""
-    stream, nbytes = pieces_of(session, points), 2 * points.itemsize
-    with contextlib.closing(_hulls_of_pieces(stream, options)) as parts:
-        union, found = Union(session, options, stream.most), 0
-        for piece, vertices, corners in parts:
-            found += len(vertices)
-            if 2 * found > piece.end and not is_mapped(points):
-                return None
-            union.add(piece.numbers(vertices), corners)
-            if progress is not None:
-                progress(piece.end * nbytes, points.nbytes)
-    return union.hull()
+def _hull_of_buffers(points, options):
+    """The hull of points in several buffers: that of the hulls in each."""
+    hulls = [hull_of(part, options).read() for part in points.split()]
+    ids = [chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, hulls)]
+    count = sum(map(len, ids))
+    if count == points.n:
+        raise DeviceLimit(
+            f"convex_hull found {count:,} vertices so far, {points.nbytes:,} bytes, and one allocation of "
+            f"{points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
+        )
+    return _hull_of_hulls(points.session, ids, [corners for _, corners in hulls], options)
+
+
+def _hull_of_hulls(session, ids, corners, options):
+    """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
+    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), caller="convex_hull")
+    refuse_flushed(union, caller="convex_hull", name="points")
+    whole = hull_of(union, options)
+    vertices, corners = whole.read()
+    return Found(session, ids[vertices], whole.dimension, corners)
+
+
+# Pieces ---------------------------------------------------------------------------------------------------------------
 
 
 def _hulls_of_pieces(stream, options):
     """Yield each piece with the vertices of its hull and their coordinates."""
     for piece, array in stream:
         try:
-            vertices, corners = hull_of(array, **options).read()
+            vertices, corners = hull_of(array, options).read()
         except DeviceLimit:
             del array
             if not stream.smaller(piece):
@@ -327,7 +418,7 @@ class Union:
 
     def hull(self) -> Found:
         if not self.ids:
-            return Found(np.empty(0, np.int64), -1, corners=np.empty((0, 2)))
+            return Found(self.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2)))
         try:
             return self._hull_of(slice(None))
         except DeviceLimit:  # once more, with less memory: in two halves
@@ -340,115 +431,42 @@ class Union:
         return _hull_of_hulls(self.session, self.ids[part], self.corners[part], self.options)
 
 
-def _hull_at_once(points, options, session):
-    """The session, the points on its device, and their hull."""
-    array = as_device_points(session, loaded(session, points), caller="convex_hull")
-    return session, array, hull_of(array, **options)
-
-
-def _hull_of_devices(sessions, points, options, progress):
-    """The hull of points on the host: that of the hulls of pieces, for which several devices work."""
-
-    def work(session, start, stop):
-        with contextlib.closing(_hulls_of_pieces(pieces_of(session, points, start, stop), options)) as parts:
-            return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
-
-    tell = None if progress is None else lambda done, n: progress(done * 2 * points.itemsize, n * 2 * points.itemsize)
-    kind = f"convex_hull {points.dtype}"
-    parts = itertools.chain.from_iterable(
-        spread(sessions, len(points), work, kind=kind, least=LEAST_OF_DEVICES, tell=tell)
-    )
-    ids, corners = zip(*parts)
-    return by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
-
-
-def _hull_of_parts(parts, device, nonfinite, options, profile, progress) -> Hull:
-    """The hull of arrays on devices, one after another: that of their hulls, each found where the array is."""
-    if device is not None:
-        raise wrong("device", "convex_hull", "left out for arrays that are on devices", short(device))
-    if nonfinite != "raise":
-        raise wrong("nonfinite", "convex_hull", "'raise' for several arrays on devices", short(nonfinite))
-    firsts = np.append(0, np.cumsum([len(part) for part in parts])).tolist()
-    tasks = [(session_of(part, None), (part, first)) for part, first in zip(parts, firsts)]
-    wide = {np.dtype(part.dtype) for part in parts}
-    if len(wide) > 1:
-        raise wrong("points", "convex_hull", "arrays of one type", ", ".join(sorted(map(str, wide))))
-
-    def begin(session, part_and_first):
-        part, first = part_and_first
-        array = replace(as_device_points(session, part, caller="convex_hull"), first=first)
-        begun = hull_begun(array, **options)
-
-        def finish():
-            vertices, corners = begun().read()
-            return first + vertices, corners
-
-        return finish
-
-    with recording(profile) as phases:
-        ids, corners = zip(*in_turn(tasks, begin, sizes=[part.nbytes for part in parts], tell=progress))
-        sessions = list(dict.fromkeys(session for session, _ in tasks))
-        found = by_first_able(sessions, lambda session: _hull_of_hulls(session, ids, corners, options))
-    vertices, corners = found.read()
-    return Hull(vertices, corners, found.dimension, firsts[-1], tuple(phases), tasks[0][0])
-
-
-def _hull_of_given_chunks(chunks, session, nonfinite, options, profile, progress, antimeridian) -> Hull:
-    """The result of `convex_hull` for chunks."""
+def _hull_of_chunks(call, chunks, nonfinite, antimeridian) -> Hull:
+    """The result of `convex_hull` for points in chunks."""
     if antimeridian:
-        chunks.require_reiterable("with antimeridian=True", caller="convex_hull")
-    stream, longitudes = PointStream(chunks, "convex_hull", nonfinite), None
+        chunks.require_reiterable("with antimeridian=True", caller=call.caller)
+    session, stream, longitudes = call.session, PointStream(chunks, call.caller, nonfinite), None
     meter, most = stream.meter, piece_bytes(chunks)
     session.pool.free_held()
-    union = Union(session, options, most, meter)
-    with recording(profile) as phases:
-        pieces = OnDevice(session, stream.pieces(), most)
-        with contextlib.closing(_hulls_of_pieces(pieces, options)) as parts:
-            for piece, vertices, corners in parts:
-                union.add(piece.numbers(vertices), corners)
-                if longitudes is None and (antimeridian or stream.crs_found is not None):
-                    turn = checked_turn(stream.crs_found, antimeridian, caller="convex_hull")
-                    longitudes = Longitudes(turn) if turn is not None else False
-                if longitudes:
-                    longitudes.add(piece.rows[:, 0])
-                meter.see(session)
-                if progress is not None:
-                    progress(piece.end * 2 * piece.rows.itemsize, chunks.nbytes)
+    union = Union(session, call.options, most, meter)
+    with call, contextlib.closing(_hulls_of_pieces(OnDevice(session, stream.pieces(), most), call.options)) as parts:
+        for piece, vertices, corners in parts:
+            union.add(piece.numbers(vertices), corners)
+            if longitudes is None and (antimeridian or stream.crs_found is not None):
+                turn = checked_turn(stream.crs_found, antimeridian, caller=call.caller)
+                longitudes = Longitudes(turn) if turn is not None else False
+            if longitudes:
+                longitudes.add(piece.rows[:, 0])
+            meter.see(session)
+            if call.progress is not None:
+                call.progress(piece.end * 2 * piece.rows.itemsize, chunks.nbytes)
         found = union.hull()
     meter.see(session)
     vertices, corners = found.read()
-    corners = corners.astype(stream.dtype, copy=False)
     hull = Hull(
-        vertices, corners, found.dimension, stream.n, tuple(phases), session, crs=stream.crs_found, peak=meter.peak()
+        vertices=vertices,
+        points=corners.astype(stream.dtype, copy=False),
+        dimension=found.dimension,
+        n=stream.n,
+        phases=tuple(call.phases),
+        session=session,
+        crs=stream.crs_found,
+        peak=meter.peak(),
     )
     if not longitudes:
         return hull
 
     def again():
-        return (canonical_points(as_given(chunk, caller="convex_hull"), caller="convex_hull") for chunk in chunks)
+        return (canonical_points(as_given(chunk, caller=call.caller), caller=call.caller) for chunk in chunks)
 
-    alike = functools.partial(convex_hull, collinear="keep" if options["keep_collinear"] else "drop", device=session)
-    how = {"wanted": antimeridian, "caller": "convex_hull", "keep_collinear": options["keep_collinear"]}
-    return over_antimeridian(hull, again, longitudes.turn, alike, **how, longitudes=longitudes)
-
-
-def _hull_of_chunks(points, **options):
-    parts = [hull_of(part, **options) for part in points.split()]
-    read = [part.read() for part in parts]
-    ids = [chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, read)]
-    count = sum(map(len, ids))
-    if count == points.n:
-        raise DeviceLimit(
-            f"convex_hull found {count:,} vertices so far, {points.nbytes:,} bytes, and one allocation of "
-            f"{points.session.profile.name} holds {points.session.profile.max_alloc_bytes:,}."
-        )
-    return _hull_of_hulls(points.session, ids, [corners for _, corners in read], options)
-
-
-def _hull_of_hulls(session, ids, corners, options):
-    """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
-    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), caller="convex_hull")
-    refuse_flushed(union, caller="convex_hull", name="points")
-    whole = hull_of(union, **options)
-    vertices, corners = whole.read()
-    return Found(ids[vertices], whole.dimension, corners)
+    return _over_antimeridian(call, hull, again, longitudes.turn, antimeridian, longitudes)

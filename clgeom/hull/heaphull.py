@@ -15,15 +15,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.hull.predicates import orientation, predicate_parameters
-from clgeom.intake.arrays import as_device_points, as_given, refuse_nonfinite, session_of
+from clgeom.intake.arrays import refuse_nonfinite
+from clgeom.intake.given import take_points
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 from clgeom.primitives import compact
-from clgeom.primitives.extremes import extremes, points_left
+from clgeom.primitives.extremes import extremes, is_finite
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4
@@ -109,23 +110,22 @@ def heaphull_filter(
     >>> found.labels.tolist(), found.octagon.tolist()
     ([3, 1, 0, 1, 2], [0, 1, 3, 4])
     """
-    caller = "heaphull_filter"
-    session, points = session_of(points, device), as_given(points, caller=caller)
-    left, kept = points_left(points, nonfinite=nonfinite, caller=caller)
-    array = as_device_points(session, left, caller=caller)
+    call = Call("heaphull_filter", timed=profile)
+    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
+    array, kept = given.on(call.session), given.kept
     if array.n == 0:
         none = np.empty(0, np.int64)
-        return HeaphullFilter(np.zeros(len(points), np.uint8), none, (none,) * QUEUES)
-    with recording(profile) as phases:
-        survivors = filter_points(array, caller=caller)
+        return HeaphullFilter(np.zeros(len(given), np.uint8), none, (none,) * QUEUES)
+    with call:
+        survivors = filter_points(array, caller=call.caller)
     labels = survivors.read_labels()
     queues = np.split(survivors.read_indices(), np.cumsum(survivors.queue_sizes())[:-1])
     octagon = survivors.octagon
     if kept is not None:
-        everywhere = np.zeros(len(points), np.uint8)
+        everywhere = np.zeros(len(given), np.uint8)
         everywhere[kept] = labels
         labels, octagon, queues = everywhere, kept[octagon], [kept[queue] for queue in queues]
-    return HeaphullFilter(labels, octagon, tuple(queues), tuple(phases))
+    return HeaphullFilter(labels, octagon, tuple(queues), tuple(call.phases))
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,15 @@ A device that has too little memory for a piece gets it in halves, and smaller p
 from __future__ import annotations
 
 import collections
-import mmap
-import os
 
 import numpy as np
 
 from clgeom.core.launch import allocate, copy_in, give_up, wait_for
 from clgeom.core.staging import LEAST_BYTES
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit
 from clgeom.hull.pieces import Piece
-from clgeom.intake.arrays import POINT_TYPES, Chunk, DeviceArray, to_device
-from clgeom.intake.mapped import forget, opened, require_whole
+from clgeom.intake.arrays import Chunk, DeviceArray, to_device
+from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
 from clgeom.intake.subnormals import refuse_flushed
 
 CHUNK_BYTES = 1 << 26
@@ -56,36 +54,9 @@ def chunk_bytes(profile, points, *, on_map=None) -> int:
     return min(most, profile.max_alloc_bytes)
 
 
-def is_mapped(points) -> bool:
-    """Whether the points are a whole file that is mapped to memory."""
-    return (
-        isinstance(points, np.memmap)
-        and isinstance(points.base, mmap.mmap)  # not a part of a file, whose offset is unknown
-        and points.filename is not None
-        and points.dtype in POINT_TYPES
-        and points.ndim == 2
-        and points.shape[1] == 2
-        and points.flags.c_contiguous
-    )
-
-
-def loaded(session, points) -> np.ndarray:
-    """The points; those of a mapped file read to memory, unless the device reads the map in place."""
-    if not is_mapped(points) or session.profile.is_cpu:
-        return points
-    source = _Mapped(points, in_place=False)
-    read = source.reader(Piece(points, 0))
-    if source.file is None or read is None:
-        return points
-    own = np.empty(points.shape, points.dtype)
-    with source.file:
-        read(own.reshape(-1).view(np.uint8), 0)
-    return own
-
-
 def pieces_of(session, points, start=0, stop=None) -> OnDevice:
     """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
-    source = _Mapped(points, session.profile.is_cpu) if is_mapped(points) else None
+    source = MappedPoints(points, session.profile.is_cpu) if is_mapped(points) else None
     most = chunk_bytes(session.profile, points, on_map=source is not None and source.file is None)
     rows = max(most // (2 * points.itemsize), 1)
     stop = len(points) if stop is None else stop
@@ -103,9 +74,8 @@ class OnDevice:
         Closed at the end if it is a generator.
     most_bytes : int
         Most bytes of a piece on the device; larger ones are cut.
-    source : optional
-        Has ``reader(piece)``, which returns how to read it for `copy_in`, and ``done(piece)``, called when it is not
-        read any more.
+    source : MappedPoints, optional
+        The mapped file that has all points.
     """
 
     def __init__(self, session, pieces, most_bytes, source=None):
@@ -135,7 +105,7 @@ class OnDevice:
                 if arrived is None:
                     require_whole(piece.rows)
                 if self.source is not None:
-                    self.source.done(piece)
+                    self.source.done(piece.first, len(piece.rows))
                 del piece, array
         finally:  # after an error, or when no more pieces are wanted
             self._give_up()
@@ -207,41 +177,7 @@ class _Copies:
         self.buffers = [*in_use, *free]  # smaller ones return to the pool
         buffer = free[0] if free else allocate(session, rows.nbytes)
         self.buffers = [*in_use, *free[1:], buffer]
-        read = None if source is None else source.reader(piece)
+        read = None if source is None else source.reader(piece.rows, piece.first)
         arrived = copy_in(session, buffer, rows, read)
         chunks = (Chunk(buffer, 0, len(rows)),)
         return DeviceArray(session, rows.dtype, len(rows), 2, chunks, rows, piece.first), arrived
-
-
-class _Mapped:
-    """A mapped file, which may be cut while it is read, and whose pages need not stay in the process's memory.
-
-    The points come from the mapped array, not from the file of that name: mode "c" keeps changes in memory, and the
-    file may have been replaced or deleted. Reading a map past the end of its file kills the process: the size is
-    checked before each piece, but a file may be cut while a piece is read. What is read from the file ends there.
-    """
-
-    def __init__(self, points, in_place):
-        self.points, self.row = points, 2 * points.itemsize
-        self.file = None if in_place else opened(points)
-
-    def reader(self, piece):
-        """A function that reads a piece for `copy_in`; None where it is copied from the map."""
-        if self.file is None:
-            return None
-        origin = self.points.offset + piece.first * self.row
-
-        def read(memory, begin):
-            at, left = origin + begin, memoryview(memory)
-            while left:
-                count = os.preadv(self.file.fileno(), [left], at)
-                if not count:
-                    require_whole(piece.rows)
-                    raise InvalidInput(f"The file '{self.points.filename}' must be readable to its end.")
-                at, left = at + count, left[count:]
-
-        return read
-
-    def done(self, piece):
-        """Take the pages of a piece out of the process's memory."""
-        forget(self.points, piece.first * self.row, (piece.first + len(piece.rows)) * self.row)

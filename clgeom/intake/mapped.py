@@ -12,6 +12,21 @@ import numpy as np
 
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
+from clgeom.intake.arrays import POINT_TYPES
+
+
+def is_mapped(points) -> bool:
+    """Whether the points are a whole file that is mapped to memory."""
+    return (
+        isinstance(points, np.memmap)
+        and isinstance(points.base, mmap.mmap)  # not a part of a file, whose offset is unknown
+        and points.filename is not None
+        and points.dtype in POINT_TYPES
+        and points.ndim == 2
+        and points.shape[1] == 2
+        and points.flags.c_contiguous
+    )
+
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -92,3 +107,54 @@ def _inode(address: int) -> tuple[str, str]:
         if begin <= address < end:
             return device, inode
     raise OSError("no file is mapped there")
+
+
+class MappedPoints:
+    """Points in a mapped file, which may be cut while it is read, and whose pages need not stay in memory.
+
+    The points come from the mapped array, not from the file of that name: mode "c" keeps changes in memory, and the
+    file may have been replaced or deleted. Reading a map past the end of its file kills the process: the size is
+    checked before each read, but a file may be cut while it is read. What is read from the file ends there.
+
+    Parameters
+    ----------
+    points : numpy.memmap
+        For which `is_mapped` holds.
+    in_place : bool
+        Whether the device reads the map in place, so that the file is not opened.
+    """
+
+    def __init__(self, points, in_place):
+        self.points, self.row = points, 2 * points.itemsize
+        self.file = None if in_place else opened(points)
+
+    def reader(self, rows, first):
+        """A function that reads these rows from number `first` on for `copy_in`; None to copy them from the map."""
+        if self.file is None:
+            return None
+        origin = self.points.offset + first * self.row
+
+        def read(memory, begin):
+            at, left = origin + begin, memoryview(memory)
+            while left:
+                count = os.preadv(self.file.fileno(), [left], at)
+                if not count:
+                    require_whole(rows)
+                    raise InvalidInput(f"The file '{self.points.filename}' must be readable to its end.")
+                at, left = at + count, left[count:]
+
+        return read
+
+    def done(self, first, count):
+        """Take the pages of some rows out of the process's memory."""
+        forget(self.points, first * self.row, (first + count) * self.row)
+
+    def loaded(self) -> np.ndarray:
+        """All points in memory of their own; the map where the file is not read."""
+        read = self.reader(self.points, 0)
+        if read is None:
+            return self.points
+        own = np.empty(self.points.shape, self.points.dtype)
+        with self.file:
+            read(own.reshape(-1).view(np.uint8), 0)
+        return own

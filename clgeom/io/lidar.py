@@ -5,23 +5,21 @@ from __future__ import annotations
 import contextlib
 import math
 import struct
-import warnings
 
 import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import ClgeomError, InvalidInput
+from clgeom.intake.interop.crs import DAMAGED, crs_of_header
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import position_of
 from clgeom.io.files import opened, reading, suffix_of
 from clgeom.io.labels import groups_of_values
-from clgeom.optional import is_installed, require
+from clgeom.optional import require
 
 #: Points that are read at once.
 AT_ONCE = 1 << 20
-#: Exceptions that laspy and lazrs raise for damaged files, besides errors of their own.
-DAMAGED = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RuntimeError, EOFError, struct.error)
 AXES = ("X", "Y", "Z")
 NEGATIVE = "a scale of the file is not positive: the coordinates became float64"
 #: The part of a compressed record that holds a dimension of LAS 1.4.
@@ -264,19 +262,3 @@ def _scaled(path, header, name, values):
     """Return a dimension in its unit: X, Y and Z as float64, any other as it is."""
     scale, offset = _scale_of(path, header, name)
     return values * scale + offset if name in AXES else values
-
-
-def crs_of_header(header):
-    """Return the horizontal reference system that a file names, None if there is none or pyproj does not know it."""
-    if not is_installed("pyproj"):
-        return None
-    import pyproj
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            crs = header.parse_crs()
-    except (pyproj.exceptions.ProjError, *DAMAGED):
-        return None
-    parts = [] if crs is None else crs.sub_crs_list if crs.is_compound else [crs]
-    return next((part.to_string() for part in parts if part.is_projected or part.is_geographic), None)

@@ -8,8 +8,7 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.intake.arrays import POINT_TYPES, as_device_points, c_name, leave_out, refuse_nonfinite, session_of
-from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.arrays import c_name, refuse_nonfinite
 
 #: The axes x, y, x + y and y - x. Their two directions each are the eight directions of the octagon.
 OCTAGON_AXES = ((1, 0), (0, 1), (1, 1), (-1, 1))
@@ -74,25 +73,22 @@ def _better(axes, first, second):
     return merged
 
 
+def is_finite(points) -> bool:
+    """Whether all coordinates of a DeviceArray are finite."""
+    if points.dtype.kind != "f" or points.n == 0:
+        return True
+    if points.host is not None and points.n < FEW:
+        return bool(np.isfinite(points.host).all())
+    return extremes(points, ((1, 0),))[1]
+
+
 def require_finite(points, *, caller: str, name: str = "points", drop: bool = True) -> None:
     """Raise `InvalidInput` that names the first NaN or infinity of a DeviceArray, if there is one.
 
     `drop`: the caller takes nonfinite='drop', which the message then advises.
     """
-    if points.dtype.kind != "f" or points.n == 0:
-        return
-    few = points.host is not None and points.n < FEW
-    if not (np.isfinite(points.host).all() if few else extremes(points, ((1, 0),))[1]):
+    if not is_finite(points):
         refuse_nonfinite(points, caller=caller, name=name, drop=drop)
-
-
-def points_left(points, *, nonfinite: str, caller: str):
-    """`leave_out`; points on a device stay there if all are finite."""
-    if isinstance(nonfinite, str) and nonfinite == "drop" and is_device_array(points) and points.dtype in POINT_TYPES:
-        array = as_device_points(session_of(points, None), points, caller=caller)
-        if array.n == 0 or array.dtype.kind != "f" or extremes(array, ((1, 0),))[1]:
-            return points, None
-    return leave_out(points, nonfinite=nonfinite, caller=caller)
 
 
 def extremes_plan(profile, points, axes):

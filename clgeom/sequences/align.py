@@ -29,7 +29,7 @@ from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.device_arrays import is_device_array
-from clgeom.intake.gains import quicker
+from clgeom.intake.dispatch import choose_faster
 from clgeom.intake.several import as_sessions, by_first_able, spread
 from clgeom.intake.typing import ChunksLike, DevicesLike
 from clgeom.sequences.bands import adapted
@@ -229,7 +229,7 @@ def align(
             return list(itertools.chain.from_iterable(pieces))
 
         alone = functools.partial(by_first_able, sessions, whole)
-        parts = quicker(some, kind, float(costs[-1]), LEAST_SHARED, alone=alone, together=together)
+        parts = choose_faster(some, kind, float(costs[-1]), LEAST_SHARED, alone=alone, together=together)
         if len(parts) < 2:
             return parts[0] if parts else _nothing()
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

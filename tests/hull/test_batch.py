@@ -22,7 +22,7 @@ from clgeom.core.device import Session
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.hull.batch.hulls import convex_hulls, convex_hulls_by_label
-from clgeom.hull.batch.job import CROWDED, HULLS, TILES, Job, worth_an_item
+from clgeom.hull.batch.job import CROWDED, HULLS, TILES, GroupHulls, worth_an_item
 from clgeom.hull.measures import ragged_measures
 
 #: Around a CPU's jobs, what one list of a GPU's work-group holds, and its pieces; what needs several rounds of them.
@@ -208,7 +208,7 @@ def test_convex_hulls_gives_memory_back_at_once(session):
 def test_bounds_share_the_cost():
     """Serial jobs of equal cost, whatever the sizes; groups without points cost, too."""
     for sizes in (np.full(1000, 64), np.append(np.zeros(10_000, int), 5000), [3], [0, 0, 1]):
-        job = object.__new__(Job)
+        job = object.__new__(GroupHulls)
         job.offsets = np.append(0, np.cumsum(sizes))
         job.policy = Policy("serial", wg_size=1, groups_per_unit=4)
         job.profile = type("Profile", (), {"compute_units": 2})

@@ -16,6 +16,7 @@ from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.hull import stream
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.pieces import PointStream
+from clgeom.intake.mapped import is_mapped
 from clgeom.scale import Chunks
 
 #: Bytes of a chunk: of 16, 21 (an odd number that fits no tile) and 1024 points of float32.
@@ -101,7 +102,7 @@ def test_mapped_file(session, chunks, tmp_path, kind):
     np.save(tmp_path / "points.npy", points)
     chunks(4000)
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
-    assert stream.is_mapped(mapped) and not stream.is_mapped(mapped[1:]) and not stream.is_mapped(points)
+    assert is_mapped(mapped) and not is_mapped(mapped[1:]) and not is_mapped(points)
     device, done = imposed_session(session.device, kind=kind), []
     found = convex_hull(mapped, device=device, progress=lambda *bytes_: done.append(bytes_))
     np.testing.assert_array_equal(found.vertices, convex_hull(points, device=session).vertices)
@@ -116,7 +117,7 @@ def test_mapped_file_that_is_not_what_its_name_leads_to(session, chunks, tmp_pat
     np.save(path, points)
     chunks(4000)
     mapped = np.load(path, mmap_mode="c" if fate == "changed in memory" else "r")
-    assert stream.is_mapped(mapped)
+    assert is_mapped(mapped)
     if fate == "changed in memory":
         mapped[[5, 3000]] = points[[5, 3000]] = [(100, 100), (-50, 3)]
     elif fate == "replaced":
@@ -170,9 +171,9 @@ def test_file_whose_last_page_is_cut_while_it_is_read_at_once(session, tmp_path,
     np.save(path, points)
     hull_of = inspect.unwrap(convex_hull).__globals__["hull_of"]
 
-    def cutting(array, **options):
+    def cutting(array, options):
         os.truncate(path, 40_128 - 100)
-        return hull_of(array, **options)
+        return hull_of(array, options)
 
     monkeypatch.setattr("clgeom.hull.convex.hull_of", cutting)
     mapped = np.load(path, mmap_mode="r")

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import clgeom
-from clgeom import exchange, optional
+from clgeom import optional
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.crs import crs_of
 from clgeom.io import vector
 from clgeom.io.atomic import replacing_files
 
@@ -441,8 +442,8 @@ def test_missing_packages(missing, call, what, tmp_path, monkeypatch):
 
 def test_crs_of_points():
     series = geopandas.GeoSeries.from_xy([1], [2], crs=SYSTEM)
-    assert exchange.crs_of(series) == exchange.crs_of(series.to_frame("geometry")) == SYSTEM
-    assert exchange.crs_of(geopandas.GeoDataFrame({"a": [1]})) is exchange.crs_of(POINTS) is None
+    assert crs_of(series) == crs_of(series.to_frame("geometry")) == SYSTEM
+    assert crs_of(geopandas.GeoDataFrame({"a": [1]})) is crs_of(POINTS) is None
 
 
 def test_results_carry_the_system_of_the_points():

@@ -17,7 +17,7 @@ from clgeom.core.device import as_session
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake import several
-from clgeom.intake.gains import Gains
+from clgeom.intake.dispatch import Gains
 from clgeom.sorting.radix import several as several_sorts
 
 ROOT = Path(clgeom.__file__).parent.parent
@@ -266,7 +266,7 @@ import numpy as np
 import clgeom
 from clgeom.dp import problems
 from clgeom.intake import several
-from clgeom.intake.gains import Gains
+from clgeom.intake.dispatch import Gains
 
 sessions, count = several.all_sessions(), {}
 assert len(sessions) == 2 and sessions[0].context != sessions[1].context, sessions

@@ -25,7 +25,7 @@ from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.device_arrays import is_device_array
-from clgeom.intake.gains import quicker
+from clgeom.intake.dispatch import choose_faster
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.several import as_sessions, by_first_able, spread
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
@@ -429,7 +429,7 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
         return values(session, problem, first.part(start, stop), second.part(start, stop), cutoff)
 
     costs = np.append(0, np.cumsum(PAIR_COST + first.lengths * second.lengths))
-    return quicker(
+    return choose_faster(
         sessions,
         caller,
         float(costs[-1]),

@@ -12,15 +12,14 @@ keep most of their points, as on a circle.
 
 from __future__ import annotations
 
-import copy
 import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from clgeom.arguments import is_masked_array, one_of, wrong
-from clgeom.core.call import recording
+from clgeom.arguments import one_of
+from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.core.failures import failures
 from clgeom.core.host_floats import keeps_subnormals
@@ -29,9 +28,8 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.exchange import crs_of
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
-from clgeom.hull.batch.job import MOST_POINTS, Job, checked_offsets, on_host
+from clgeom.hull.batch.job import MOST_POINTS, GroupHulls, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
@@ -39,9 +37,7 @@ from clgeom.hull.measures import ragged_measures
 from clgeom.intake.arrays import (
     as_device_points,
     as_device_values,
-    as_given_with_sizes,
     c_name,
-    canonical_points,
     chunk_bounds,
     host_values,
     is_device_array,
@@ -51,9 +47,9 @@ from clgeom.intake.chunks import as_chunks
 from clgeom.intake.cl_arrays import as_array as as_array_on_device
 from clgeom.intake.cl_arrays import to_array
 from clgeom.intake.device_arrays import fetched
-from clgeom.intake.gains import quicker
+from clgeom.intake.dispatch import Work, dispatch
+from clgeom.intake.given import take_points
 from clgeom.intake.labels import as_array, as_labels
-from clgeom.intake.several import as_sessions, spread
 from clgeom.intake.typing import (
     AnyArray,
     ArrayLike,
@@ -66,7 +62,7 @@ from clgeom.intake.typing import (
     Nonfinite,
 )
 from clgeom.primitives.compact import compact
-from clgeom.primitives.extremes import points_left
+from clgeom.primitives.extremes import is_finite
 from clgeom.sorting.radix.sort import argsort
 
 if TYPE_CHECKING:
@@ -158,15 +154,16 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
-    crs = crs_of(points)
-    points, sizes = as_given_with_sizes(points, caller="convex_hulls")
-    call = _Call("convex_hulls", points, collinear, nonfinite, device, profile, crs)
+    call = _call("convex_hulls", collinear, profile)
+    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
+    sizes = given.sizes
     if sizes is None:
-        offsets = _accepted_offsets(offsets, len(points), caller=call.caller)
+        offsets = _accepted_offsets(offsets, len(given), caller=call.caller)
     else:
         offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
         offsets = np.append(0, np.cumsum(sizes))[checked_offsets(offsets, len(sizes), caller=call.caller)]
-    return _over_antimeridian(call.answer(points, offsets), call, points, offsets, None, antimeridian)
+    batch = _hulls_of_groups(call, given, offsets)
+    return _over_antimeridian(batch, call, given, offsets, None, antimeridian)
 
 
 @overload
@@ -242,45 +239,49 @@ def convex_hulls_by_label(
     >>> clgeom.convex_hulls_by_label(points, [0, 1, 0, 0, -1], noise=-1)
     HullBatch(2 hulls, 4 vertices, labelled, 1 point left out)
     """
+    call = _call("convex_hulls_by_label", collinear, profile)
     chunks = as_chunks(points)
     if chunks is not None:
         if labels is not None:
-            raise wrong("labels", "convex_hulls_by_label", "left out for chunks, which have labels", short(labels))
-        one_of(collinear, ("drop", "keep"), "collinear", caller="convex_hulls_by_label")
+            raise call.wrong("labels", "left out for chunks, which have labels", short(labels))
         options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile, "device": as_session(device)}
         if antimeridian:
-            raise wrong("antimeridian", "convex_hulls_by_label", "False for chunks", short(antimeridian))
+            raise call.wrong("antimeridian", "False for chunks", short(antimeridian))
         return hulls_of_chunks(chunks, noise, options["device"], options, convex_hulls_by_label, convex_hulls)
-    crs = crs_of(points)
-    points, sizes = as_given_with_sizes(points, caller="convex_hulls_by_label")
-    call = _Call("convex_hulls_by_label", points, collinear, nonfinite, device, profile, crs)
-    given = as_labels(labels, noise, caller=call.caller)
-    order, offsets, column = _grouped(given, points, sizes, call)
+    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
+    labels = as_labels(labels, noise, caller=call.caller)
+    order, offsets, column = _grouped(labels, given, call)
     batch = replace(
-        call.answer(points, offsets, order),
+        _hulls_of_groups(call, given, offsets, order),
         labels=as_array(column),
         label_column=column,
-        label_name=given.name,
-        left_out=len(points) - int(offsets[-1]),
+        label_name=labels.name,
+        left_out=len(given) - int(offsets[-1]),
     )
-    return _over_antimeridian(batch, call, points, offsets, order, antimeridian)
+    return _over_antimeridian(batch, call, given, offsets, order, antimeridian)
 
 
-def _over_antimeridian(batch, call, points, offsets, order, antimeridian):
+def _call(caller, collinear, profile):
+    """A call, whose options are whether points on an edge are vertices."""
+    one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
+    return Call(caller, timed=profile, options=collinear == "keep")
+
+
+def _over_antimeridian(batch, call, given, offsets, order, antimeridian):
     """`batch_over_antimeridian` for the points of a call."""
-    if call.crs is None and not antimeridian:
+    if given.crs is None and not antimeridian:
         return batch
-    turn = checked_turn(call.crs, antimeridian, caller=call.caller)
-    if is_device_array(points):
-        raise wrong("antimeridian", call.caller, "False for points on a device", short(antimeridian))
+    turn = checked_turn(given.crs, antimeridian, caller=call.caller)
+    if is_device_array(given.source):
+        raise call.wrong("antimeridian", "False for points on a device", short(antimeridian))
 
     def members(number):
         begin, end = offsets[number : number + 2]
         return np.arange(begin, end) if order is None else order[begin:end]
 
     offsets, order = on_host(offsets), None if order is None else on_host(order)
-    alike = functools.partial(convex_hull, collinear="keep" if call.keep_collinear else "drop", device=call.session)
-    return batch_over_antimeridian(batch, points, members, turn, alike, wanted=antimeridian, caller=call.caller)
+    solve = functools.partial(convex_hull, collinear="keep" if call.options else "drop", device=call.session)
+    return batch_over_antimeridian(batch, given.source, members, turn, solve, wanted=antimeridian, caller=call.caller)
 
 
 # Arguments ------------------------------------------------------------------------------------------------------
@@ -307,9 +308,9 @@ def _integers(values, name, shape, *, caller):
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _grouped(labels, points, sizes, call):
+def _grouped(labels, given, call):
     """(order, offsets, column of labels): an order that sorts by label, None if the labels ascend; distinct labels."""
-    n, keys = len(points), labels.keys
+    n, keys, sizes = len(given), labels.keys, given.sizes
     rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
     if len(keys) != rows:
         raise InvalidInput(
@@ -319,7 +320,7 @@ def _grouped(labels, points, sizes, call):
     if sizes is not None:
         of_rows = fetched(keys) if is_device_array(keys) else keys
         keys = np.repeat(of_rows, sizes)
-    if is_device_array(keys) and is_device_array(points) and n:
+    if is_device_array(keys) and is_device_array(given.source) and n:
         order, offsets, distinct = _grouped_on_device(keys, call)
     else:
         host, order = fetched(keys) if is_device_array(keys) else keys, None
@@ -359,126 +360,130 @@ def _grouped_on_device(labels, call):
     return order, np.append(begins, n), fetched(distinct)
 
 
-class _Call:
-    """A call of a public function: its checked options, and the steps from points and offsets to a `HullBatch`."""
-
-    def __init__(self, caller, points, collinear, nonfinite, device, profile, crs):
-        self.caller, self.nonfinite, self.profile, self.crs = caller, nonfinite, profile, crs
-        one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
-        if points.ndim == 0:
-            raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
-        self.keep_collinear = collinear == "keep"
-        self.sessions = as_sessions(points, device, caller=caller)
-        self.session = self.sessions[0]
-
-    def answer(self, points, offsets, order=None) -> HullBatch:
-        """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
-        on_device, sizes = is_device_array(points), offsets
-        self.queue = (points.queue if on_device else None) or self.session.queue
-        left, kept = points_left(points, nonfinite=self.nonfinite, caller=self.caller)
-        numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
-        if kept is None or len(kept) == len(points):
-            left, kept = np.ma.getdata(points) if is_masked_array(points) else points, None
-        if kept is not None:
-            offsets = on_host(offsets)
-            order = fetched(order) if is_device_array(order) else order
-            if order is None:
-                offsets, numbers = np.searchsorted(kept, offsets), kept
-            else:
-                rank = np.full(len(points), -1)
-                rank[kept] = np.arange(len(kept))
-                among = rank[order]
-                offsets = np.append(0, np.cumsum(among >= 0))[offsets]
-                numbers, order = order[among >= 0], among[among >= 0]
-        if not on_device:
-            left = canonical_points(left, caller=self.caller)
-        self.given, self.order = left, order
-        if order is not None:
-            left = self._ordered(left, order)
-        with recording(self.profile) as phases:
-            solved = self._solved(left, offsets, on_device and is_device_array(left))
-        indices, corners, offsets, areas, perimeters = solved
-        vertices = indices if numbers is None else self._numbered(numbers, indices)
-        if on_device and not is_device_array(vertices):
-            results = self.uploaded(vertices, corners, offsets, areas, perimeters)
-            vertices, corners, offsets, areas, perimeters = results
-        return HullBatch(
-            vertices,
-            offsets,
-            areas,
-            perimeters,
-            corners,
-            phases=tuple(phases),
-            session=self.session,
-            keep_collinear=self.keep_collinear,
-            group_offsets=sizes if is_device_array(sizes) else np.array(sizes),
-            crs=self.crs,
-        )
-
-    def _solved(self, points, offsets, on_device):
-        """`_solve` for all groups, in parts that each fit in one allocation."""
-        return quicker(
-            self.sessions if len(offsets) > 2 else self.sessions[:1],
-            "convex_hulls",
-            points.nbytes,
-            LEAST_SHARED,
-            alone=lambda: self._solved_by_one(points, offsets, on_device),
-            together=lambda: self._solved_by_devices(points, on_host(offsets)),
-        )
-
-    def _solved_by_one(self, points, offsets, on_device):
-        most_points, most_groups = _limits(self.session.profile, points.dtype)
-        if on_device or (len(points) <= most_points and len(offsets) <= most_groups):
-            return _solve(self, as_device_points(self.session, points, caller=self.caller), offsets, on_device)
+def _hulls_of_groups(call, given, offsets, order=None) -> HullBatch:
+    """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
+    on_device, group_offsets = is_device_array(given.source), offsets
+    kept = given.kept
+    numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
+    if kept is not None and len(kept) < len(given):
         offsets = on_host(offsets)
-        checked_offsets(offsets, len(points), caller=self.caller)
-        parts = _parts(offsets, most_points, most_groups)
-        return _joined([_solve_part(self, points, offsets, *part) for part in parts])
-
-    def _solved_by_devices(self, points, offsets):
-        """`_solve` for all groups, whose pieces several devices take."""
-        checked_offsets(offsets, len(points), caller=self.caller)
-        costs = offsets + GROUP_COST * np.arange(len(offsets))
-
-        def work(session, first, last):
-            call = copy.copy(self)
-            call.session = session
-            parts = _parts(offsets[first : last + 1], *_limits(session.profile, points.dtype))
-            return _joined([_solve_part(call, points, offsets, first + a, first + b) for a, b in parts])
-
-        return _joined(spread(self.sessions, len(offsets) - 1, work, kind="convex_hulls", costs=costs))
-
-    def _ordered(self, points, order):
-        """points[order], on the host or on the device as `points` are."""
-        if not is_device_array(points):  # rows as single values: NumPy moves those five times as fast
-            rows = points.view(np.complex128 if points.dtype.itemsize == 8 else np.complex64)
-            return np.take(rows, order).view(points.dtype).reshape(-1, 2)
-        order = order if is_device_array(order) else np.asarray(order, np.uint32)
-        return picked_on_device(self.session, points, order, caller=self.caller)
-
-    def _numbered(self, numbers, indices):
-        """numbers[indices], on the host or on the device as `indices` are."""
-        if not is_device_array(indices):
-            return np.take(numbers, indices)
-        if is_device_array(numbers):
-            with failures(self.session.device, "convert indices"):
-                table = numbers.astype(np.int64)
+        order = fetched(order) if is_device_array(order) else order
+        if order is None:
+            offsets, numbers = np.searchsorted(kept, offsets), kept
         else:
-            table = to_array(self.session, np.asarray(numbers, np.int64))
-        return picked_on_device(self.session, table, indices.view(np.uint64), caller=self.caller)
+            rank = np.full(len(given), -1)
+            rank[kept] = np.arange(len(kept))
+            among = rank[order]
+            offsets = np.append(0, np.cumsum(among >= 0))[offsets]
+            numbers, order = order[among >= 0], among[among >= 0]
+    work = HullsWork(call, given, offsets, order)
+    with call:
+        indices, corners, offsets, areas, perimeters = dispatch(call, work)
+    vertices = indices if numbers is None else _numbered(call, numbers, indices)
+    if on_device and not is_device_array(vertices):
+        results = work.uploaded(vertices, corners, offsets, areas, perimeters)
+        vertices, corners, offsets, areas, perimeters = results
+    return HullBatch(
+        vertices,
+        offsets,
+        areas,
+        perimeters,
+        corners,
+        phases=tuple(call.phases),
+        session=call.session,
+        keep_collinear=call.options,
+        group_offsets=group_offsets if is_device_array(group_offsets) else np.array(group_offsets),
+        crs=given.crs,
+    )
+
+
+def _numbered(call, numbers, indices):
+    """numbers[indices], on the host or on the device as `indices` are."""
+    if not is_device_array(indices):
+        return np.take(numbers, indices)
+    if is_device_array(numbers):
+        with failures(call.session.device, "convert indices"):
+            table = numbers.astype(np.int64)
+    else:
+        table = to_array(call.session, np.asarray(numbers, np.int64))
+    return picked_on_device(call.session, table, indices.view(np.uint64), caller=call.caller)
+
+
+class HullsWork(Work):
+    """The hulls of groups of points. An item is a group, and a result a tuple of arrays as `join` returns it.
+
+    `rows` are the points in the order of the groups, `offsets` where the groups begin; `order` are the numbers of the
+    rows among those of `given`, None for 0, 1, 2 ...
+    """
+
+    kind, least_cost = "convex_hulls", LEAST_SHARED
+
+    def __init__(self, call, given, offsets, order):
+        self.call, self.caller, self.keep_collinear = call, call.caller, call.options
+        self.given, self.order, self.offsets = given.rows, order, offsets
+        self.queue = (given.source.queue if is_device_array(given.source) else None) or call.session.queue
+        self.rows = given.rows if order is None else _ordered(call, given.rows, order)
+        self.on_device = is_device_array(self.rows)
+        self.n, self.cost = len(offsets) - 1, given.rows.nbytes
+
+    @property
+    def costs(self):
+        self.offsets = on_host(self.offsets)
+        checked_offsets(self.offsets, len(self.rows), caller=self.caller)
+        return self.offsets + GROUP_COST * np.arange(self.n + 1)
+
+    def fits(self, session):
+        most_points, most_groups = _limits(session.profile, self.rows.dtype)
+        return self.on_device or (len(self.rows) <= most_points and self.n < most_groups)
+
+    def at_once(self, session):
+        array = as_device_points(session, self.rows, caller=self.caller)
+        return _solve(self, array, self.offsets, self.on_device)
+
+    def in_pieces(self, session):
+        self.offsets = on_host(self.offsets)
+        checked_offsets(self.offsets, len(self.rows), caller=self.caller)
+        return self.piece(session, 0, self.n)
+
+    def piece(self, session, start, stop):
+        parts = _parts(self.offsets[start : stop + 1], *_limits(session.profile, self.rows.dtype))
+        return self.join([_solve_part(self, session, start + first, start + last) for first, last in parts])
+
+    def join(self, results):
+        """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
+        if len(results) == 1:
+            return results[0]
+        indices, corners, offsets, areas, perimeters = zip(*results)
+        counts = np.concatenate([np.diff(part) for part in offsets])
+        return (
+            np.concatenate(indices),
+            np.concatenate(corners),
+            np.append(0, np.cumsum(counts)),
+            np.concatenate(areas),
+            np.concatenate(perimeters),
+        )
 
     def uploaded(self, *results):
         """Results as arrays on the device of the points."""
-        return tuple(to_array(self.session, result, queue=self.queue) for result in results)
+        return tuple(to_array(self.call.session, result, queue=self.queue) for result in results)
 
     def refuse(self):
         """Raise the error that names the first point of a group that is not finite."""
-        given = self.given
+        given, session = self.given, self.call.session
         if self.order is not None and len(self.order) < len(given):
             host, order = (fetched(part) if is_device_array(part) else part for part in (given, self.order))
             given = np.zeros_like(host)
             given[order] = host[order]
-        refuse_nonfinite(as_device_points(self.session, given, caller=self.caller), caller=self.caller)
+        refuse_nonfinite(as_device_points(session, given, caller=self.caller), caller=self.caller)
+
+
+def _ordered(call, points, order):
+    """points[order], on the host or on the device as `points` are."""
+    if not is_device_array(points):  # rows as single values: NumPy moves those five times as fast
+        rows = points.view(np.complex128 if points.dtype.itemsize == 8 else np.complex64)
+        return np.take(rows, order).view(points.dtype).reshape(-1, 2)
+    order = order if is_device_array(order) else np.asarray(order, np.uint32)
+    return picked_on_device(call.session, points, order, caller=call.caller)
 
 
 # Parts that fit in one allocation -------------------------------------------------------------------------------
@@ -500,46 +505,31 @@ def _parts(offsets, most_points, most_groups):
         first = last
 
 
-def _solve_part(call, points, offsets, first, last):
+def _solve_part(work, session, first, last):
     """`_solve` for the groups first <= i < last; `convex_hull` for one group that is too large."""
-    begin, end = int(offsets[first]), int(offsets[last])
-    if end - begin <= _limits(call.session.profile, points.dtype)[0]:
-        array = as_device_points(call.session, points[begin:end], caller=call.caller)
-        indices, *rest = _solve(call, array, offsets[first : last + 1] - begin, False)
+    begin, end = int(work.offsets[first]), int(work.offsets[last])
+    if end - begin <= _limits(session.profile, work.rows.dtype)[0]:
+        array = as_device_points(session, work.rows[begin:end], caller=work.caller)
+        indices, *rest = _solve(work, array, work.offsets[first : last + 1] - begin, False)
         return indices + begin, *rest
-    collinear = "keep" if call.keep_collinear else "drop"
+    collinear = "keep" if work.keep_collinear else "drop"
     try:
-        hull = convex_hull(points[begin:end], collinear=collinear, device=call.session)
+        hull = convex_hull(work.rows[begin:end], collinear=collinear, device=session)
     except InvalidInput:
-        call.refuse()
+        work.refuse()
         raise
     counted = np.array([0, len(hull)])
     measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
     return hull.vertices + begin, hull.points, counted, *measures
 
 
-def _joined(parts):
-    """The results of all parts, one after another."""
-    if len(parts) == 1:
-        return parts[0]
-    indices, corners, offsets, areas, perimeters = zip(*parts)
-    counts = np.concatenate([np.diff(part) for part in offsets])
-    return (
-        np.concatenate(indices),
-        np.concatenate(corners),
-        np.append(0, np.cumsum(counts)),
-        np.concatenate(areas),
-        np.concatenate(perimeters),
-    )
-
-
-def _solve(call, array, offsets, on_device):
-    """(indices of vertices, their coordinates, offsets, areas, perimeters) of groups in one chunk of points."""
+def _solve(work, array, offsets, on_device):
+    """The result of `HullsWork.join` for groups in one chunk of points."""
     groups = len(offsets) - 1
     if array.n > MOST_POINTS:
-        raise DeviceLimit(f"{call.caller} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
+        raise DeviceLimit(f"{work.caller} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
     if array.n == 0 or groups == 0:
-        checked_offsets(on_host(offsets), array.n, caller=call.caller)
+        checked_offsets(on_host(offsets), array.n, caller=work.caller)
         zeros = np.zeros(groups)
         nothing = (
             np.empty(0, np.int64),
@@ -548,5 +538,5 @@ def _solve(call, array, offsets, on_device):
             zeros,
             zeros.copy(),
         )
-        return call.uploaded(*nothing) if on_device else nothing
-    return Job(call, array, offsets, groups, on_device).run()
+        return work.uploaded(*nothing) if on_device else nothing
+    return GroupHulls(work, array, offsets, groups, on_device).run()

@@ -97,7 +97,7 @@ class _Results:
     """
 
     def __init__(self, job, dtype, *shape):
-        self.session, self.queue = job.session, job.call.queue if job.on_device else None
+        self.session, self.queue = job.session, job.work.queue if job.on_device else None
         self.dtype, self.shape = np.dtype(dtype), shape
         self.host = np.empty(shape, dtype) if job.profile.is_cpu and not job.on_device else None
         nbytes = math.prod(shape) * self.dtype.itemsize
@@ -113,17 +113,17 @@ class _Results:
         return as_array(self.session, self.buffer, self.shape, self.dtype, queue=self.queue)
 
 
-class Job:
+class GroupHulls:
     """The groups of one chunk of points, and the device memory for their hulls.
 
     `slots` has one entry for every point. The vertices of a group fill the first of its entries. `counts` has the
     number of vertices of each group, then of each piece.
     """
 
-    def __init__(self, call, array, offsets, groups, on_device):
-        self.call, self.array, self.on_device = call, array, on_device
+    def __init__(self, work, array, offsets, groups, on_device):
+        self.work, self.array, self.on_device = work, array, on_device
         self.offsets, self.groups = offsets, groups
-        self.session = call.session
+        self.session = array.session
         self.profile = self.session.profile
         self.policy = select(self.profile, HULLS, array.dtype, array.n)
         self.serial = self.policy.variant == "serial"
@@ -173,13 +173,13 @@ class Job:
         lists the groups to cut first; it is None if there is none.
         """
         if self.serial:
-            self.offsets = checked_offsets(on_host(self.offsets), self.array.n, caller=self.call.caller)
+            self.offsets = checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
             self.starts = self._given(self.offsets)
             large = np.flatnonzero(np.diff(self.offsets) > self.capacity)
             return None, self._given(large) if len(large) else None, len(large)
         wrong, seen, large = (int(word) for word in self._sizes_summary())
         if wrong <= self.groups:
-            checked_offsets(on_host(self.offsets), self.array.n, caller=self.call.caller)
+            checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
         if seen & (seen - 1) == 0 and not large:
             return None, None, 0
         plan, _, listed = radix_plan(
@@ -199,7 +199,7 @@ class Job:
     def _sizes_summary(self):
         """The summary of batch_sizes; also sets `starts` and `classes`."""
         types = (np.int32, np.int64, np.uint32, np.uint64)
-        offsets = as_device_values(self.session, self.offsets, caller=self.call.caller, name="offsets", types=types)
+        offsets = as_device_values(self.session, self.offsets, caller=self.work.caller, name="offsets", types=types)
         starts = Scratch("starts", np.uint32, self.groups + 1)
         classes, summary = Scratch("classes", np.uint8, self.groups), Scratch("summary", np.uint32, 3)
         step = Step.over(
@@ -242,7 +242,7 @@ class Job:
             buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
         params = {
             **predicate_parameters(self.session, self.array.dtype),
-            "keep_collinear": self.call.keep_collinear,
+            "keep_collinear": self.work.keep_collinear,
             "measures": self.measured,
         }
         return args, buffers, params
@@ -367,7 +367,7 @@ class Job:
             groups=ceil_div(stalled, policy.wg_size),
             params={
                 **predicate_parameters(self.session, self.array.dtype),
-                "keep_collinear": self.call.keep_collinear,
+                "keep_collinear": self.work.keep_collinear,
                 "measures": self.measured,
             },
         )
@@ -379,7 +379,7 @@ class Job:
         group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
         points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
         numbers = read(self.session, made["ids"], np.uint32, size, begin)
-        collinear = "keep" if self.call.keep_collinear else "drop"
+        collinear = "keep" if self.work.keep_collinear else "drop"
         hull = convex_hull(points, collinear=collinear, device=self.session)
         return group, numbers[hull.vertices], hull.points, hull.dimension
 
@@ -445,7 +445,7 @@ class Job:
         for group, _, _, dimension in alone:
             measures[0][group], measures[1][group] = -1.0 if dimension == 2 else 0.0, -1.0 if dimension else 0.0
         measure_doubtful(corners, counted, *measures)
-        return self.call.uploaded(*measures) if self.on_device else measures
+        return self.work.uploaded(*measures) if self.on_device else measures
 
     def _put_back(self, alone):
         """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
@@ -469,15 +469,15 @@ class Job:
     def _measures_on_host(self, corners, offsets):
         """Areas and perimeters, computed on the host for a device without float64."""
         corners, counted = on_host(corners), on_host(offsets)
-        flat = flat_hulls(corners, counted, self.call.keep_collinear, self.session)
+        flat = flat_hulls(corners, counted, self.work.keep_collinear, self.session)
         measures = ragged_measures(corners, counted, flat)
-        return self.call.uploaded(*measures) if self.on_device else measures
+        return self.work.uploaded(*measures) if self.on_device else measures
 
     def _require_finite(self) -> int:
         """Raise the error for a nonfinite point if a kernel found one; returns the number of stalled groups."""
         nonfinite, stalled = read(self.session, self.status, np.uint32, 2)
         if nonfinite:
-            self.call.refuse()
+            self.work.refuse()
         return int(stalled)
 
     def _scan(self, numbers, start, n, out, prefix):
@@ -492,6 +492,6 @@ class Job:
 
     def _given(self, values):
         """A buffer with these numbers as uint32, which lives as long as the job."""
-        array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.call.caller)
+        array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.work.caller)
         self.held.append(array)
         return array.chunks[0].buffer

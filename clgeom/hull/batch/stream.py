@@ -19,7 +19,6 @@ import numpy as np
 
 from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.exchange import crs_of
 from clgeom.geo.geodesy import same_crs
 from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.hull.antimeridian import warn_of_samples
@@ -30,6 +29,7 @@ from clgeom.hull.stream import LEAST_POINTS
 from clgeom.intake.arrays import as_given_with_sizes, canonical_points, error_from
 from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.interop.crs import crs_of
 from clgeom.intake.labels import as_array, as_labels
 
 CALLER = "convex_hulls_by_label"

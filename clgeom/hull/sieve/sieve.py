@@ -56,11 +56,11 @@ def sieved_hull(points, *, keep_collinear, sieve=True, short=True) -> Sieved:
     short : bool
         Whether few points take fewer launches.
     """
-    return begun_hull(points, keep_collinear=keep_collinear, sieve=sieve, short=short)()
+    return start_sieve(points, keep_collinear=keep_collinear, sieve=sieve, short=short)()
 
 
-def begun_hull(points, *, keep_collinear, sieve=True, short=True):
-    """Enqueue what `sieved_hull` does first; return a function without parameters that waits and returns its result."""
+def start_sieve(points, *, keep_collinear, sieve=True, short=True):
+    """Enqueue the launches of `sieved_hull`; return a function that waits for them and returns its result."""
     session, n = points.session, points.n
     shape, launches = _launches(points, keep_collinear)
     if n > launches.size and not sieve:
@@ -74,7 +74,7 @@ def begun_hull(points, *, keep_collinear, sieve=True, short=True):
 
     def finish():
         found, kept = _read_hoods(result, plan)
-        return found or _what_is_left(points, launches, plan, lists, result, kept)
+        return found or _finish_list(points, launches, plan, lists, result, kept)
 
     return finish
 
@@ -139,8 +139,8 @@ def _words(records):
     return records.view(np.uint32).reshape(len(records), -1)
 
 
-def _what_is_left(points, launches, plan, lists, result, kept):
-    """What further launches find after a few, or after a sieve whose list was too small; else the shortest list."""
+def _finish_list(points, launches, plan, lists, result, kept):
+    """Retry with a larger list, or with the launches for many points; otherwise return the shortest complete list."""
     session, n = points.session, points.n
     if kept > n // 2:
         return Sieved(n=n)

@@ -40,6 +40,7 @@ class Tiles:
     dtype: np.dtype
     shape: object
     params: tuple
+    size: int  # most points of a tile
     zeroes = False
     few = 0  # the steps of `finish` take as long as fewer would
 
@@ -56,12 +57,7 @@ class Tiles:
         )
         memory = 2 * dtype.itemsize + 6
         shape = fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
-        return cls(session.profile, dtype, shape, params)
-
-    @property
-    def size(self) -> int:
-        """Most points of a tile."""
-        return self.shape.tile
+        return cls(session.profile, dtype, shape, params, shape.tile)
 
     def hull(self, n):
         """The step that computes the hoods of `n` points, at most one tile."""

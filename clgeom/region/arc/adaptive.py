@@ -17,28 +17,26 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 import numpy as np
 
 from clgeom.arguments import integer, one_of, wrong
-from clgeom.core.call import recording
+from clgeom.core.call import Call, recording
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.exchange import crs_of
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import lexsort
 from clgeom.hull.wagener.hoods import first_out_of_order, require_order
 from clgeom.intake.arrays import (
     Chunk,
-    as_device_points,
-    as_given,
     c_name,
     refuse_nonfinite,
     session_of,
     to_device,
 )
 from clgeom.intake.chunks import Chunks, as_chunks
+from clgeom.intake.given import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
-from clgeom.primitives.extremes import points_left
+from clgeom.primitives.extremes import is_finite
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of
 from clgeom.region.arc.chunked import Passes, checked_bounds, outlines_of_chunks
 from clgeom.region.arc.outline_plans import OutlineOptions
@@ -193,16 +191,16 @@ def region_of(
         options = {"cuts": cuts, "join": join, "kernel": kernel}
         session, axes = session_of(points, device), "xy" if axis == "both" else axis
         return _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, session, made, profile)
-    crs, session, points = crs_of(points), session_of(points, device), as_given(points, caller=CALLER)
-    left, _ = points_left(points, nonfinite=nonfinite, caller=CALLER)
-    array = as_device_points(session, left, caller=CALLER)
+    call = Call(CALLER, timed=profile)
+    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
+    array, crs = given.on(call.session), given.crs
     options = {"cuts": cuts, "join": join, "kernel": kernel}
     axes = "xy" if axis == "both" else axis
-    found = [_region_along(array, segments, one, len(points), assume_sorted, options, made, profile) for one in axes]
+    found = [_region_along(array, segments, one, len(given), assume_sorted, options, made, profile) for one in axes]
     if crs is not None:
         for region in found:
             region.crs = crs
-        warn_across(found[0], points, turn_of_crs(crs), caller=CALLER)
+        warn_across(found[0], given.source, turn_of_crs(crs), caller=CALLER)
     return CrossRegion(*found) if axis == "both" else found[0]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from clgeom.core.call import each, watching
 from clgeom.core.launch import finish
 from clgeom.errors import InvalidInput
-from clgeom.intake.gains import least_of
+from clgeom.intake.dispatch import least_of
 from clgeom.intake.several import are_parts, as_sessions, in_turn, on_own, spread
 from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
 from clgeom.region.coverage.rasters import as_stack

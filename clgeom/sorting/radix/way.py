@@ -11,7 +11,7 @@ from clgeom.intake.array_memory import require_memory
 from clgeom.intake.arrays import CHUNK_ALIGN, MOST_ITEMS, as_device_values
 from clgeom.intake.cl_arrays import as_array
 from clgeom.intake.device_arrays import complete, in_buffer, let_change
-from clgeom.intake.gains import quicker
+from clgeom.intake.dispatch import choose_faster
 from clgeom.sorting.keys import INDEX_TYPES, MOST_KEYS, as_device_bits, unsigned
 from clgeom.sorting.outputs import Output, into, into_any
 from clgeom.sorting.radix import several
@@ -63,7 +63,7 @@ def sorted_and_payload(call):
 
 def _sorted_on_device(call):
     some = call.sessions if call.n >= 2 * several.LEAST else call.sessions[:1]
-    return quicker(
+    return choose_faster(
         some,
         f"{call.caller} {call.order.dtype}",
         call.keys.nbytes,

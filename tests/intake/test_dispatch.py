@@ -5,8 +5,8 @@ from device_settings import imposed_session
 
 from clgeom.core.device import as_session
 from clgeom.errors import DeviceLimit
-from clgeom.intake import gains
-from clgeom.intake.gains import LEAST_SECONDS, TRIES, Gains, quicker
+from clgeom.intake import dispatch
+from clgeom.intake.dispatch import LEAST_SECONDS, TRIES, Gains, choose_faster
 
 
 @pytest.fixture
@@ -18,9 +18,9 @@ def two():
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The time that `gains` sees, as a list of one number."""
+    """The time that `dispatch` sees, as a list of one number."""
     now = [0.0]
-    monkeypatch.setattr(gains.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(dispatch.time, "perf_counter", lambda: now[0])
     return now
 
 
@@ -32,7 +32,7 @@ def calls(two, clock, n, cost, *, alone, together, least=100):
         return name
 
     return [
-        quicker(two, "k", cost, least, alone=lambda: takes("one", alone), together=lambda: takes("all", together))
+        choose_faster(two, "k", cost, least, alone=lambda: takes("one", alone), together=lambda: takes("all", together))
         for _ in range(n)
     ]
 
@@ -62,14 +62,14 @@ def test_nearly_as_quick_is_no_gain(two, clock):
 
 
 def test_one_device_does_not_choose(two):
-    assert quicker(two[:1], "k", 1e9, 0, alone=lambda: "one", together=lambda: "all") == "one"
+    assert choose_faster(two[:1], "k", 1e9, 0, alone=lambda: "one", together=lambda: "all") == "one"
 
 
 def test_cpus_share_smaller_work(two):
     cpus = [imposed_session(two[0].device, kind="cpu") for _ in range(2)]
     options = {"alone": lambda: "one", "together": lambda: "all"}
-    assert quicker(cpus, "k", 2, 100, **options) == "all"
-    assert quicker(two, "k", 2, 100, **options) == "one"
+    assert choose_faster(cpus, "k", 2, 100, **options) == "all"
+    assert choose_faster(two, "k", 2, 100, **options) == "one"
 
 
 def test_without_memory_on_the_first_device_all_work(two):
@@ -77,13 +77,13 @@ def test_without_memory_on_the_first_device_all_work(two):
         raise DeviceLimit("too small")
 
     for _ in range(9):
-        assert quicker(two, "k", 1, 100, alone=alone, together=lambda: "all") == "all"
+        assert choose_faster(two, "k", 1, 100, alone=alone, together=lambda: "all") == "all"
 
     def together():
         raise DeviceLimit("all too small")
 
     with pytest.raises(DeviceLimit, match="all too small"):
-        quicker(two, "k", 1, 100, alone=alone, together=together)
+        choose_faster(two, "k", 1, 100, alone=alone, together=together)
 
 
 def test_errors_are_not_measured():

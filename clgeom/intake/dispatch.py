@@ -1,0 +1,198 @@
+"""Which devices do a call's work: the one choice for all functions.
+
+    arrays on devices    each device its own part, side by side            then joined
+    one device           all items at once, or in pieces that fit
+    several devices      pieces, which each takes as it becomes free       then joined
+                         or the first able device alone, if that is faster
+
+An algorithm describes its forms as a `Work`; `dispatch` calls those that the input and the devices need. To share work
+out has costs that no speed of a device shows: threads, pieces that are smaller than one device would take, results that
+the host joins. So whole calls are timed, both ways, until it is known which way is faster.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clgeom.core.call import Call, Watch
+from clgeom.core.device import Session
+from clgeom.errors import DeviceLimit
+from clgeom.intake.several import by_first_able, in_turn, spread
+
+#: Seconds below which calls of one device are not shared out: two H200s took longer for calls of 3, 6, 10 and 15 ms.
+LEAST_SECONDS = 0.02
+#: The least cost to share out of a kind that was not measured yet is so many times less for CPUs.
+CPU_SHARE = 64
+#: How often each way is tried; the first call also builds kernels.
+TRIES = 2
+#: How many times as long the other way must take to be left.
+MARGIN = 1.05
+
+
+class Work:
+    """An algorithm on one input. A subclass has the forms that its function needs.
+
+    Attributes
+    ----------
+    kind : str
+        Calls of a kind take time in proportion to their cost.
+    n : int
+        Items that can be divided into pieces.
+    cost, least_cost : float
+        Cost of all items, such as bytes, or cells of tables; and the least cost that GPUs share out before calls of the
+        kind were timed.
+    least : int
+        Fewest items of a piece.
+    costs : ndarray, shape (n + 1,), or None
+        Sums of the costs of the items, ascending from 0. By default an item costs 1.
+    parts : sequence of (Session, part)
+        The input, if it is in several arrays on devices.
+    part_sizes : sequence of int
+        Sizes of the parts, for the progress.
+    progress : callable or None
+        Called as progress(items_done, n), for parts with the sums of their sizes.
+    """
+
+    kind: str
+    n: int
+    cost: float
+    least_cost: float
+    least: int = 1
+    costs: Any = None
+    parts: Sequence[tuple[Session, Any]] = ()
+    part_sizes: Sequence[int] | None = None
+    progress: Watch | None = None
+
+    def fits(self, session: Session) -> bool:
+        """Return whether a device takes all items at once."""
+        return True
+
+    def at_once(self, session: Session) -> Any:
+        """The result by one device."""
+        raise NotImplementedError
+
+    def in_pieces(self, session: Session) -> Any:
+        """The result by one device, piece by piece; None where they gain nothing, and all items are tried at once."""
+        return None
+
+    def piece(self, session: Session, start: int, stop: int) -> Any:
+        """The result of some of the items, for `join`. A thread of the session calls it."""
+        raise NotImplementedError
+
+    def begin(self, session: Session, part: Any) -> Callable[[], Any]:
+        """Enqueue the work on a part; return a function that returns its result, for `join`."""
+        raise NotImplementedError
+
+    def join(self, results: list[Any]) -> Any:
+        """The result of all items, from those of pieces or parts, in their order."""
+        raise NotImplementedError
+
+
+def dispatch(call: Call, work: Work) -> Any:
+    """The result of a work, by the sessions of a call."""
+    sessions = call.sessions
+    if work.parts:
+        return work.join(in_turn(work.parts, work.begin, sizes=work.part_sizes, tell=work.progress))
+    if len(sessions) == 1:
+        return _by_one(work, sessions[0])
+    alone = functools.partial(by_first_able, sessions, functools.partial(_by_one, work))
+    if work.n < 2 * work.least:
+        return alone()
+
+    def together():
+        options = {"kind": work.kind, "least": work.least, "costs": work.costs, "tell": work.progress}
+        return work.join(spread(sessions, work.n, work.piece, **options))
+
+    return choose_faster(sessions, work.kind, work.cost, work.least_cost, alone=alone, together=together)
+
+
+def _by_one(work, session):
+    found = None if work.fits(session) else work.in_pieces(session)
+    return work.at_once(session) if found is None else found
+
+
+# Which way is faster --------------------------------------------------------------------------------------------------
+
+
+class Gains:
+    """Seconds of calls of one kind: for each power of two of the cost, by one device and shared out.
+
+    Parameters
+    ----------
+    least : float
+        Least cost that is shared out as long as nothing is known.
+    """
+
+    def __init__(self, least: float):
+        self.least, self.lock = least, threading.Lock()
+        self.seconds: dict[tuple[int, bool], list[float]] = {}
+
+    def shares(self, cost: float) -> bool:
+        """Return whether to share out a call of this cost."""
+        size = _size(cost)
+        with self.lock:
+            alone, shared = (self.seconds.get((size, is_shared), []) for is_shared in (False, True))
+            rate = self._rate(size)
+            if rate is None:
+                return cost >= self.least and not shared
+            if rate * cost < LEAST_SECONDS:
+                return False
+            if len(shared) < TRIES or len(alone) < TRIES:
+                return len(shared) <= len(alone)
+            return min(shared) * MARGIN < min(alone)
+
+    def note(self, cost: float, shared: bool, seconds: float) -> None:
+        """Add the seconds of a call."""
+        with self.lock:
+            taken = self.seconds.setdefault((_size(cost), shared), [])
+            taken.append(seconds)
+            del taken[:-TRIES]
+
+    def _rate(self, size):
+        """Seconds of one device for a cost of 1, by calls of the nearest size; None if there was none."""
+        sizes = [one for one, shared in self.seconds if not shared]
+        if not sizes:
+            return None
+        nearest = min(sizes, key=lambda one: abs(one - size))
+        return min(self.seconds[nearest, False]) / 2.0 ** (nearest - 0.5)
+
+
+def _size(cost):
+    return int(cost).bit_length()
+
+
+def least_of(sessions, least: float) -> float:
+    """The least cost to share out, from that of GPUs."""
+    return least / CPU_SHARE if all(session.profile.is_cpu for session in sessions) else least
+
+
+def choose_faster(sessions, kind: str, cost: float, least: float, *, alone, together):
+    """The result of ``alone()`` or ``together()``, whichever takes less time.
+
+    Parameters
+    ----------
+    sessions : sequence of Session
+        With one, or none, it is `alone`.
+    kind, cost, least
+        `Work.kind`, `Work.cost` and `Work.least_cost`.
+    alone, together : callable
+        They return the same: by one device, or by all. `together` is also called if the one device has too little
+        memory.
+    """
+    if len(sessions) < 2:
+        return alone()
+    key = "gains", kind, tuple(map(id, sessions))
+    known = sessions[0].cached(key, lambda: Gains(least_of(sessions, least)), most=256)
+    shared, begin = known.shares(cost), time.perf_counter()
+    try:
+        found = together() if shared else alone()
+    except DeviceLimit:
+        if shared:
+            raise
+        return together()
+    known.note(cost, shared, time.perf_counter() - begin)
+    return found

@@ -1,0 +1,183 @@
+"""Points that a caller handed over: one object, whatever they came as.
+
+    array     rows (n, 2): of the host, native and contiguous; of a mapped file; or of pyopencl, on its device
+    parts     arrays of pyopencl, one after another, which may be on different devices
+    chunks    a source of arrays, read one after another
+
+`take_points` makes it, and chooses the sessions of the call. A plain array of NumPy needs no conversion, so that is
+asked first, and nothing else is asked then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clgeom.core.call import Call
+from clgeom.core.device import Session, as_session
+from clgeom.errors import short
+from clgeom.intake.arrays import (
+    POINT_TYPES,
+    DeviceArray,
+    as_device_points,
+    as_given_with_sizes,
+    canonical_points,
+    leave_out,
+    session_of,
+    to_device,
+)
+from clgeom.intake.chunks import Chunks, as_chunks
+from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.interop.crs import crs_of
+from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
+from clgeom.intake.several import are_parts, as_sessions
+
+
+@dataclass(eq=False, slots=True)
+class Given:
+    """Points that a caller handed over. One of `rows`, `parts` and `chunks` holds them.
+
+    Parameters
+    ----------
+    caller : str
+        The public function, for messages.
+    source : object
+        The points before any were left out, of which rows have the numbers.
+    rows : ndarray, numpy.memmap or pyopencl.array.Array, shape (n, 2)
+        Of a type that kernels read, unless they are on a device.
+    kept : ndarray of int64, or None
+        Numbers of the rows, where points were left out.
+    sizes : ndarray of int64, or None
+        Number of points of each geometry, where they came as geometries.
+    crs : object
+        Their coordinate reference system.
+    on_device, in_file, is_plain : bool
+        Whether the rows are on a device, a mapped file, or certainly in no mapped file.
+    parts : sequence of pyopencl.array.Array
+    chunks : Chunks or None
+    """
+
+    caller: str
+    source: Any
+    rows: Any = None
+    kept: np.ndarray | None = None
+    sizes: np.ndarray | None = None
+    crs: Any = None
+    on_device: bool = False
+    in_file: bool = False
+    parts: Sequence[Any] = ()
+    chunks: Chunks[Any] | None = None
+    is_plain: bool = False
+
+    def __len__(self) -> int:
+        """Number of points that were handed over."""
+        return sum(map(len, self.parts)) if self.parts else len(self.source)
+
+    def on(self, session: Session) -> DeviceArray:
+        """The rows in memory that kernels of a session read."""
+        rows, profile = self.rows, session.profile
+        if self.in_file and not profile.is_cpu:  # CPUs read the map in place
+            rows = MappedPoints(rows, in_place=False).loaded()
+        if self.on_device or not profile.denormals:
+            return as_device_points(session, rows, caller=self.caller)
+        return to_device(session, rows, caller=self.caller)
+
+    def numbers(self, rows: np.ndarray) -> np.ndarray:
+        """The numbers of some rows among the points handed over."""
+        return rows if self.kept is None else self.kept[rows]
+
+    def require_whole(self) -> None:
+        """Refuse points in a mapped file that was cut while it was read."""
+        if not self.is_plain:
+            require_whole(self.source)
+
+    def source_on_host(self) -> np.ndarray:
+        """The points as they were handed over, copied from a device."""
+        return fetched(self.source) if is_device_array(self.source) else self.source
+
+
+def take_points(
+    call: Call,
+    points: Any,
+    *,
+    device: Any,
+    nonfinite: str = "raise",
+    is_finite: Callable[[DeviceArray], bool] | None = None,
+    many: bool = False,
+    shared: bool = True,
+) -> Given:
+    """Take in the points of a call, and set the sessions of the call.
+
+    Parameters
+    ----------
+    call : Call
+    points : object
+        What the user handed over.
+    device : object
+        The user's device, or several.
+    nonfinite : {"raise", "drop"}
+        "drop" leaves out points of the host that are not finite. With "raise", kernels find them.
+    is_finite : callable, optional
+        Tells whether all points of a DeviceArray are finite, so that they stay on their device with "drop".
+    many : bool
+        Whether the function takes chunks, and several arrays on devices.
+    shared : bool
+        Whether several devices may share the work.
+
+    Raises
+    ------
+    InvalidInput, DeviceLimit
+    """
+    usual = (device is None or type(device) is Session) and isinstance(nonfinite, str) and nonfinite == "raise"
+    if usual and _is_plain(points):
+        call.sessions = (as_session(device),)
+        return Given(call.caller, points, points, is_plain=True)
+    if many:
+        chunks = as_chunks(points)
+        if chunks is not None:
+            call.sessions = (as_session(device),)
+            return Given(call.caller, chunks, chunks=chunks)
+        if are_parts(points):
+            return _take_parts(call, points, device, nonfinite)
+    crs = crs_of(points)
+    call.sessions = as_sessions(points, device, caller=call.caller) if shared else (session_of(points, device),)
+    source, sizes = as_given_with_sizes(points, caller=call.caller)
+    require_whole(source)
+    rows, kept = _left(call, source, nonfinite, is_finite)
+    on_device, in_file = is_device_array(rows), is_mapped(rows)
+    if not on_device and not in_file:
+        rows = canonical_points(rows, caller=call.caller)
+    return Given(call.caller, source, rows, kept, sizes, crs, on_device, in_file)
+
+
+def _is_plain(points) -> bool:
+    """Whether these are points that kernels read as they are, in memory of NumPy's own (of no mapped file)."""
+    if type(points) is not np.ndarray or points.ndim != 2 or points.shape[1] != 2 or points.dtype not in POINT_TYPES:
+        return False
+    flags, base = points.flags, points.base
+    owned = base is None or (type(base) is np.ndarray and base.base is None)
+    return owned and flags.c_contiguous and flags.aligned
+
+
+def _take_parts(call, parts, device, nonfinite):
+    """Arrays on devices. Each stays where it is."""
+    if device is not None:
+        raise call.wrong("device", "left out for arrays that are on devices", short(device))
+    if nonfinite != "raise":
+        raise call.wrong("nonfinite", "'raise' for several arrays on devices", short(nonfinite))
+    call.sessions = tuple(dict.fromkeys(session_of(part, None) for part in parts))
+    types = {np.dtype(part.dtype) for part in parts}
+    if len(types) > 1:
+        raise call.wrong("points", "arrays of one type", ", ".join(sorted(map(str, types))))
+    return Given(call.caller, parts, parts=parts)
+
+
+def _left(call, points, nonfinite, is_finite):
+    """`leave_out`; finite points on a device stay there."""
+    if isinstance(nonfinite, str) and nonfinite == "drop" and is_finite is not None and is_device_array(points):
+        if points.dtype in POINT_TYPES and is_finite(as_device_points(call.session, points, caller=call.caller)):
+            return points, None
+    return leave_out(points, nonfinite=nonfinite, caller=call.caller)
