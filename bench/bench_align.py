@@ -27,8 +27,8 @@ import numpy as np
 import clgeom
 from clgeom.core.call import recording
 from clgeom.core.device import as_session
-from clgeom.core.policies import PairsPolicy
 from clgeom.core.tuning import override
+from clgeom.sequences.policies import PairsPolicy
 
 PAIRS = "sequences/align_pairs"
 DNA, PROTEIN = b"ACGT", b"ARNDCQEGHILKMFPSTWYV"

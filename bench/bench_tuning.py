@@ -21,15 +21,14 @@ from pathlib import Path
 
 import common
 
-from clgeom.core import policies as classes
 from clgeom.core import sources
 from clgeom.core.call import recording
 from clgeom.core.device import as_session
-from clgeom.core.policies import Policy
-from clgeom.core.tuning import TABLE, override, row_of, select, within_limits
+from clgeom.core.families import all_spaces, policy_class, rows_of
+from clgeom.core.policies import Policy, within_limits
+from clgeom.core.tuning import override, row_of, select
 from clgeom.tuner.cases import all_cases, families
 from clgeom.tuner.measure import verified_digest
-from clgeom.tuner.spaces import SPACES
 
 ROWS = Path(__file__).with_name("rows_before.json")
 #: Kernels that take less of a call than this have no row in the table.
@@ -38,10 +37,9 @@ LEAST_SHARE = 0.05
 NEUTRAL = "primitives/long_loops"
 
 
-def policy_of(given):
-    """A policy from plain values; what they do not have is as by default."""
-    given = dict(given)
-    made = getattr(classes, given.pop("class", "Policy"))
+def policy_of(kernel, given):
+    """A kernel's policy from plain values; what they do not have is as by default."""
+    made = policy_class(kernel)
     known = {field.name for field in fields(made)}
     return made(**{name: value for name, value in given.items() if name in known})
 
@@ -50,8 +48,8 @@ def old_policies(profile) -> dict[str, Policy]:
     """The policies of the earlier commits for a device, where they are others than the present ones."""
     before, found = json.loads(ROWS.read_text()), {}
     for kernel, rows in {**before["0ddfecbe"], **before["ea2407e"]}.items():
-        if kernel in TABLE:
-            policy = within_limits(policy_of(rows[row_of(profile, rows)[1]]), profile)
+        if rows_of(kernel):
+            policy = within_limits(policy_of(kernel, rows[row_of(profile, rows)[1]]), profile)
             if policy != select(profile, kernel):
                 found[kernel] = policy
     return found
@@ -60,7 +58,9 @@ def old_policies(profile) -> dict[str, Policy]:
 def tuned_policies(path) -> dict[str, Policy]:
     """The winners in the JSON of ``clgeom tune``: those for types of all sizes."""
     found = json.loads(Path(path).read_text())["kernels"]
-    return {one["kernel"]: policy_of(one["best"]) for one in found if one["best"] and one["itemsize"] is None}
+    return {
+        one["kernel"]: policy_of(one["kernel"], one["best"]) for one in found if one["best"] and one["itemsize"] is None
+    }
 
 
 class Side:
@@ -170,7 +170,7 @@ def main():
     new = tuned_policies(options.tuned) if options.tuned else {}
     present = {kernel: select(session.profile, kernel) for kernel in new}
     old = {**present, **old_policies(session.profile)}
-    rows, declared = [], {name for kernel in old if kernel in SPACES for name in SPACES[kernel].cases}
+    rows, declared = [], {name for kernel in old if kernel in all_spaces() for name in all_spaces()[kernel].cases}
     for case in all_cases().values():
         wanted = not options.families or case.family in options.families.split(",")
         wanted = wanted and (options.all or case.name in declared)

@@ -26,11 +26,11 @@ from dataclasses import fields
 from pathlib import Path
 
 import clgeom
-from clgeom.core import sources
+from clgeom.core import families, sources
 from clgeom.core.build import program_keys
 from clgeom.core.policies import Policy
 from clgeom.core.stored_policies import stored_of
-from clgeom.core.tuning import GENERAL, TABLE, overridden, select
+from clgeom.core.tuning import GENERAL, overridden, select
 
 ROOT = Path(clgeom.__file__).resolve().parents[1]
 #: Modules that all families use and that decide what is launched and copied.
@@ -96,7 +96,7 @@ def _tuned(profile, kernel) -> list[str]:
     """The policies that a kernel has here instead of those that ship, as text."""
     if overridden(kernel):
         return [str(select(profile, kernel))]
-    own = stored_of(profile, kernel) if kernel in TABLE else {}
+    own = stored_of(profile, kernel) if families.rows_of(kernel) else {}
     return [f"{one.policy}{f' of {itemsize} bytes' if itemsize else ''}" for itemsize, one in own.items()]
 
 
@@ -109,7 +109,7 @@ def rows_of(device, architecture, runtime, kind, tuned=None):
     def row(kernel):
         if tuned and kernel in tuned:
             return tuned[kernel]
-        rows = TABLE.get(kernel, {})
+        rows = families.rows_of(kernel)
         named = (policy for key, policy in rows.items() if key not in GENERAL and key != architecture and key in device)
         found = (rows.get(key) for key in (architecture, runtime, kind, "any"))
         return next(named, None) or next(filter(None, found), None)
@@ -129,7 +129,7 @@ def kernel_hash(name, rows) -> str | None:
 
 def _kernel_of(name) -> str:
     """The kernel of a file of `measured`."""
-    return name.removesuffix("_serial") if name not in TABLE else name
+    return name.removesuffix("_serial") if not families.rows_of(name) else name
 
 
 def module_hash(path) -> str | None:
@@ -219,7 +219,7 @@ def _modules(kernels) -> list[str]:
     found: set[str] = set(SHARED if kernels else ())
     for module in list(sys.modules):
         package, _, inner = module.partition(".")
-        if package != "clgeom" or inner.split(".")[0] not in families or inner.endswith(".known"):
+        if package != "clgeom" or inner.split(".")[0] not in families or inner.endswith((".known", ".policies")):
             continue
         file = Path(sys.modules[module].__file__ or "")
         path = file.relative_to(ROOT).as_posix()

@@ -27,7 +27,6 @@ MOVED = {
     "runtime.pocl_cpu": "quirks.pocl_cpu",
     "runtime.pocl_headers": "quirks.pocl_headers",
     "runtime.pocl_linker": "quirks.pocl_linker",
-    "runtime.spaces": "tuner.spaces",
     "runtime.versions": "versions",
 }
 MOVED |= {

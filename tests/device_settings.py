@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from clgeom.core.build import program_keys
 from clgeom.core.device import Session, as_session
-from clgeom.core.tuning import TABLE, override
+from clgeom.core.families import all_rows
+from clgeom.core.tuning import override
 
 #: A GPU of AMD, whose groups have at most 256 work-items.
 AMD = {
@@ -43,7 +44,7 @@ AS_IS = {"cpu": "cpu_shapes", "gpu": "as_gpu"}
 def policies(row, wg_sizes=None):
     """For every kernel the policy of this row of the table, in groups of one size after the other of `wg_sizes`."""
     found = {}
-    for i, (kernel, rows) in enumerate(sorted(TABLE.items())):
+    for i, (kernel, rows) in enumerate(sorted(all_rows().items())):
         policy = rows.get(row, rows["any"])
         if callable(policy):
             continue

@@ -9,7 +9,8 @@ import zlib
 import hypothesis
 
 from clgeom.core import build
-from clgeom.core.tuning import TABLE, overridden
+from clgeom.core.families import rows_of
+from clgeom.core.tuning import overridden
 
 # Fixtures hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
@@ -72,7 +73,7 @@ class QuickBuilds:
 
 def is_foreign(kernel, variant=None, wg_size=1, **_):
     """Whether CPUs run a kernel in another shape by themselves."""
-    if wg_size > 1 or variant != "group" or kernel not in TABLE:
+    if wg_size > 1 or variant != "group" or not rows_of(kernel):
         return wg_size > 1
-    policy = TABLE[kernel].get("cpu", TABLE[kernel]["any"])
+    policy = rows_of(kernel).get("cpu", rows_of(kernel)["any"])
     return not callable(policy) and policy.variant != "group"

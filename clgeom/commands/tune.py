@@ -89,11 +89,12 @@ def _cases(families):
 
 
 def _list(session, cases, as_json):
+    from clgeom.core.families import all_spaces
+    from clgeom.core.spaces import candidates
     from clgeom.core.tuning import select
-    from clgeom.tuner.spaces import SPACES, candidates
 
     names, rows = {case.name: case.family for case in cases}, []
-    for kernel, space in SPACES.items():
+    for kernel, space in all_spaces().items():
         families = dict.fromkeys(names[case] for case in space.cases if case in names)
         count = len(candidates(session.profile, kernel, select(session.profile, kernel)))
         if families and count:
@@ -106,12 +107,12 @@ def _list(session, cases, as_json):
 
 
 def _forget(session, cases, as_json):
+    from clgeom.core.families import all_spaces
     from clgeom.core.messages import counted, printable
     from clgeom.core.stored_policies import forget, store_path
-    from clgeom.tuner.spaces import SPACES
 
     names = None if cases is None else {case.name for case in cases}
-    kernels = None if names is None else [kernel for kernel, space in SPACES.items() if names & set(space.cases)]
+    kernels = None if names is None else [kernel for kernel, space in all_spaces().items() if names & set(space.cases)]
     gone = forget(session.own_profile, kernels)
     if as_json:
         terminal.print_json({"device": session.profile.asdict(), "removed": gone, "file": str(store_path())})

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from clgeom.errors import InvalidInput
 
 #: Most items of a work-item, and groups of a compute unit: more are no shape but a mistake.
 MOST_ITEMS, MOST_GROUPS = 1 << 24, 1 << 24
-#: Layouts of tables that are filled by diagonals (`StagePolicy`); "stages" is that of the pattern.
-LAYOUTS = ("stages", "ROWS", "COLUMNS", "DIAGS_NOSE", "DIAGS_SONE")
-#: What `items_per_thread` must be a multiple of, by kernel and variant: these take pairs, or rows, by vectors of four.
-FOURS = {
-    ("sequences/align_pairs", "group"): 4,
-    ("sequences/align_tiles", "group"): 4,
-    ("sequences/align_tiles", "serial"): 4,
-    ("dp/pairs/pairs_bits", "serial"): 4,
-}
-
-
-#: Kernels in which a group takes one tile, for which `groups_per_unit` is 0.
-ONE_TILE = frozenset(("region/arc/arc_offsets", "region/arc/arc_place"))
+#: Multiples of four, for kernels that take items by vectors of four.
+FOURS = range(4, MOST_ITEMS + 1, 4)
 
 
 @dataclass(frozen=True)
@@ -76,98 +65,54 @@ class Policy:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in hidden}
 
 
-@dataclass(frozen=True)
-class TilePolicy(Policy):
-    """Shape of a slanted tile of a table: each of `wg_size` work-items walks `steps` blocks of cells.
+#: The shapes of a kernel: by key a policy, or a function ``(profile, dtype, n)`` that returns one. A key is part of a
+#: device's name, an architecture ("sm_90", "gfx1100", "ip_12.55"), the name of a runtime ("nvidia", "pocl", "intel",
+#: "amd"), a kind ("gpu", "cpu") or "any".
+Rows = dict[str, Any]
 
-    Parameters
-    ----------
-    block_rows, block_columns : int
-        Cells of a block.
-    strips : int
-        How many strips of blocks, one below the other, a group does ("serial" variant).
-    launches : {"many", "single"}
-        "many": a launch for each diagonal of tiles. "single" is opt-in, by `clgeom.core.tuning.override`: one launch
-        of ``dp.fill``, whose groups wait for each other. It is quicker where launches are many and short, but cannot be
-        cancelled and shows no progress. It needs the "group" variant, and a device whose groups see what others write
-        while both run, which a probe tests once; else ``dp.fill`` raises `DeviceLimit`. If groups wait too long for
-        each other, the table is filled by many launches, with a `DeviceWarning`. :doc:`/reference/dp` has an example.
-    """
-
-    block_rows: int = 4
-    block_columns: int = 4
-    steps: int = 64
-    strips: int = 1
-    launches: str = "many"
-
-    def __post_init__(self):
-        super().__post_init__()
-        sizes = {name: getattr(self, name) for name in ("block_rows", "block_columns", "steps", "strips")}
-        if not all(1 <= size <= MOST_ITEMS for size in sizes.values()):
-            raise ValueError(f"{', '.join(sizes)} must be in 1 .. {MOST_ITEMS}, not {tuple(sizes.values())}")
-        if self.launches not in ("many", "single"):
-            raise ValueError(f"launches must be 'many' or 'single', not {self.launches!r}")
+#: Rows of kernels whose work-items take an element each; on CPUs a share of the elements.
+ELEMENTWISE: Rows = {
+    "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+    "any": Policy("group", wg_size=256),
+}
+#: Rows of kernels whose groups take tiles of a fixed size.
+TILEWISE: Rows = {
+    "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+    "any": Policy("group", wg_size=256),
+}
 
 
 @dataclass(frozen=True)
-class StagePolicy(Policy):
-    """The shape of a stage of a table.
+class Limit:
+    """The values that a kernel has for a field of its policy; with another it would compute something else, in silence.
 
     Parameters
     ----------
-    layout : str
-        How a table that is filled by diagonals lies in memory where the caller does not say: a layout of
-        `clgeom.dp.LAYOUTS`, or "stages", the cells of a diagonal side by side. Rows and columns always lie so.
+    field : str
+    allowed : container of int
+    words : str
+        The allowed values in words: "at most 32".
+    variant : str, optional
+        The variant with this limit; by default both.
     """
 
-    layout: str = "stages"
+    field: str
+    allowed: Any
+    words: str
+    variant: str | None = None
 
-    def __post_init__(self):
-        super().__post_init__()
-        if self.layout not in LAYOUTS:
-            raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, not {self.layout!r}")
-
-
-@dataclass(frozen=True)
-class PairsPolicy(Policy):
-    """The shape of alignments of short pairs. `items_per_thread` is the rows of a strip.
-
-    Parameters
-    ----------
-    cells : {"int", "short2", "ptx"}
-        "int": a work-item takes one pair at a time, in 32 bits. "short2": two, in 16 bits each. "ptx": two, by NVIDIA's
-        instructions for both halves of a word; "int" where they do not compile.
-    """
-
-    cells: str = "short2"
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.cells not in ("int", "short2", "ptx"):
-            raise ValueError(f"cells must be 'int', 'short2' or 'ptx', not {self.cells!r}")
+    def require(self, kernel: str, policy: Policy) -> None:
+        """Raise `InvalidInput` if the policy of a kernel is beyond the limit."""
+        found = getattr(policy, self.field)
+        if self.variant in (None, policy.variant) and found not in self.allowed:
+            of_variant = f" in the variant {self.variant!r}" if self.variant else ""
+            raise InvalidInput(f"The {self.field} of {kernel} must be {self.words}{of_variant}. Got {found} instead.")
 
 
-def require_legal(kernel: str, policy: Policy) -> None:
-    """Raise `InvalidInput` if a kernel has no such shape: it would compute something else, in silence.
-
-    Candidates of the tuner, policies of the store and of `clgeom.core.tuning.override` all come through here.
-
-    Examples
-    --------
-    >>> from clgeom.core.policies import Policy, require_legal
-    >>> require_legal("dp/pairs/pairs_bits", Policy("serial", wg_size=1, items_per_thread=8))
-    """
-    multiple = FOURS.get((kernel, policy.variant), 1)
-    if policy.items_per_thread % multiple:
-        raise InvalidInput(
-            f"The items_per_thread of {kernel} must be a multiple of {multiple} in the variant {policy.variant!r}. "
-            f"Got {policy.items_per_thread} instead."
-        )
-    if kernel in ONE_TILE and policy.groups_per_unit:
-        raise InvalidInput(
-            f"The groups_per_unit of {kernel} must be 0: each of its groups takes one tile. "
-            f"Got {policy.groups_per_unit} instead."
-        )
+def within_limits(policy: Policy, profile) -> Policy:
+    """The policy with no more work-items per group than the device allows."""
+    largest = 1 << (profile.max_wg_size.bit_length() - 1)
+    return policy if policy.wg_size <= largest else replace(policy, wg_size=largest)
 
 
 def ceil_div(a: int, b: int) -> int:

@@ -91,6 +91,14 @@ def digest(kernel: str) -> str:
     return found.hexdigest()[:32]
 
 
+@functools.cache
+def families() -> tuple[str, ...]:
+    """The first folders of the names of kernels."""
+    return tuple(
+        sorted(entry.name for entry in _root("templates").iterdir() if entry.is_dir() and "_" not in entry.name)
+    )
+
+
 def kernels() -> tuple[str, ...]:
     """Names of all kernels, as "family/kernel"; a family may have parts, as "hull/sieve/tile_hull".
 

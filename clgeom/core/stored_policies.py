@@ -32,9 +32,9 @@ from typing import Any
 
 from clgeom.caches import digest_of
 from clgeom.core import sources
-from clgeom.core.limits import require_shape
+from clgeom.core.families import policy_class, require_shape, rows_of
 from clgeom.core.messages import printable, shown
-from clgeom.core.policies import Policy
+from clgeom.core.policies import Policy, within_limits
 from clgeom.errors import DeviceWarning, InvalidInput, warn
 
 #: Version of the file's format.
@@ -69,8 +69,6 @@ def store_path() -> Path:
 
 def kernel_hash(kernel: str) -> str:
     """A digest of a kernel's templates with all that they include, and of the class of its policies."""
-    from clgeom.core.tuning import policy_class
-
     return digest_of(f"{sources.digest(kernel)} {_words(policy_class(kernel))}")
 
 
@@ -270,12 +268,10 @@ def _shares(entry, profile, facts) -> bool:
 
 def _checked(entry, profile) -> Stored:
     """The policy of an entry; ValueError where it must not be used."""
-    from clgeom.core.tuning import TABLE, policy_class, within_limits
-
     kernel = entry["kernel"]
     if entry.get("digest") != _digest(entry):
         raise ValueError("it is damaged")
-    if kernel not in TABLE or entry.get("kernel_hash") != kernel_hash(kernel):
+    if not rows_of(kernel) or entry.get("kernel_hash") != kernel_hash(kernel):
         raise ValueError("the kernel has changed since")
     made, given = policy_class(kernel), entry.get("fields")
     types = {field.name: type(field.default) for field in dataclasses.fields(made)}

@@ -21,8 +21,8 @@ import numpy as np
 from clgeom import caches
 from clgeom.core import sources
 from clgeom.core.cache import Cache
+from clgeom.core.families import rows_of
 from clgeom.core.stored_policies import stored_of
-from clgeom.core.tuning import TABLE
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.quirks import BUILD_VARIABLES
 
@@ -226,7 +226,7 @@ def _digest_of(kernels, profile) -> str:
     for name in filter(os.environ.get, BUILD_VARIABLES):
         digest.update(os.fsencode(f"{name}={os.environ[name]}"))
     for kernel in kernels:
-        rows = [(key, getattr(row, "__qualname__", row)) for key, row in TABLE.get(kernel, {}).items()]
+        rows = [(key, getattr(row, "__qualname__", row)) for key, row in rows_of(kernel).items()]
         own = [(itemsize, one.policy) for itemsize, one in stored_of(profile, kernel).items()]
         digest.update(repr((sources.digest(kernel), rows, own)).encode())
     return digest.hexdigest()[:32]

@@ -207,11 +207,13 @@ def _heads(session):
 
 @checks("hull/batch: batch_within")
 def _within(session):
-    from clgeom.core.tuning import TABLE, override
+    from clgeom.core.tuning import override
     from clgeom.hull.batch.within import Within
+    from clgeom.hull.policies import POLICIES
 
     kernel, n = "hull/batch/batch_within", 20_011
-    for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, {kernel: TABLE[kernel]["any"]})]:
+    shapes = {kernel: POLICIES[kernel]["any"]}
+    for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, shapes)]:
         points, labels = _cloud(n, dtype), np.random.default_rng(9).integers(-3, 3, n)
         inner, owners = Within(session), np.array([-3, 0, 1])  # the others have no vertices yet
         inner.learn(owners, np.full(3, 200), points[:600], n)
@@ -226,13 +228,14 @@ def _within(session):
 
 @checks("hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles")
 def _batch(session):
-    from clgeom.core.tuning import TABLE, override
+    from clgeom.core.tuning import override
     from clgeom.hull.batch.hulls import convex_hulls
     from clgeom.hull.heaphull import hull_of_few
+    from clgeom.hull.policies import POLICIES
 
     sizes = np.array([0, 1, 2, 3, 17, 64, 100, 1000, 5_003])
     offsets = np.append(0, np.cumsum(np.tile(sizes, 3)))
-    shapes = {kernel: rows["any"] for kernel, rows in TABLE.items() if kernel.startswith("hull/batch/")}
+    shapes = {kernel: rows["any"] for kernel, rows in POLICIES.items() if kernel.startswith("hull/batch/")}
     shapes["hull/batch/batch_crowded"] = replace(shapes["hull/batch/batch_crowded"], items_per_thread=1 << 20)
     for dtype, policies in [*((dtype, {}) for dtype in _types(session)), (np.float32, shapes)]:
         points = _cloud(int(offsets[-1]), dtype)
@@ -447,9 +450,9 @@ def _polygons(session):
 
 @checks("sequences: align_tiles align_pairs")
 def _alignments(session):
-    from clgeom.core.policies import PairsPolicy
     from clgeom.core.tuning import override
     from clgeom.sequences.align import align
+    from clgeom.sequences.policies import PairsPolicy
 
     rng = np.random.default_rng(4)
     a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 900)

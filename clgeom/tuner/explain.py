@@ -16,10 +16,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from clgeom.core import sources
+from clgeom.core.families import rows_of
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
 from clgeom.core.stored_policies import stored_of
-from clgeom.core.tuning import TABLE, overridden, row_of, select, shipped
+from clgeom.core.tuning import overridden, row_of, select, shipped
 
 #: The steps of the look-up, in order, and what has a policy there.
 STEPS = {
@@ -100,7 +101,7 @@ def explain(profile, phases: Iterable[Phase | str]) -> list[Choice]:
 def _choice(profile, kernel, policy, itemsize, seconds) -> Choice:
     if overridden(kernel):
         return Choice(kernel, policy, "override", seconds=seconds)
-    if kernel not in TABLE:
+    if not rows_of(kernel):
         return Choice(kernel, policy, "fixed", seconds=seconds)
     own = stored_of(profile, kernel)
     if itemsize is not None:  # the type that the policy was selected for
@@ -111,7 +112,7 @@ def _choice(profile, kernel, policy, itemsize, seconds) -> Choice:
         same = [own[None]] if None in own else list(own.values())
     if same:
         return Choice(kernel, policy, "measured", measured=same[0].measured, seconds=seconds)
-    return Choice(kernel, policy, *row_of(profile, TABLE[kernel]), seconds=seconds)
+    return Choice(kernel, policy, *row_of(profile, rows_of(kernel)), seconds=seconds)
 
 
 @functools.cache

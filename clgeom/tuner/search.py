@@ -19,7 +19,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
+from clgeom.core.spaces import candidates
 from clgeom.core.stored_policies import forget_stale, keep
 from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
@@ -27,7 +29,6 @@ from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.children import Crew, Died, Limits
 from clgeom.tuner.measure import Done, Edges, Failed, Race, Sample, Shared, Shares, Target, Trial, Tried
 from clgeom.tuner.race import Ratio, better_half, holds, ratio, score, winner
-from clgeom.tuner.spaces import SPACES, candidates
 
 #: Kernels that take less of every case are left as they are.
 LEAST_SHARE = 0.05
@@ -233,7 +234,7 @@ class Tuner:
                 share = seconds / whole if whole else 0.0
                 if share < LEAST_SHARE:
                     continue
-                space = SPACES.get(kernel)
+                space = all_spaces().get(kernel)
                 if space is None or not space.products(self.profile):
                     if share > self.unknown.get(kernel, ("", 0.0))[1]:
                         self.unknown[kernel] = name, share
@@ -361,7 +362,7 @@ class Tuner:
     def _is_right_at_edges(self, finding, candidate) -> bool:
         """Whether a winner gives the default's results also at edges of its tiles, in all cases of its kernel."""
         known = {**all_cases(), **self.cases}
-        for case in (known[name] for name in SPACES[finding.kernel].cases if name in known):
+        for case in (known[name] for name in all_spaces()[finding.kernel].cases if name in known):
             if (case.fp64 and not self.profile.fp64) or finding.itemsize not in (None, case.itemsize):
                 continue
             sizes = tuple(n for n in case.edges(candidate.policy) if n <= self.n(case))
@@ -446,7 +447,7 @@ class Tuner:
         states = {one.state for one in self.findings if one.kernel == kernel}
         if states or self.most is not None:
             return bool(states) and "not reached" not in states
-        known, space = all_cases(), SPACES.get(kernel)
+        known, space = all_cases(), all_spaces().get(kernel)
         cases = (known[name] for name in space.cases if name in known) if space else ()
         return all(case.name in self.shared for case in cases if self.profile.fp64 or not case.fp64)
 

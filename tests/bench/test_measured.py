@@ -17,7 +17,9 @@ import report
 import clgeom
 from clgeom.core import sources, tuning
 from clgeom.core.device import Session
+from clgeom.core.families import rows_of
 from clgeom.core.policies import Policy
+from clgeom.hull.policies import POLICIES
 
 ROOT = Path(__file__).resolve().parents[2]
 SIEVE = "hull/sieve/sieve_serial"
@@ -72,14 +74,14 @@ def test_changed_names_kernels_that_are_gone(record):
 
 
 def test_changed_names_a_kernel_whose_policy_on_its_device_is_another(record, monkeypatch):
-    rows = tuning.TABLE["hull/sieve/sieve"]
+    rows = rows_of("hull/sieve/sieve")
     others = {**rows, "another vendor": Policy("group", wg_size=32), "any": Policy("group", wg_size=32)}
-    monkeypatch.setitem(tuning.TABLE, "hull/sieve/sieve", others)
+    monkeypatch.setitem(POLICIES, "hull/sieve/sieve", others)
     assert measured.changed(record) == []
     own = {**rows, "cpu": Policy("serial", wg_size=1, items_per_thread=77)}
-    monkeypatch.setitem(tuning.TABLE, "hull/sieve/sieve", own)
+    monkeypatch.setitem(POLICIES, "hull/sieve/sieve", own)
     assert measured.changed(record) == [SIEVE]
-    monkeypatch.setitem(tuning.TABLE, "hull/sieve/sieve", {**rows, "cpu": lambda profile, dtype, n: rows["any"]})
+    monkeypatch.setitem(POLICIES, "hull/sieve/sieve", {**rows, "cpu": lambda profile, dtype, n: rows["any"]})
     assert measured.changed(record) == [SIEVE]
 
 
@@ -88,14 +90,14 @@ def test_changed_names_kernels_whose_policies_have_other_defaults(record, monkey
     class Other(Policy):
         groups_per_unit: int = 3
 
-    rows, one = tuning.TABLE["hull/sieve/sieve"], Policy("serial", wg_size=1)
+    rows, one = rows_of("hull/sieve/sieve"), Policy("serial", wg_size=1)
     Other.__name__ = "Policy"
     for policy, expected in ((one, []), (Other("serial", wg_size=1), [SIEVE])):
         if not expected:
-            monkeypatch.setitem(tuning.TABLE, "hull/sieve/sieve", {**rows, "cpu": one})
+            monkeypatch.setitem(POLICIES, "hull/sieve/sieve", {**rows, "cpu": one})
             profile = {key: record[key] for key in ("device", "architecture", "runtime", "kind")}
             record["kernels"][SIEVE] = measured.kernel_hash(SIEVE, measured.rows_of(*profile.values()))
-        monkeypatch.setitem(tuning.TABLE, "hull/sieve/sieve", {**rows, "cpu": policy})
+        monkeypatch.setitem(POLICIES, "hull/sieve/sieve", {**rows, "cpu": policy})
         assert measured.changed(record) == expected
 
 

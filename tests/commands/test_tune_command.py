@@ -20,8 +20,9 @@ from clgeom.commands.main import _warn
 from clgeom.commands.tune import _summary, _tell
 from clgeom.core import stored_policies
 from clgeom.core.device import default_session
+from clgeom.core.families import all_rows
 from clgeom.core.policies import Policy
-from clgeom.core.tuning import TABLE, select
+from clgeom.core.tuning import select
 from clgeom.errors import DeviceError, InvalidInput
 from clgeom.tuner.offer import OFFER, is_unmeasured
 from clgeom.tuner.race import Ratio
@@ -42,7 +43,7 @@ def test_list_names_kernels_and_cases(store):
     listed = done("tune", "radio", "--list")
     assert "radio/best_server" in listed and "best server" in listed and "hull" not in listed
     kernels = json.loads(done("tune", "--list", "--json"))["kernels"]
-    assert {row["kernel"] for row in kernels} <= set(TABLE)
+    assert {row["kernel"] for row in kernels} <= set(all_rows())
     assert all(row["candidates"] >= 7 for row in kernels)
 
 

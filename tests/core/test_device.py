@@ -19,9 +19,10 @@ from clgeom import caches
 from clgeom.core import device as runtime
 from clgeom.core import profile as profiles
 from clgeom.core.device import Session, as_session, default_session, devices
-from clgeom.core.policies import Policy
+from clgeom.core.families import all_rows
+from clgeom.core.policies import Policy, within_limits
 from clgeom.core.profile import DeviceProfile, describe
-from clgeom.core.tuning import TABLE, override, within_limits
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit, InvalidInput, NoDevice
 from clgeom.quirks.drivers import gpu_hint
 from clgeom.quirks.pocl_cpu import PROCESSORS, RECORD_BYTES, best_processor, name_cpu
@@ -343,7 +344,7 @@ def test_small_work_groups_compute(session, max_wg_size):
     expected = clgeom.convex_hull(points, device=session).vertices
     cut = {
         kernel: within_limits(rows["any"], limited.profile)
-        for kernel, rows in TABLE.items()
+        for kernel, rows in all_rows().items()
         if not callable(rows["any"])
     }
     np.testing.assert_array_equal(clgeom.convex_hull(points, device=limited).vertices, expected)

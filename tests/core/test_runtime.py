@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 from profiles import imaginary as profile
 
-from clgeom.core import policies, sources, tuning
+from clgeom.core import sources, tuning
 from clgeom.core.build import build, compiles, kernel_of, program_keys
 from clgeom.core.call import current, recording, unrecorded
 from clgeom.core.device import Session
+from clgeom.core.families import all_rows, policies_of, require_shape, rows_of
 from clgeom.core.launch import allocate, fill, read, run, write
-from clgeom.core.limits import require_shape
 from clgeom.core.plan import Phase, Plan, Scratch, Step
-from clgeom.core.policies import Policy, StagePolicy, TilePolicy, ceil_div
+from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.render import render, render_text
-from clgeom.core.tuning import TABLE
+from clgeom.core.spaces import Space, candidates
 from clgeom.dp import LAYOUTS
+from clgeom.dp.policies import StagePolicy, TilePolicy
 from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput, KernelBuildError, NoDevice
-from clgeom.tuner.spaces import SPACES, Space, candidates
+from clgeom.primitives.policies import POLICIES
 
 SET = "primitives/set_value"
 
@@ -65,24 +66,32 @@ def test_tile_policy_refuses_numbers_that_cannot_be(field, value):
 
 
 def test_stage_policy_knows_the_layouts_of_tables():
-    assert ("stages", *LAYOUTS) == policies.LAYOUTS
+    assert [StagePolicy(layout=one).layout for one in ("stages", *LAYOUTS)] == ["stages", *LAYOUTS]
     with pytest.raises(ValueError, match="layout must be one of stages, ROWS, .* not 'DIAGONALS'"):
         StagePolicy(layout="DIAGONALS")
 
 
-@pytest.mark.parametrize("kernel, variant", policies.FOURS)
+@pytest.mark.parametrize(
+    "kernel, variant",
+    [
+        ("sequences/align_pairs", "group"),
+        ("sequences/align_tiles", "group"),
+        ("sequences/align_tiles", "serial"),
+        ("dp/pairs/pairs_bits", "serial"),
+    ],
+)
 def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
     """By the context and by the tuner's candidates alike."""
-    present = replace(TABLE[kernel]["any"], variant=variant, wg_size=1, items_per_thread=8)
+    present = replace(rows_of(kernel)["any"], variant=variant, wg_size=1, items_per_thread=8)
     require_shape(kernel, present)
     tried = ({"items_per_thread": (1, 2, 4, 6, 12)},)
     space = Space((), tried, tried)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SPACES, kernel, space)
+        patch.setitem(policies_of(kernel.partition("/")[0]).SPACES, kernel, space)
         found = [one.items_per_thread for one in candidates(profile(), kernel, present)]
     assert found == [4, 12]
     for items in (1, 2, 6):
-        with pytest.raises(InvalidInput, match=f"items_per_thread of {kernel} must be a multiple of 4 .* Got {items} "):
+        with pytest.raises(InvalidInput, match=f"items_per_thread of {kernel} must be a multiple of 4.* Got {items} "):
             with tuning.override({kernel: replace(present, items_per_thread=items)}):
                 pass
         assert not tuning.overridden()
@@ -92,7 +101,7 @@ def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
     "kernel, policy, words",
     [
         *(
-            (kernel, Policy("group", 64, items), f"must be at most 32. Got {items} ")
+            (kernel, Policy("group", 64, items), f"must be at most 32 in the variant 'group'. Got {items} ")
             for kernel in ("hull/sieve/sieve", "hull/sieve/tile_hoods")
             for items in (33, 64, 100)
         ),
@@ -100,11 +109,15 @@ def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
             (
                 "region/arc/arc_hulls_blocks",
                 Policy("group", 64, items),
-                f"2, 4 or a multiple of 8, at most 64. Got {items} ",
+                f"2, 4 or a multiple of 8, at most 64 in the variant 'group'. Got {items} ",
             )
             for items in (1, 3, 5, 12, 72)
         ),
-        ("hull/batch/batch_hulls", Policy("serial", 1, 1024), "groups_per_unit of .* must be at least 1. Got 0 "),
+        (
+            "hull/batch/batch_hulls",
+            Policy("serial", 1, 1024),
+            "groups_per_unit of .* must be at least 1 in the variant 'serial'. Got 0 ",
+        ),
         ("dp/paths/tile_sweep", TilePolicy("group", 64, strips=7), "strips of .* must be 1 in .* Got 7 "),
     ],
     ids=str,
@@ -116,7 +129,7 @@ def test_shapes_with_other_results_are_refused(kernel, policy, words):
 
 
 def test_rows_are_shapes_that_their_kernels_have():
-    for kernel, rows in TABLE.items():
+    for kernel, rows in all_rows().items():
         for policy in rows.values():
             if not callable(policy):
                 require_shape(kernel, policy)
@@ -150,17 +163,17 @@ def test_ceil_div():
 
 
 def test_every_kernel_has_a_safe_default():
-    assert set(tuning.TABLE) <= set(sources.kernels())
+    assert set(all_rows()) <= set(sources.kernels())
     # whose variants are shapes
     fixed = {kernel for kernel in sources.kernels() if kernel.startswith("sorting/shellsort/")}
-    assert set(sources.kernels()) - set(tuning.TABLE) <= fixed
-    for kernel, rows in tuning.TABLE.items():
+    assert set(sources.kernels()) - set(all_rows()) <= fixed
+    for kernel, rows in all_rows().items():
         assert "any" in rows, kernel
         assert callable(rows["any"]) or isinstance(rows["any"], Policy)
 
 
 def test_select_names_a_kernel_without_a_row():
-    with pytest.raises(KeyError, match="the kernel primitives/nothing has no row in clgeom.core.tuning.TABLE"):
+    with pytest.raises(KeyError, match="the kernel primitives/nothing has no row in clgeom/primitives/policies.py"):
         tuning.select(profile(), "primitives/nothing")
 
 
@@ -180,10 +193,10 @@ def test_select_goes_from_the_particular_to_the_general(monkeypatch):
         ((), profile(name="x", kind="cpu"), 16, "default", "any"),
     ):
         rows = {key: Policy(items_per_thread=size) for key, size in names.items() if key not in left_out}
-        monkeypatch.setitem(tuning.TABLE, SET, rows)
+        monkeypatch.setitem(POLICIES, SET, rows)
         assert tuning.select(device, SET).items_per_thread == expected
         assert tuning.row_of(device, rows) == (step, key)
-    monkeypatch.setitem(tuning.TABLE, SET, {"any": lambda p, dtype, n: Policy(wg_size=64 if n > 10 else 32)})
+    monkeypatch.setitem(POLICIES, SET, {"any": lambda p, dtype, n: Policy(wg_size=64 if n > 10 else 32)})
     assert tuning.select(profile(), SET, np.float32, 11).wg_size == 64
     assert tuning.select(profile(), SET, np.float32, 10).wg_size == 32
 

@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 from profiles import imaginary
 
 from clgeom.core import sources, stored_policies, trust, tuning
-from clgeom.core.policies import PairsPolicy, Policy, StagePolicy, TilePolicy
+from clgeom.core.policies import Policy
 from clgeom.core.stored_policies import forget, forget_stale, keep, kernel_hash, read_again, store_path, stored
+from clgeom.dp.policies import StagePolicy, TilePolicy
 from clgeom.errors import DeviceWarning, InvalidInput
+from clgeom.sequences.policies import PairsPolicy
 
 SCAN, STAGE, PAIRS = "primitives/scan_tiles", "dp/paths/fill_stage", "sequences/align_pairs"
 GPU = imaginary()

@@ -21,6 +21,7 @@ from clgeom.core.policies import Policy
 from clgeom.core.profile import describe
 from clgeom.core.tuning import overridden, override, select
 from clgeom.errors import DeviceError, DeviceLimit
+from clgeom.hull.policies import POLICIES
 
 TRIALS = list(trust.TRIALS)
 SIEVE = ("clgeom.hull.known", "sieve")
@@ -209,7 +210,7 @@ def test_other_kernels_or_another_driver_are_tried_again(fresh, monkeypatch, for
     assert trust.passes(fresh, FEW_POINTS) and trust.passes(fresh, FEW_POINTS) and len(calls) == 1
     digest = trust._digest(FEW_POINTS, fresh.profile)
     monkeypatch.setattr(trust, "_verdicts", {})
-    monkeypatch.setitem(trust.TABLE, "hull/sieve/tile_hull", {"any": Policy("serial", wg_size=1, items_per_thread=7)})
+    monkeypatch.setitem(POLICIES, "hull/sieve/tile_hull", {"any": Policy("serial", wg_size=1, items_per_thread=7)})
     forget_digests()
     assert trust._digest(FEW_POINTS, fresh.profile) != digest
     assert trust.passes(fresh, FEW_POINTS) and len(calls) == 2
@@ -250,7 +251,7 @@ def test_digests_are_those_of_other_processes(session, monkeypatch, forget_diges
 
     digests = {}
     for made in (row(), row()):
-        monkeypatch.setitem(trust.TABLE, "hull/sieve/tile_hull", {"any": made})
+        monkeypatch.setitem(POLICIES, "hull/sieve/tile_hull", {"any": made})
         forget_digests()
         digests[made] = trust._digest(FEW_POINTS, session.profile)
     assert len(digests) == 2 and len(set(digests.values())) == 1

@@ -7,9 +7,10 @@ from hypothesis import given
 from reference.dp import REGIONS, order
 
 from clgeom import dp
-from clgeom.core.policies import Policy, TilePolicy
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.dp.paths import tiles
+from clgeom.dp.policies import TilePolicy
 from clgeom.errors import InvalidInput
 
 FAR = 10_000

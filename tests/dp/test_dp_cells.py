@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from reference.dp_cells import Beyond, by_stages
 
 from clgeom import dp
-from clgeom.core.policies import Policy, TilePolicy
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
+from clgeom.dp.policies import TilePolicy
 from clgeom.errors import IntegerOverflow, InvalidInput
 
 MODES = ("wrap", "trap", "saturate")

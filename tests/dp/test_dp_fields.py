@@ -11,8 +11,9 @@ from reference.dp_fields import NONE, alignment_score, by_fields, gotoh
 
 from clgeom import dp
 from clgeom.core.device import as_session
-from clgeom.core.policies import Policy, StagePolicy, TilePolicy
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
+from clgeom.dp.policies import StagePolicy, TilePolicy
 from clgeom.errors import IntegerOverflow, InvalidInput
 
 MOVES = {

@@ -11,11 +11,12 @@ from dp_tables import chain, mixed, mixed_c, same
 from reference import dp as reference
 
 from clgeom import dp
-from clgeom.core.policies import Policy, StagePolicy
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.dp.analysis.work import OPERATIONS, work_of
 from clgeom.dp.paths.stages import launches, ring_of
 from clgeom.dp.patterns import before, offset
+from clgeom.dp.policies import StagePolicy
 from clgeom.errors import (
     ClgeomError,
     DeviceLimit,

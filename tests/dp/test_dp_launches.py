@@ -8,10 +8,11 @@ from test_dp_random import job_of
 from test_dp_tiles import SINGLE, lcs, words
 
 from clgeom import dp
-from clgeom.core.policies import Policy, TilePolicy
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import override, select
 from clgeom.dp.analysis import work
 from clgeom.dp.paths import bits, rows, splits, stages, tickets, tiles
+from clgeom.dp.policies import TilePolicy
 from clgeom.dp.problems import knapsack as solve_knapsack
 from clgeom.dp.problems import knapsacks, schedules, ways
 from clgeom.dp.problems import lcs as solve_lcs

@@ -7,9 +7,10 @@ from hypothesis import event, given, note, settings
 from reference.dp_random import SHAPES, Wrong, in_c, plainly, recurrences, splits
 
 from clgeom import dp
-from clgeom.core.policies import Policy, StagePolicy, TilePolicy
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.dp.analysis import trial
+from clgeom.dp.policies import StagePolicy, TilePolicy
 from clgeom.errors import DependencyError, InvalidInput
 
 pytestmark = pytest.mark.optimised

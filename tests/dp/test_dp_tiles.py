@@ -10,11 +10,11 @@ from effort import LONG
 from reference import dp as reference
 
 from clgeom import dp
-from clgeom.core.policies import TilePolicy
 from clgeom.core.tuning import override, select
 from clgeom.dp.language.plain_c import as_traced
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.tiles import Sweep, flips_of
+from clgeom.dp.policies import TilePolicy
 from clgeom.errors import DeviceLimit, InvalidInput
 
 CORNERS = ("NOSE", "SENO", "SONE", "NESO")

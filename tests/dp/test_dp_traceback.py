@@ -4,8 +4,8 @@ import pytest
 from test_dp_tiles import lcs, words
 
 from clgeom import dp
-from clgeom.core.policies import TilePolicy
 from clgeom.core.tuning import override
+from clgeom.dp.policies import TilePolicy
 from clgeom.errors import InvalidInput
 
 MOVES = ((-1, -1), (-1, 0), (0, -1))

@@ -20,8 +20,9 @@ from reference.coverage import mask_polygons
 
 import clgeom
 from clgeom.core import staging
+from clgeom.core.families import all_rows
 from clgeom.core.policies import Policy
-from clgeom.core.tuning import TABLE, override
+from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
 from clgeom.intake.cl_arrays import to_array
 from clgeom.intake.device_arrays import is_device_array
@@ -217,7 +218,7 @@ def test_maps_without_small_triangles(any_session):
 def test_removals_do_not_depend_on_launches(session):
     values = shadowing((80, 120), correlation=5, seed=4)
     first = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)
-    names = [name for name in TABLE if name.startswith("region/rings/outward_") and not name.endswith("_advance")]
+    names = [name for name in all_rows() if name.startswith("region/rings/outward_") and not name.endswith("_advance")]
     for policy in (Policy("serial", 1, 7, groups_per_unit=0), Policy("group", 8)):
         with override({**dict.fromkeys(names, policy), "region/rings/outward_advance": Policy("group", 4)}):
             again = coverage_regions(values, (-2.0, 3.0), outline="cells", iou=0.85, device=session)

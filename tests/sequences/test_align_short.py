@@ -9,10 +9,11 @@ from test_align import BLOSUM, CASES, ENDS, random_pairs, reference_of
 
 import clgeom
 from clgeom.core.device import Session, as_session
-from clgeom.core.policies import PairsPolicy, Policy
+from clgeom.core.policies import Policy
 from clgeom.core.tuning import override, select
 from clgeom.errors import InvalidInput
 from clgeom.sequences import job, short_pairs
+from clgeom.sequences.policies import PairsPolicy
 
 RESULTS = ("scores", "a_ends", "b_ends", "a_starts", "b_starts", "strands")
 SHAPES = {

@@ -21,7 +21,8 @@ from sort_keys import (
 
 from clgeom import argsort, sort, sort_by_key, topk, unique
 from clgeom.core import launch
-from clgeom.core.tuning import TABLE, override
+from clgeom.core.families import rows_of
+from clgeom.core.tuning import override
 from clgeom.sorting import distinct
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 from clgeom.sorting.radix import host
@@ -143,7 +144,7 @@ def test_calls_that_want_launches_have_them(session):
     keys = keys_of("random", 100, np.uint32)
     found = sort(keys, profile=True, device=session)
     assert found.phases and np.array_equal(found.result, np.sort(keys))
-    row = TABLE["sorting/radix/radix_segments"]["any"]
+    row = rows_of("sorting/radix/radix_segments")["any"]
     call = Call("sort", keys, None, False, None, None, None, session, False)
     assert host.sorted_on_host(call) is not None
     with override({"sorting/radix/radix_segments": row}):

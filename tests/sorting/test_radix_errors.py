@@ -10,6 +10,7 @@ from sort_keys import bits_of, device_array, expected_order, keys_of
 
 from clgeom import argsort, sort, sort_by_key
 from clgeom.core.device import Session
+from clgeom.core.families import rows_of
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
 from clgeom.core.tuning import override, select
@@ -153,10 +154,9 @@ def test_policies_fit_small_local_memory(session):
     """The scatter's tile shrinks until its local memory fits."""
     small = Session(session.device, context=session.context, local_mem_bytes=16 << 10, max_wg_size=64)
     rows = {k: select(session.profile, k) for k in ("sorting/radix/radix_count", "sorting/radix/radix_spine")}
-    from clgeom.core.tuning import TABLE
 
-    rows["sorting/radix/radix_scatter"] = TABLE["sorting/radix/radix_scatter"]["any"]
-    rows["sorting/radix/radix_segments"] = TABLE["sorting/radix/radix_segments"]["any"]
+    rows["sorting/radix/radix_scatter"] = rows_of("sorting/radix/radix_scatter")["any"]
+    rows["sorting/radix/radix_segments"] = rows_of("sorting/radix/radix_segments")["any"]
     with override(rows):
         keys = keys_of("random", 17_000, np.uint64)
         np.testing.assert_array_equal(sort(keys, device=small), np.sort(keys))

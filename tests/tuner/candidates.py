@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from unittest import mock
 
 from clgeom.core.call import recording
+from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
+from clgeom.core.spaces import candidates
 from clgeom.core.tuning import override, select
 from clgeom.sorting.radix import way
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.measure import verified_digest
-from clgeom.tuner.spaces import SPACES, candidates
 
 #: Settings of device_settings.py in which candidates are tried; elements of the largest input.
 SETTINGS, MOST = ("as_is", "as_gpu", "as_amd"), 30_000
@@ -41,12 +42,12 @@ class Trial:
 
 def kernels(profile) -> list[str]:
     """The kernels that have candidates on a device."""
-    return [kernel for kernel, space in SPACES.items() if space.products(profile)]
+    return [kernel for kernel, space in all_spaces().items() if space.products(profile)]
 
 
 def drawn(rng: random.Random, profile, kernel: str, most: int = MOST) -> Trial:
     """A random trial of a kernel."""
-    cases = [all_cases()[name] for name in SPACES[kernel].cases]
+    cases = [all_cases()[name] for name in all_spaces()[kernel].cases]
     case = rng.choice([one for one in cases if profile.fp64 or not one.fp64])
     most = min(most, case.cpu)
     policy = rng.choice(candidates(profile, kernel, select(profile, kernel)))

@@ -9,13 +9,13 @@ from device_settings import assert_kernels_fit, imposed_session
 from effort import PROFILE
 
 from clgeom import adaptive_region, convex_hulls
-from clgeom.core import policies
 from clgeom.core.call import recording
+from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
+from clgeom.dp.policies import LIMITS
 from clgeom.hull.wagener.hoods import upper_hood
 from clgeom.tuner.cases import known_case
-from clgeom.tuner.spaces import SPACES
 
 #: Trials of a setting, and elements of the largest input. tests/tuner/candidates.py tries for as long as one wants.
 TRIALS, MOST = 6, 1000
@@ -42,7 +42,7 @@ def test_shapes_that_compute_something_else_are_found(session, monkeypatch):
     trial = Trial(PAIRS, Policy("serial", wg_size=1, items_per_thread=2), known_case("distances of pairs"), 20)
     refused = tried(session, trial)
     assert (refused.state, refused.ran) == ("refused", True) and "must be a multiple of 4" in refused.reason
-    monkeypatch.delitem(policies.FOURS, (PAIRS, "serial"))
+    monkeypatch.delitem(LIMITS, PAIRS)
     assert tried(session, trial).state != "right"  # some compilers refuse the array of no vectors
 
 
@@ -54,9 +54,9 @@ def test_groups_stride_over_parts_of_outlines(session):
         assert (outcome.state, outcome.ran) == ("right", True)
 
 
-@pytest.mark.parametrize("kernel", sorted(policies.ONE_TILE))
+@pytest.mark.parametrize("kernel", ("region/arc/arc_offsets", "region/arc/arc_place"))
 def test_groups_that_take_one_tile(session, kernel):
-    case, name = known_case(SPACES[kernel].cases[0]), kernel.rpartition("/")[2]
+    case, name = known_case(all_spaces()[kernel].cases[0]), kernel.rpartition("/")[2]
     outcome = tried(gpu(session), Trial(kernel, Policy("group", groups_per_unit=1), case, 3000))
     assert outcome.state == "refused" and f"{name} must be 0" in outcome.reason
 

@@ -13,8 +13,10 @@ from profiles import imaginary
 import clgeom
 from clgeom.commands.tune_explain import choices_of, measured_words
 from clgeom.core import sources, stored_policies, tuning
+from clgeom.core.families import policy_class
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
+from clgeom.primitives.policies import POLICIES
 from clgeom.tuner.explain import STEPS, explain
 
 SCAN, TILES = "primitives/scan_tiles", "hull/sieve/tile_hoods"
@@ -52,7 +54,7 @@ def test_kernels_have_names_of_their_own():
 
 def test_steps(monkeypatch):
     rows = {key: Policy(items_per_thread=at) for at, key in enumerate(("9000", "sm_90", "nvidia", "gpu", "any"), 1)}
-    monkeypatch.setitem(tuning.TABLE, SCAN, rows)
+    monkeypatch.setitem(POLICIES, SCAN, rows)
     hopper = imaginary(name="H200", vendor="NVIDIA Corporation", architecture="sm_90")
     for profile, expected in (
         (GPU, ("device", "9000")),
@@ -137,7 +139,7 @@ def test_phases_of_a_call(session):
     in_all = sum(phase.seconds or 0 for phase in hull.phases)
     assert sum(choice.seconds or 0 for choice in choices) == pytest.approx(in_all)
     for choice in choices:
-        assert type(choice.policy) is tuning.policy_class(choice.kernel) and choice.step in STEPS
+        assert type(choice.policy) is policy_class(choice.kernel) and choice.step in STEPS
         facts = json.loads(json.dumps(choice.asdict()))
         assert facts["policy"]["wg_size"] == choice.policy.wg_size and facts["step"] == choice.step
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from clgeom.core.device import Session
+from clgeom.core.families import all_rows, all_spaces
 from clgeom.core.policies import Policy
-from clgeom.core.tuning import TABLE, select
+from clgeom.core.spaces import candidates
+from clgeom.core.tuning import select
 from clgeom.selftest.answers import digest
 from clgeom.tuner.cases import QUICK, Case, all_cases, families, known_case
 from clgeom.tuner.measure import Measurer, Shares
-from clgeom.tuner.spaces import SPACES, candidates
 
 
 def imposed(session, kind, **facts):
@@ -18,8 +19,8 @@ def imposed(session, kind, **facts):
 
 
 def test_spaces_name_kernels_and_cases():
-    assert set(SPACES) <= set(TABLE)
-    assert {name for space in SPACES.values() for name in space.cases} <= set(all_cases())
+    assert set(all_spaces()) <= set(all_rows())
+    assert {name for space in all_spaces().values() for name in space.cases} <= set(all_cases())
     assert set(QUICK) <= set(all_cases())
     assert families() == (
         *("hull", "batch", "sort", "shellsort", "region", "rings", "dp", "align", "primitives", "radio"),
@@ -30,7 +31,7 @@ def test_spaces_name_kernels_and_cases():
 def test_spaces_have_eight_shapes(session, kind):
     """With the present one, which is not tried."""
     profile = imposed(session, kind)
-    for kernel, space in SPACES.items():
+    for kernel, space in all_spaces().items():
         if not space.products(profile):
             continue
         present = select(profile, kernel)
@@ -42,7 +43,7 @@ def test_spaces_have_eight_shapes(session, kind):
 def test_candidates_fit_the_device(session):
     profile = imposed(session, "gpu")
     small = replace(profile, max_wg_size=64)
-    for kernel in SPACES:
+    for kernel in all_spaces():
         found = candidates(small, kernel, select(small, kernel))
         assert all(one.wg_size <= 64 for one in found)
         whole = candidates(profile, kernel, select(small, kernel))
@@ -62,7 +63,7 @@ def test_cases_are_pickled_by_name():
 @pytest.mark.parametrize("name", ["running sum", "hulls of 64 points"])
 def test_measurer_knows_kernels(session, name):
     (found,) = Measurer(Session(session.device)).replies(Shares(all_cases()[name], 4096))
-    assert found.kernels and set(found.kernels) <= set(TABLE)
+    assert found.kernels and set(found.kernels) <= set(all_rows())
     assert all(seconds > 0 for seconds in found.kernels.values()) and found.call > 0
 
 

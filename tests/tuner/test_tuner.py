@@ -17,12 +17,14 @@ from children import environment
 from tuned import KERNEL
 
 from clgeom.core import stored_policies
+from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
-from clgeom.core.tuning import TABLE, select
+from clgeom.core.spaces import Space, group
+from clgeom.core.tuning import select
+from clgeom.sorting.policies import POLICIES, SPACES
 from clgeom.tuner.children import Died, Limits, _no_interrupts
 from clgeom.tuner.measure import Measurer, Shared, Trial, Tried, serve
 from clgeom.tuner.search import Candidate, Finding, Tuner
-from clgeom.tuner.spaces import SPACES, Space, group
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def space(monkeypatch, items, on_gpus=None):
 
 def test_tuner_beats_a_bad_default(session, store, monkeypatch):
     """An interrupt right after keeps what was found, and leaves no process."""
-    monkeypatch.setitem(TABLE, KERNEL, {"any": tuned.BAD})
+    monkeypatch.setitem(POLICIES, KERNEL, {"any": tuned.BAD})
     space(monkeypatch, (512, 2048), on_gpus=group((128, 256)))
 
     def stop(finding):
@@ -203,7 +205,7 @@ def test_children_end_after_their_own_limit():
 def test_decided_kernels(session):
     """Stale entries of a kernel go once it was measured, or has no space any more."""
     tuner = Tuner(session, [], seconds=1, store=False)
-    case = SPACES["primitives/scan_tiles"].cases[0]
+    case = all_spaces()["primitives/scan_tiles"].cases[0]
     assert tuner._is_decided("sorting/of_before") and not tuner._is_decided("primitives/scan_tiles")
     tuner.shared[case] = Shared({}, 1.0)  # below 5 %
     assert tuner._is_decided("primitives/scan_tiles")

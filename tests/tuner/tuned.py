@@ -6,7 +6,8 @@ import time
 import numpy as np
 
 from clgeom.core.policies import Policy
-from clgeom.core.tuning import TABLE, select
+from clgeom.core.tuning import select
+from clgeom.sorting.policies import POLICIES
 from clgeom.tuner.cases import Case, there
 
 #: The kernel that they run, and a shape of it that is slow everywhere: a group of one work-item for each row.
@@ -27,7 +28,7 @@ def rows(session, n):
 
 def badly(session, n):
     """The same in a process where `KERNEL` has the slow shape by default."""
-    TABLE[KERNEL] = {"any": BAD}
+    POLICIES[KERNEL] = {"any": BAD}
     return rows(session, n)
 
 

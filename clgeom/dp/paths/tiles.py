@@ -13,7 +13,7 @@ import numpy as np
 
 from clgeom.core import launch
 from clgeom.core.plan import Plan, Scratch, Series, Step
-from clgeom.core.policies import TilePolicy, ceil_div
+from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis.bands import OUTSIDE
 from clgeom.dp.analysis.dependences import Near
@@ -22,6 +22,7 @@ from clgeom.dp.codegen import pieces
 from clgeom.dp.job import Job
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.rows import in_parts
+from clgeom.dp.policies import TilePolicy
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 from clgeom.errors import DeviceWarning, warn

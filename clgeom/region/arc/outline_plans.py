@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import fitting, select, within_limits
+from clgeom.core.policies import ceil_div, within_limits
+from clgeom.core.tuning import fitting, select
 from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.operators import OPERATORS

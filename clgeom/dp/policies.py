@@ -1,10 +1,67 @@
-"""The rows of `clgeom.core.tuning.TABLE` for the kernels of dynamic programming."""
+"""Policies of the kernels of dynamic programming: their shapes, limits, and the shapes that `clgeom tune` tries."""
 
 from __future__ import annotations
 
-from clgeom.core.policies import Policy, StagePolicy, TilePolicy
+from dataclasses import dataclass
 
-DP: dict[str, dict[str, Policy]] = {
+from clgeom.core.policies import FOURS, MOST_ITEMS, Limit, Policy, Rows
+from clgeom.core.spaces import SERIAL_GROUPS, SIZES, Space, group, serial
+from clgeom.dp.patterns import LAYOUTS
+
+
+@dataclass(frozen=True)
+class TilePolicy(Policy):
+    """Shape of a slanted tile of a table: each of `wg_size` work-items walks `steps` blocks of cells.
+
+    Parameters
+    ----------
+    block_rows, block_columns : int
+        Cells of a block.
+    strips : int
+        How many strips of blocks, one below the other, a group does ("serial" variant).
+    launches : {"many", "single"}
+        "many": a launch for each diagonal of tiles. "single" is opt-in, by `clgeom.core.tuning.override`: one launch
+        of ``dp.fill``, whose groups wait for each other. It is quicker where launches are many and short, but cannot be
+        cancelled and shows no progress. It needs the "group" variant, and a device whose groups see what others write
+        while both run, which a probe tests once; else ``dp.fill`` raises `DeviceLimit`. If groups wait too long for
+        each other, the table is filled by many launches, with a `DeviceWarning`. :doc:`/reference/dp` has an example.
+    """
+
+    block_rows: int = 4
+    block_columns: int = 4
+    steps: int = 64
+    strips: int = 1
+    launches: str = "many"
+
+    def __post_init__(self):
+        super().__post_init__()
+        sizes = {name: getattr(self, name) for name in ("block_rows", "block_columns", "steps", "strips")}
+        if not all(1 <= size <= MOST_ITEMS for size in sizes.values()):
+            raise ValueError(f"{', '.join(sizes)} must be in 1 .. {MOST_ITEMS}, not {tuple(sizes.values())}")
+        if self.launches not in ("many", "single"):
+            raise ValueError(f"launches must be 'many' or 'single', not {self.launches!r}")
+
+
+@dataclass(frozen=True)
+class StagePolicy(Policy):
+    """The shape of a stage of a table.
+
+    Parameters
+    ----------
+    layout : str
+        How a table that is filled by diagonals lies in memory where the caller does not say: a layout of
+        `clgeom.dp.LAYOUTS`, or "stages", the cells of a diagonal side by side. Rows and columns always lie so.
+    """
+
+    layout: str = "stages"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.layout not in ("stages", *LAYOUTS):
+            raise ValueError(f"layout must be one of stages, {', '.join(LAYOUTS)}, not {self.layout!r}")
+
+
+POLICIES: dict[str, Rows] = {
     "dp/study/graph_cells": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
@@ -117,4 +174,78 @@ DP: dict[str, dict[str, Policy]] = {
         "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),
     },
     "dp/table/recover": {"any": Policy("group", wg_size=1)},
+}
+
+LIMITS = {
+    "dp/pairs/pairs_bits": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four pairs
+    "dp/paths/tile_sweep": Limit("strips", (1,), "1", "group"),
+}
+
+
+SPACES: dict[str, Space] = {
+    "dp/paths/tile_sweep": Space(
+        ("table by tiles", "table by tiles, last row"),
+        ({"block_rows": (2, 4, 8), "block_columns": (4, 8, 16), "steps": (64,), "strips": (64, 128)},),
+        ({"wg_size": (64, 128, 256), "steps": (32, 64, 96, 128)}, {"block_rows": (2, 8), "block_columns": (4, 8)}),
+    ),
+    "dp/paths/fill_stage": Space(
+        ("table by stages", "table by long stages"),
+        (serial((1024, 4096, 16384), (1, 2, 4)),),
+        (group((64, 128, 256, 512), (1, 2, 4, 8)),),
+    ),
+    "dp/paths/wide_stage": Space(
+        ("table of wide stages", "table of short wide stages"), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)
+    ),
+    "dp/paths/rows_direct": Space(
+        ("table by rows",),
+        (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),),
+        (group((64, 128, 256, 512), (1, 2, 4, 8)),),
+    ),
+    "dp/paths/rows_fused": Space(("table by rows",), (), (group((128, 256, 512, 1024), (4, 8, 16, 20, 32)),)),
+    "dp/paths/split_product": Space(
+        ("table by splits",),
+        (serial((16, 24, 32, 48, 64, 96, 128, 256), (0,)),),
+        (group((64, 256, 1024), (2, 4, 8)),),
+    ),
+    "dp/paths/split_finish": Space(("table by splits",), (), SIZES),
+    "dp/paths/bits_tiles": Space(
+        ("edit distance", "longest common subsequence"),
+        (serial((1, 2, 3, 4, 6, 8, 12, 16, 32), (0,)),),
+        (group((32, 64), (1, 2, 4, 8)),),
+    ),
+    "dp/paths/bits_sweep": Space(
+        ("edit distance", "longest common subsequence"), (), (group((32, 64, 128), (1, 2, 3, 4, 8)),)
+    ),
+    "dp/paths/bits_traceback": Space(("longest common subsequence",), (), SIZES),
+    "dp/batch/batch_fill": Space(("tables of pairs",), SERIAL_GROUPS, (group((32, 64, 128, 256), (1,), (0, 4, 16)),)),
+    "dp/pairs/pairs_bits": Space(
+        ("distances of pairs",),
+        (serial((4, 8, 16), (1, 2, 4, 8)),),
+        (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
+    ),
+    "dp/pairs/pairs_letters": Space(
+        ("distances of pairs",),
+        (),
+        (group((64, 128, 256, 512), (1,), (4, 8, 16)),),
+    ),
+    "dp/cubes/fill_plane": Space(
+        ("cube by planes",),
+        (serial((1024, 4096, 16384), (1, 2, 4)),),
+        (group((64, 128, 256, 512), (1, 2, 4)),),
+    ),
+    "dp/table/reduce_cells": Space(
+        ("minima of a table",),
+        (),
+        (group((64, 128, 256, 512), (1,), (8, 16, 32)),),
+    ),
+    "dp/table/reduce_across": Space(
+        ("minima of a table",),
+        (),
+        (group((64, 128, 256), (1,), (8, 16, 32)),),
+    ),
+    "dp/table/select_cells": Space(
+        ("minima of a table",),
+        (),
+        (group((128, 256, 512), (4, 8, 16), (8, 16)),),
+    ),
 }

@@ -1,0 +1,85 @@
+"""The shapes that ``clgeom tune`` tries for a kernel, and the cases to measure them with.
+
+A product gives the values to try for fields of a policy; other fields are those of the kernel's present policy::
+
+    {"wg_size": (64, 128), "items_per_thread": (4, 8)}     four candidates
+
+The spaces stand beside the rows in the module of policies of each family; the cases are in `clgeom.tuner.cases`. A
+kernel without a space takes less than 5 % of every case.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+from clgeom.core.families import all_spaces, require_shape
+from clgeom.core.policies import Policy
+
+
+@dataclass(frozen=True)
+class Space:
+    """The shapes to try for a kernel.
+
+    Parameters
+    ----------
+    cases : tuple of str
+        Names of the cases that show its time.
+    cpu, gpu : tuple of dict
+        Products of values of fields: for CPUs, and for other devices.
+    by_itemsize : bool
+        Whether the best shape depends on the bytes of an element, so that one is sought for each number of them.
+    """
+
+    cases: tuple[str, ...]
+    cpu: tuple[dict, ...] = ()
+    gpu: tuple[dict, ...] = ()
+    by_itemsize: bool = False
+
+    def products(self, profile) -> tuple[dict, ...]:
+        """The products for a device."""
+        return self.cpu if profile.is_cpu else self.gpu
+
+
+def candidates(profile, kernel: str, present: Policy) -> list[Policy]:
+    """The legal shapes in a kernel's space that fit the device, without the present one, in their order."""
+    space = all_spaces().get(kernel)
+    found: dict[Policy, None] = {}
+    for product in space.products(profile) if space else ():
+        for values in itertools.product(*product.values()):
+            try:
+                policy = replace(present, **dict(zip(product, values)))
+                require_shape(kernel, policy)
+            except ValueError:  # a combination that no kernel has
+                continue
+            if policy.wg_size <= profile.max_wg_size and policy != present:
+                found[policy] = None
+    return list(found)
+
+
+def serial(items=(512,), groups=(4,)) -> dict:
+    """A work-item for each tile, alone."""
+    return {"variant": ("serial",), "wg_size": (1,), "items_per_thread": items, "groups_per_unit": groups}
+
+
+def group(sizes, items=(1,), groups=(0,)) -> dict:
+    """Groups of several work-items."""
+    return {"variant": ("group",), "wg_size": sizes, "items_per_thread": items, "groups_per_unit": groups}
+
+
+#: Kernels whose work-items stride over all elements, in any number. CPUs compile groups into vectors, too.
+ELEMENTWISE_CPU = (serial(groups=(1, 2, 4, 16)), group((16, 64, 256), (8,), (2, 16)))
+ELEMENTWISE_GPU = (group((64, 128, 256, 512)), group((128, 256, 512), (4,)), group((128, 256), (1,), (8, 16, 32)))
+#: The same where there is no serial twin, or tiles of fixed size.
+SERIAL_GROUPS = (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16, 32)),)
+SIZES = (group((8, 16, 32, 64, 128, 256, 512, 1024)),)
+
+
+def elementwise(*cases) -> Space:
+    """The space of a kernel whose work-items stride over all elements."""
+    return Space(cases, ELEMENTWISE_CPU, ELEMENTWISE_GPU)
+
+
+def tilewise(*cases) -> Space:
+    """The space of a kernel whose groups take tiles of a fixed size."""
+    return Space(cases, SERIAL_GROUPS, (group((64, 128, 256, 512), (1,), (0, 8, 16, 32)),))
