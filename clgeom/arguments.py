@@ -1,37 +1,137 @@
-"""Checks of simple arguments of public functions: choices, integers, booleans, masks, with one form of message.
+"""Checks of the arguments of public functions, and the one form of their error messages.
 
-`clgeom.intake.arrays` checks points and arrays.
+A check takes the value, the name of the parameter and the public function, `caller`, and returns the value in its
+canonical form. `wrong` is the error of checks that only one place makes. `clgeom.intake.arrays` takes points.
 """
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 import re
 import sys
+from collections.abc import Collection
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.errors import InvalidInput, is_integer, is_number, short
+
+T = TypeVar("T")
 
 
-def wrong(name: str, caller: str, expected: str, got: str) -> InvalidInput:
-    """The error for a wrong value of a parameter of the public function `caller`."""
-    return InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. Got {got} instead.")
+def wrong(name: str, caller: str, expected: str, got: object, *, verb: str = "be", hint: str = "") -> InvalidInput:
+    """The error for a wrong value of a parameter of the public function `caller`.
+
+    The message is "The '`name`' parameter of `caller` must `verb` `expected`. Got `got` instead.", then the hint.
+    """
+    after = f" {hint}" if hint else ""
+    return InvalidInput(f"The '{name}' parameter of {caller} must {verb} {expected}. Got {got} instead.{after}")
 
 
-def one_of(value, allowed, name: str, *, caller: str) -> str:
-    """The value, if it is one of the allowed words."""
-    if not isinstance(value, str) or value not in allowed:
-        raise wrong(name, caller, f"one of {', '.join(map(repr, allowed))}", short(value))
-    return value
+def wrong_file(path: object, fault: str, kind: str = "file") -> InvalidInput:
+    """The error for a file, or another kind of path, with a fault: "The file 'a.csv' has no points."."""
+    return InvalidInput(f"The {kind} '{path}' {fault}.")
 
 
-def integer(value, name: str, *, caller: str, least: int = 1, most: int | None = None) -> int:
+# Single values --------------------------------------------------------------------------------------------------
+
+
+def integer(value: Any, name: str, *, caller: str, least: int = 1, most: int | None = None) -> int:
     """The value as an int, if it is an integer within these bounds. A bool is refused."""
-    if not is_integer(value) or value < least or (most is not None and value > most):
+    if type(value) is not int and not is_integer(value) or value < least or (most is not None and value > most):
         upto = "" if most is None else f" to {most:,}"
         raise wrong(name, caller, f"an integer from {least:,}{upto}", short(value))
     return int(value)
+
+
+def whole_number(value: Any, name: str, *, caller: str, least: int = 0, most: int = 2**31 - 1) -> int:
+    """`integer`, which takes whole floats and zero-dimensional arrays, too."""
+    try:
+        number = value.__index__()
+    except (AttributeError, TypeError):
+        number = int(value) if isinstance(value, float) and value.is_integer() else None
+    if number is None or isinstance(value, (bool, np.bool_)) or not least <= number <= most:
+        raise wrong(name, caller, f"a whole number from {least:,} to {most:,}", short(value))
+    return int(number)
+
+
+def real(value: Any) -> float:
+    """A single real number as a float; NaN for a bool, text, complex number or any other object."""
+    if type(value) is float:
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not is_number(value) and not isinstance(value, getattr(sys.modules.get("decimal"), "Decimal", ())):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def number(
+    value: Any, name: str, *, caller: str, least: float = -math.inf, most: float = math.inf, unit: str = ""
+) -> float:
+    """The value as a float, if it is a finite number within these bounds; `unit` says of what, in the message."""
+    found = real(value)
+    if not (math.isfinite(found) and least <= found <= most):
+        expected = "a finite number" if least == -math.inf else f"a finite number of {least:g} or more"
+        expected = expected if most == math.inf else f"a number from {least:g} to {most:g}"
+        raise wrong(name, caller, f"{expected}{', in ' * bool(unit)}{unit}", short(value))
+    return found
+
+
+def positive(value: Any, name: str, *, caller: str, unit: str = "") -> float:
+    """The value as a float, if it is a finite number above 0."""
+    found = real(value)
+    if not (math.isfinite(found) and found > 0):
+        raise wrong(name, caller, f"positive{', in ' * bool(unit)}{unit}", short(value))
+    return found
+
+
+def boolean(value: Any, name: str, *, caller: str) -> bool:
+    """The value as a bool, if it is True, False, 1 or 0."""
+    if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
+        raise wrong(name, caller, "True or False", short(value))
+    return bool(value)
+
+
+def one_of(value: Any, allowed: Collection[T], name: str, *, caller: str) -> T:
+    """The value, if it is one of the allowed words; these may be None, True and False, too."""
+    if not isinstance(value, (str, bool, np.bool_, type(None))) or value not in allowed:
+        raise wrong(name, caller, f"one of {', '.join(map(repr, allowed))}", short(value))
+    return cast(T, value)
+
+
+def instance(value: Any, kinds: type[T] | tuple[type, ...], expected: str, name: str, *, caller: str) -> T:
+    """The value, if it is of these types; the message names its type."""
+    if not isinstance(value, kinds):
+        raise wrong(name, caller, expected, type(value).__name__)
+    return cast(T, value)
+
+
+def text(value: Any, name: str, *, caller: str) -> str:
+    """The value, if it is a str."""
+    if not isinstance(value, str):
+        raise wrong(name, caller, "text", short(value))
+    return value
+
+
+def function(value: T, name: str, *, caller: str) -> T:
+    """The value, if it can be called."""
+    if not callable(value):
+        raise wrong(name, caller, "a function", short(value))
+    return value
+
+
+def absent(value: Any, name: str, when: str, *, caller: str, default: Any = None) -> None:
+    """Refuse a parameter that makes no sense beside the others; `when` says where it has to be left out."""
+    if value is not default:
+        raise wrong(name, caller, f"left out {when}", short(value))
 
 
 #: Bytes of each unit of a size.
@@ -39,8 +139,8 @@ UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
-def size_in_bytes(value, name: str, *, caller: str, least: int = 1) -> int:
-    """A number of bytes, given as an integer or as text such as "500 MB" or "1.5GiB"."""
+def size_in_bytes(value: Any, name: str, *, caller: str, least: int = 1) -> int:
+    """A number of bytes from an integer, or from text such as "500 MB" or "1.5GiB"."""
     size = value
     if isinstance(value, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", value.lower())
@@ -50,26 +150,97 @@ def size_in_bytes(value, name: str, *, caller: str, least: int = 1) -> int:
     return int(size)
 
 
-def boolean(value, name: str, *, caller: str) -> bool:
-    """The value as a bool, if it is True, False, 1 or 0."""
-    if not isinstance(value, (bool, np.bool_, int, np.integer)) or value not in (0, 1):
-        raise wrong(name, caller, "True or False", short(value))
-    return bool(value)
+# Small tuples ---------------------------------------------------------------------------------------------------
 
 
-def function(value, name: str, *, caller: str):
-    """The value, if it can be called."""
-    if not callable(value):
-        raise wrong(name, caller, "a function", short(value))
-    return value
+def pair(value: Any, name: str, *, caller: str) -> tuple[float, float]:
+    """Two finite numbers, such as a position."""
+    try:
+        first, second = map(float, value)
+    except (TypeError, ValueError):
+        first = second = math.nan
+    if not (math.isfinite(first) and math.isfinite(second)):
+        raise wrong(name, caller, "two finite numbers", short(value), verb="have")
+    return first, second
 
 
-def is_masked_array(values) -> bool:
+def integers(
+    value: Any, count: int, expected: str, name: str, *, caller: str, least: float = -math.inf
+) -> tuple[int, ...]:
+    """So many integers as a tuple, each of a least value. A bool is refused."""
+    try:
+        given = tuple(value)
+        found = tuple(map(operator.index, given))
+    except TypeError:
+        given = found = ()
+    if len(found) != count or min(found) < least or any(isinstance(one, bool) for one in given):
+        raise wrong(name, caller, expected, short(value))
+    return found
+
+
+def rows_and_columns(value: Any, name: str = "shape", *, caller: str) -> tuple[int, int]:
+    """The shape of a table or a map of one cell or more."""
+    rows, columns = integers(value, 2, "integers (rows, columns), both at least 1", name, caller=caller, least=1)
+    return rows, columns
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------
+
+
+def has_shape(array: Any, shape: tuple[int | str, ...], name: str, *, caller: str) -> None:
+    """Refuse an array of another shape; a word such as "n" in `shape` stands for any length."""
+    if not _fits(array.shape, shape):
+        raise wrong(name, caller, f"shape {_said(shape)}", array.shape, verb="have")
+
+
+def has_type(
+    array: Any, kinds: str, expected: str, name: str, *, caller: str, shape: tuple[int | str, ...] | None = None
+) -> None:
+    """Refuse an array whose type is not of these kinds of NumPy, or whose shape is not as `has_shape` has it."""
+    if shape is None:
+        if array.dtype.kind not in kinds:
+            raise wrong(name, caller, expected, array.dtype)
+    elif array.dtype.kind not in kinds or not _fits(array.shape, shape):
+        raise wrong(name, caller, f"{expected} of shape {_said(shape)}", f"{array.dtype} of shape {array.shape}")
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | str, ...]) -> bool:
+    return len(shape) == len(wanted) and all(n == m for n, m in zip(wanted, shape) if not isinstance(n, str))
+
+
+def _said(shape: tuple[int | str, ...]) -> str:
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
+def named_dtype(value: Any, allowed: Collection[str], name: str, *, caller: str) -> np.dtype[Any]:
+    """The value as a native type of NumPy, if it has one of these names."""
+    try:
+        found = np.dtype("V" if value is None else value)
+    except (TypeError, ValueError, SyntaxError):  # as of "(2,"
+        found = np.dtype("V")
+    if found.name not in allowed:
+        raise wrong(name, caller, f"one of {', '.join(map(repr, allowed))}", short(value))
+    return found.newbyteorder("=")
+
+
+def every(good: np.ndarray, array: np.ndarray, expected: str, name: str, *, caller: str) -> None:
+    """Refuse an array of which an element is not good; the message has the first such element and its index."""
+    if not good.all():
+        at = tuple(map(int, np.argwhere(~good)[0]))
+        raise wrong(name, caller, expected, f"{array[at]} at index {at[0] if len(at) == 1 else list(at)}")
+
+
+def finite(array: np.ndarray, name: str, *, caller: str) -> None:
+    """Refuse an array that has an infinity or NaN."""
+    every(np.isfinite(array), array, "finite", name, caller=caller)
+
+
+def is_masked_array(values: Any) -> bool:
     """Whether an array has a mask. None has while ``numpy.ma`` is not imported, which this saves: it takes 10 ms."""
     return isinstance(values, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ()))
 
 
-def held(values, name: str, *, caller: str) -> None:
+def held(values: Any, name: str, *, caller: str) -> None:
     """Refuse an iterator, which NumPy takes for a single object, and an array of which no copy fits in memory.
 
     Elements of such an array share memory, as `numpy.broadcast_to` returns it. All arrays on the host that a caller
@@ -112,11 +283,9 @@ def memory_bytes() -> int:
     return memory if own == resource.RLIM_INFINITY else min(own, memory)
 
 
-def unmasked(values, name: str, *, caller: str) -> None:
+def unmasked(values: Any, name: str, *, caller: str) -> None:
     """Refuse an array that has masked elements, or that is not `held`."""
     held(values, name, caller=caller)
     if is_masked_array(values) and np.ma.is_masked(values):
-        count = np.ma.count_masked(values)
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have no masked entries. Got {count} of them instead."
-        )
+        count = int(np.ma.getmaskarray(values).sum())
+        raise wrong(name, caller, "no masked entries", f"{count} of them", verb="have")

@@ -229,9 +229,9 @@ def _cases(families, types, n, seed):
 def _chosen(name, wanted, known):
     """Return names in a list; refuse unknown ones."""
     names = None if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
-    wrong = [wanted] if names is None else [one for one in names if not isinstance(one, str) or one not in known]
-    if wrong or not names:
-        got = short(wrong[0]) if wrong else "none"
+    bad = [wanted] if names is None else [one for one in names if not isinstance(one, str) or one not in known]
+    if bad or not names:
+        got = short(bad[0]) if bad else "none"
         raise InvalidInput(
             f"The '{name}' parameter of conformance.cases must be a sequence of some of {', '.join(known)}. "
             f"Got {got} instead."

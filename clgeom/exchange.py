@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import short
 from clgeom.geo.geodesy import as_crs, same_crs
 from clgeom.optional import require, require_shapely
 
@@ -200,10 +201,8 @@ class Exchange:
         if crs is not None:
             as_crs(crs, caller=caller)
         if crs is not None and self.crs is not None and not same_crs(crs, self.crs):
-            raise InvalidInput(
-                f"The 'crs' parameter of {caller} must be that of the result, {short(str(self.crs))}. "
-                f"Got {short(crs)} instead: reproject with to_geopandas().to_crs(...)."
-            )
+            expected = f"that of the result, {short(str(self.crs))}"
+            raise wrong("crs", caller, expected, short(crs), hint="Reproject with to_geopandas().to_crs(...).")
         return self.crs if crs is None else crs
 
 

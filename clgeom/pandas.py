@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
+from clgeom.arguments import absent, wrong
 from clgeom.core.messages import listed
 from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.geo.geodesy import as_crs
@@ -100,21 +101,12 @@ class Geometries:
         """
         require("GeoPandas", "convex_hull")
         if "profile" in options:
-            raise InvalidInput(
-                "The 'profile' parameter of convex_hull must be left out: a frame has no phases. "
-                f"Got {short(options['profile'])} instead."
-            )
-        if by is not None and level is not None:
-            raise InvalidInput(
-                f"The 'by' and 'level' parameters of convex_hull must not be given together. Got by={short(by)} and "
-                f"level={short(level)} instead."
-            )
+            raise wrong("profile", "convex_hull", "left out: a frame has no phases", short(options["profile"]))
+        if by is not None:
+            absent(level, "level", "beside 'by'", caller="convex_hull")
         points, rows, crs = self._points("convex_hull", x, y, crs, by)
         if by is None and level is None:
-            if noise is not None:
-                raise InvalidInput(
-                    f"The 'noise' parameter of convex_hull is for 'by' or 'level'. Got {short(noise)} alone."
-                )
+            absent(noise, "noise", "without 'by' or 'level'", caller="convex_hull")
             groups, index, left_out = np.arange(len(self._rows)), self._rows.index, 0
         else:
             groups, index, left_out = self._groups(by, level, noise)
@@ -208,16 +200,8 @@ class Geometries:
             return as_given(coordinates, caller=caller, name="frame"), np.arange(len(rows)), crs
         own = crs_of(rows)
         for name, column in (("x", x), ("y", y)):
-            if column is not None:
-                raise InvalidInput(
-                    f"The '{name}' parameter of {caller} is for a DataFrame without geometries. "
-                    f"Got {short(column)} for geometries instead."
-                )
-        if crs is not None:
-            raise InvalidInput(
-                f"The 'crs' parameter of {caller} is for columns x and y. Got {short(crs)} for geometries instead: "
-                "name their system with set_crs()."
-            )
+            absent(column, name, "for geometries", caller=caller)
+        absent(crs, "crs", "for geometries, whose system set_crs() names", caller=caller)
         try:
             shapes = np.asarray(rows.geometry.array)
         except AttributeError as error:
@@ -238,9 +222,7 @@ class Geometries:
             groups = grouped.ngroup()
         except KeyError as error:
             if not isinstance(rows, pandas.DataFrame):
-                raise InvalidInput(
-                    f"The 'by' parameter of convex_hull must name a level. Got {error} instead."
-                ) from error
+                raise wrong("by", "convex_hull", "a level", error, verb="name") from error
             raise _unknown(rows, error.args[0], "by", "convex_hull") from error
         except (TypeError, ValueError, IndexError, NotImplementedError) as error:  # types that pandas cannot group
             raise InvalidInput(
@@ -349,7 +331,7 @@ def _is_noise(index, noise):
         return np.zeros(len(index), bool)
     if index.nlevels > 1 and not (isinstance(noise, tuple) and len(noise) == index.nlevels):
         expected = f"a tuple of {index.nlevels} values"
-        raise InvalidInput(f"The 'noise' parameter of convex_hull must be {expected}. Got {short(noise)} instead.")
+        raise wrong("noise", "convex_hull", expected, short(noise))
     values = noise if index.nlevels > 1 else (noise,)
     found = np.ones(len(index), bool)
     for level, value in enumerate(values):

@@ -155,7 +155,10 @@ PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
         (lambda: FRAME.clgeom.convex_hull(by=["tile", "q"]), "Got 'q' instead. It has tile, cluster, owner, position."),
         (lambda: FRAME.clgeom.convex_hull(level="q"), "must be those of pandas' groupby"),
         (lambda: FRAME.clgeom.convex_hull(by=[1, 2]), "must name columns. Got 1 instead"),
-        (lambda: FRAME.clgeom.total_hull(crs=4326), "'crs' parameter of total_hull is for columns x and y. Got 4326"),
+        (
+            lambda: FRAME.clgeom.total_hull(crs=4326),
+            "'crs' parameter of total_hull must be left out for geometries, whose system set_crs() names. Got 4326",
+        ),
         (
             lambda: PLAIN.clgeom.total_hull(),
             "or columns that x= and y= name. Got columns east, y, name instead.",
@@ -176,17 +179,20 @@ PLAIN = pandas.DataFrame({"east": [0.0], "y": [0.0], "name": ["a"]})
             lambda: FRAME.clgeom.convex_hull(by=["tile", "cluster"], noise=("a", 1, 2)),
             "must be a tuple of 2 values. Got ('a', 1, 2) instead.",
         ),
-        (lambda: FRAME.clgeom.convex_hull(noise=-1), "'noise' parameter of convex_hull is for 'by' or 'level'. Got -1"),
+        (
+            lambda: FRAME.clgeom.convex_hull(noise=-1),
+            "'noise' parameter of convex_hull must be left out without 'by' or 'level'. Got -1",
+        ),
         (lambda: pandas.concat([PLAIN, PLAIN], axis=1).clgeom.total_hull(x="east"), "one column each. Got 'east'"),
         (
             lambda: FRAME.clgeom.convex_hull(by="tile", level=0),
-            "'by' and 'level' parameters of convex_hull must not be given together. Got by='tile' and level=0 instead.",
+            "'level' parameter of convex_hull must be left out beside 'by'. Got 0 instead.",
         ),
         (lambda: FRAME.clgeom.convex_hull(by="tile", profile=True), "'profile' parameter of convex_hull must be left"),
         *(
             (
                 lambda call=call, name=name: call(**{name: "tile"}),
-                f"'{name}' parameter of {of} is for a DataFrame without",
+                f"'{name}' parameter of {of} must be left out for geometries. Got 'tile'",
             )
             for of, call in (
                 ("convex_hull", FRAME.clgeom.convex_hull),

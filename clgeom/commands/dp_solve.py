@@ -10,6 +10,7 @@ import json
 import click
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
@@ -100,13 +101,14 @@ def _instance(problem, path, told) -> dict:
     given, keys = read_instance(path, told=told), problem.keys
     for key in given:
         if key not in keys:
-            raise InvalidInput(
-                f"The file '{path}' has the key '{key}', which {problem.function} does not take. "
-                f"It takes: {', '.join(_spelled(problem))}."
+            raise wrong_file(
+                path,
+                f"has the key '{key}', which {problem.function} does not take. It takes: "
+                f"{', '.join(_spelled(problem))}",
             )
     for key, needed in keys.items():
         if needed and key not in given:
-            raise InvalidInput(f"The file '{path}' must have the key '{key}' for {problem.function}.")
+            raise wrong_file(path, f"must have the key '{key}' for {problem.function}")
     return given
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from clgeom import __version__, convex_hull
+from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.hull_across import across, check_latitudes, turn_of_columns
 from clgeom.commands.scaling import scaled_hull
@@ -18,10 +19,10 @@ from clgeom.errors import InvalidInput
 from clgeom.geo.longitudes import Across
 from clgeom.hull.batch.result import HullBatch
 from clgeom.io.chunks import cloud_parts, state_of
-from clgeom.io.cloud import DIFFER
+from clgeom.io.cloud import DIFFER, require_one_crs
 from clgeom.io.points import saying_where
 from clgeom.io.state import State
-from clgeom.scale.chunks import Chunks, require_one_crs, rows_of
+from clgeom.scale.chunks import Chunks, rows_of
 
 #: Less than a quarter of a turn in any unit: lower latitudes need no check.
 LEAST_QUARTER = 1.5
@@ -144,7 +145,7 @@ def _hull_of_file(file, what, crs, output, max_bytes, session, options, progress
     with saying_where([file], [ANY_NUMBER]):
         found = convex_hull(Chunks(parts, max_bytes=max_bytes, copy=False), device=session, **options)
     if _state(file) != before:
-        raise InvalidInput(f"The file '{file}' was changed while it was read.")
+        raise wrong_file(file, "was changed while it was read")
     cloud = facts["cloud"]
     turn = turn_of_columns(cloud.names, cloud.crs if crs is None else crs, wanted)
     again, name = functools.partial(coordinates_of, [file], what, rows), f"'{printable(file)}'"

@@ -7,6 +7,7 @@ import math
 import click
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.region import POINTS_EACH, SEGMENTS, check_densify
 from clgeom.commands.region_facts import finite, written_words
@@ -72,9 +73,11 @@ def of_points(file, levels, output, picture, session, as_json, profile, options)
     ]
     notes = list(cloud.notes)
     if (output or "").lower().endswith(".shp") and any(one["type"] == "GeometryCollection" for one in geometries):
-        raise InvalidInput(
-            f"The output '{output}' holds geometries of one type. Got a region with lines instead: use fewer "
-            "--segments, or write .gpkg, .fgb or .parquet."
+        raise wrong_file(
+            output,
+            "holds geometries of one type. Got a region with lines instead: use fewer --segments, or "
+            "write .gpkg, .fgb or .parquet",
+            kind="output",
         )
     if any(_has_lines(one, geometry) for (_, one), geometry in zip(made, geometries)):
         notes.append("the region has lines, of area 0, where its segments have few points; use fewer --segments")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
 from clgeom.commands.region import BUDGETS, check_densify
 from clgeom.commands.region_facts import (
@@ -103,9 +104,7 @@ def _raster(file, session, options, compared):
         if crs is None and raster.crs is not None:
             crs = _known_crs(raster.crs, file)
         if crs is not None and raster.transform is None:
-            raise InvalidInput(
-                f"The file '{file}' has no transform: the position of its cells in {shown(crs)} is unknown."
-            )
+            raise wrong_file(file, f"has no transform: the position of its cells in {shown(crs)} is unknown")
         return replace(raster, crs=crs, sites=options["sites"])
     from clgeom.radio import coverage_map
 
@@ -150,9 +149,8 @@ def _known_crs(crs, file):
         try:
             as_crs(crs, caller="region")
         except InvalidInput as error:
-            raise InvalidInput(
-                f"The file '{file}' names an unknown coordinate reference system: {shown(crs)}. "
-                "Name another (--crs EPSG:32632)."
+            raise wrong_file(
+                file, f"names an unknown coordinate reference system: {shown(crs)}. Name another (--crs EPSG:32632)"
             ) from error
     return crs
 

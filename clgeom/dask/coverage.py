@@ -23,7 +23,6 @@ from clgeom.arguments import boolean, integer, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, is_array, name_of, tree
 from clgeom.dask.workers import checked_device, session_of_worker
-from clgeom.errors import InvalidInput
 from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage import regions as whole
@@ -138,10 +137,8 @@ def _checked(raster):
     if not is_array(raster):
         raise wrong("raster", CALLER, "a dask.array.Array; clgeom.coverage_regions takes others", type(raster).__name__)
     if raster.ndim not in (2, 3) or 0 in raster.shape:
-        raise InvalidInput(
-            f"The 'raster' parameter of {CALLER} must have shape (rows, columns) or (maps, rows, columns), none of "
-            f"them 0. Got {raster.shape} instead."
-        )
+        expected = "shape (rows, columns) or (maps, rows, columns), none of them 0"
+        raise wrong("raster", CALLER, expected, raster.shape, verb="have")
     return raster
 
 
@@ -174,9 +171,8 @@ class _Options:
     def checked(self, chunk):
         """The chunk, if it has the type that the collection says."""
         if np.dtype(chunk.dtype).newbyteorder("=") != self.dtype:
-            raise InvalidInput(
-                f"The 'raster' parameter of {CALLER} must have chunks of one type, {self.dtype} as the collection "
-                f"says. Got {chunk.dtype} instead."
+            raise wrong(
+                "raster", CALLER, f"chunks of one type, {self.dtype} as the collection says", chunk.dtype, verb="have"
             )
         return chunk
 
@@ -296,7 +292,7 @@ def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
 def _whole_of(options, strip):
     """The raster that all strips are, without its values; the levels; the grid."""
     if strip.rows == 0:
-        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a row. Got chunks with none.")
+        raise wrong("raster", CALLER, "a row", "chunks with none", verb="have")
     stack = Stack(session_of_worker(options.device), options.canonical, 1, strip.rows, strip.columns, None)
     grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=CALLER)
     return stack, options.levels_of(options.canonical), grid
@@ -347,5 +343,5 @@ def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple
 def _taken(options: _Options, part: tuple[int, Any]) -> CoverageRegions | CoveragePolygons:
     maps, found = part
     if found is None:
-        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a map. Got chunks with none.")
+        raise wrong("raster", CALLER, "a map", "chunks with none", verb="have")
     return found

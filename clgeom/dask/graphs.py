@@ -95,15 +95,17 @@ def _with_futures(graph, collection):
 def require_alike(first: Blocks, second: Blocks, name: str, *, caller: str) -> None:
     """Refuse collections whose chunks do not go together."""
     if len(first) != len(second):
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have as many chunks as the other collection, {len(first):,}. "
-            f"Got {len(second):,} instead."
+        raise wrong(
+            name, caller, f"as many chunks as the other collection, {len(first):,}", f"{len(second):,}", verb="have"
         )
     if first.rows is not None and second.rows is not None and first.rows != second.rows:
         k = next(k for k, (one, other) in enumerate(zip(first.rows, second.rows)) if one != other)
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have chunks of as many rows as the other collection. "
-            f"Got {second.rows[k]:,} for {first.rows[k]:,} in chunk {k}: collections of equal length can be rechunked."
+        raise wrong(
+            name,
+            caller,
+            "chunks of as many rows as the other collection",
+            f"{second.rows[k]:,} for {first.rows[k]:,} in chunk {k}: collections of equal length can be rechunked",
+            verb="have",
         )
 
 

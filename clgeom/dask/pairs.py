@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
 
-from clgeom.arguments import boolean, wrong
+from clgeom.arguments import boolean, instance, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dask.graphs import (
     blocks_of,
@@ -213,8 +213,7 @@ def _tasks(call, a, b):
     if not collections:
         raise wrong("a", call.caller, EXPECTED, f"{type(a).__name__}; without Dask: clgeom's {call.function}")
     for name, one in constants.items():
-        if not isinstance(one, (str, bytes)):
-            raise wrong(name, call.caller, f"{EXPECTED}, or one str or bytes", type(one).__name__)
+        instance(one, (str, bytes), f"{EXPECTED}, or one str or bytes", name, caller=call.caller)
     chosen = [_whole_rows(one, name, call.caller) for name, one in collections.items()]
     sources = [blocks_of(one) for one in chosen]
     for other in sources[1:]:
@@ -255,10 +254,7 @@ def _sequences(call, chunks):
     found = {name: _listed(one, name, call.caller) for name, one in zip(names, given)}
     n = len(found[names[0]])
     if any(len(one) != n for one in found.values()):
-        raise InvalidInput(
-            f"The 'b' parameter of {call.caller} must have as many sequences as 'a', {n:,}. "
-            f"Got {len(found['b']):,} instead."
-        )
+        raise wrong("b", call.caller, f"as many sequences as 'a', {n:,}", f"{len(found['b']):,}", verb="have")
     found |= {name: [one] * n for name, one in call.constants.items()}
     return found["a"], found["b"], n, index
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import has_shape, wrong
 from clgeom.dask.graphs import is_array, is_bag, is_frame, is_series
-from clgeom.errors import InvalidInput
 from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.intake.arrays import as_given, as_given_with_sizes, canonical_points
 from clgeom.intake.interop.columns import choose_pair
@@ -52,17 +51,12 @@ class Points:
         """The points of a chunk, checked, and how many each of its rows has; None where each has one."""
         found = crs_of(chunk)
         if is_geopandas(chunk) and found != self.crs:
-            raise InvalidInput(
-                f"The 'points' parameter of {self.caller} must have one coordinate reference system, {self.crs}. "
-                f"Got {found} instead."
-            )
+            raise wrong("points", self.caller, f"one coordinate reference system, {self.crs}", found, verb="have")
         points, sizes = as_given_with_sizes(chunk, caller=self.caller)
         types = [self.dtype, np.float64] if self.nullable else [self.dtype]
         if self.dtype is not None and len(points) and points.dtype.newbyteorder("=") not in types:
-            raise InvalidInput(
-                f"The 'points' parameter of {self.caller} must have chunks of one type, {self.dtype} as the collection "
-                f"says. Got {points.dtype} instead."
-            )
+            expected = f"chunks of one type, {self.dtype} as the collection says"
+            raise wrong("points", self.caller, expected, points.dtype, verb="have")
         return (points, sizes) if len(points) else (self.empty, None)
 
     @property
@@ -120,8 +114,7 @@ def point_blocks(points: Any, *, caller: str, label: Any = None) -> tuple[Any, P
 
 def _rows_of(points, caller):
     """An array of points in chunks of whole rows."""
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got {points.shape} instead.")
+    has_shape(points, ("n", 2), "points", caller=caller)
     return points if points.numblocks[1] == 1 else points.rechunk({1: 2})
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import instance, one_of, wrong
 from clgeom.core.call import recording, unrecorded
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
@@ -30,7 +30,7 @@ from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import stages
 from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
 from clgeom.dp.table.table import Table
-from clgeom.errors import DependencyError, InvalidInput
+from clgeom.errors import DependencyError, InvalidInput, short
 from clgeom.intake.arrays import is_device_array
 from clgeom.intake.arrays import session_of as session_of_array
 from clgeom.intake.typing import DeviceLike, Shape
@@ -165,16 +165,14 @@ def fill(
            [ 1,  2,  3,  4],
            [ 1,  3,  6, 10]], dtype=int32)
     """
-    if not isinstance(equation, Equation):
-        raise InvalidInput(f"The first parameter of fill must be a dp.Equation. Got {type(equation).__name__} instead.")
+    instance(equation, Equation, "a dp.Equation", "equation", caller="fill")
     shape = check_shape(shape, caller="fill")
     layout = layout.upper() if isinstance(layout, str) else layout
     for name, value, allowed in (("layout", layout, LAYOUTS), ("path", path, PATHS)):
         if value is not None:
             one_of(value, tuple(allowed), name, caller="fill")
     one_of(keep, KEEPS, "keep", caller="fill")
-    if not isinstance(check, (bool, np.bool_)) and check != "auto":
-        raise InvalidInput(f"The 'check' parameter of fill must be 'auto', True or False. Got {check!r} instead.")
+    one_of(check, ("auto", True, False), "check", caller="fill")
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given = given_values(values, parameters, caller="fill")
@@ -261,7 +259,7 @@ def _range(start, stop, stages_):
     stop = stages_ if stop is None else stop
     for name, value in (("start", start), ("stop", stop)):
         if isinstance(value, bool) or not isinstance(value, int) and not hasattr(value, "__index__"):
-            raise InvalidInput(f"The {name!r} parameter of fill must be a stage's number. Got {value!r} instead.")
+            raise wrong(name, "fill", "a stage's number", short(value))
     start, stop = int(start), int(stop)
     if not 0 <= start < stop <= stages_:
         raise InvalidInput(
@@ -324,8 +322,8 @@ def _forbidden_read(equation, nodes, pattern):
     """A read that is proven to be none of the pattern's for any parameters, as text; None if there is none."""
     if nodes is not None:
         return forbidden_read(nodes, pattern)
-    wrong = [] if not equation.reach_proven else [o for o in equation.reach.offsets if not pattern.allows(*o)]
-    return f"M({_step('i', wrong[0][0])}, {_step('j', wrong[0][1])})" if wrong else None
+    bad = [] if not equation.reach_proven else [o for o in equation.reach.offsets if not pattern.allows(*o)]
+    return f"M({_step('i', bad[0][0])}, {_step('j', bad[0][1])})" if bad else None
 
 
 def _indices_fit(equation, shape, values) -> bool:

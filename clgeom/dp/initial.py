@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core import launch
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Step
@@ -120,19 +121,15 @@ def initial_of(given, equation, pattern, shape, start, session) -> Initial | Non
         )
     if isinstance(given, Table):
         if given.shape != shape or given.dtype != equation.dtype or given._store is None:
-            raise InvalidInput(
-                f"The 'initial' parameter of fill must be a table of {shape[0]} x {shape[1]} cells of "
-                f"{equation.cell.name}, filled with keep='table'. Got {given!r} instead."
-            )
+            expected = f"a table of {shape[0]} x {shape[1]} cells of {equation.cell.name}, filled with keep='table'"
+            raise wrong("initial", "fill", expected, short(given))
         here = given.session is session
         return Initial(given if here else None, None if here else given.numpy(), 0)
     sides = {"rows": (shape[1],), "columns": (shape[0],)}.get(pattern.kind)
     values = _fields(given, equation) if equation.cell.fields else _numbers(given, equation.dtype)
     if values.shape != shape and values.shape != sides:
         also = f", or the {pattern.kind.removesuffix('s')} before 'start', of shape {sides}" if sides else ""
-        raise InvalidInput(
-            f"The 'initial' parameter of fill must be a table of shape {shape}{also}. Got shape {values.shape} instead."
-        )
+        raise wrong("initial", "fill", f"a table of shape {shape}{also}", f"shape {values.shape}")
     return Initial(None, values, 0 if values.ndim == 2 else start - 1)
 
 
@@ -149,9 +146,11 @@ def _fields(given, equation):
     parts = [_numbers(given[name], equation.dtype[name]) for name in names] if set(has) == set(names) else []
     if not parts or len({part.shape for part in parts}) > 1:
         got = f"{given.dtype}, shape {given.shape}" if isinstance(given, np.ndarray) else short(given)
-        raise InvalidInput(
-            "The 'initial' parameter of fill must be a table, an array of records or a dictionary of arrays of one "
-            f"shape, with the fields {', '.join(names)}. Got {got} instead."
+        raise wrong(
+            "initial",
+            "fill",
+            f"a table, an array of records or a dictionary of arrays of one shape, with the fields {', '.join(names)}",
+            got,
         )
     values = np.empty(parts[0].shape, equation.dtype)
     for name, part in zip(names, parts):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import is_masked_array
+from clgeom.arguments import is_masked_array, rows_and_columns, wrong
 from clgeom.core.launch import run
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.parameters import Parameter, declaration
+from clgeom.dp.language.parameters import Parameter, declaration, require_given
 from clgeom.dp.patterns import Pattern
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.arrays import is_device_array, to_device
@@ -122,33 +121,16 @@ def build_options(session) -> tuple:
 
 def check_shape(shape, *, caller: str) -> tuple[int, int]:
     """The `shape` parameter as (rows, columns), at least one of each."""
-    try:
-        n, m = shape
-    except (TypeError, ValueError):
-        n = m = None
-    if not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in (n, m)):
-        raise InvalidInput(
-            f"The 'shape' parameter of {caller} must be integers (rows, columns). Got {short(shape)} instead."
-        )
-    if n < 1 or m < 1:
-        raise InvalidInput(
-            f"The 'shape' parameter of {caller} must have at least one cell. Got {short(shape)} instead."
-        )
+    n, m = rows_and_columns(shape, caller=caller)
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
-        raise InvalidInput(
-            f"The 'shape' parameter of {caller} must have below 2**31 rows and columns together. "
-            f"Got {short(shape)} instead."
-        )
-    return int(n), int(m)
+        raise wrong("shape", caller, "below 2**31 rows and columns together", short(shape), verb="have")
+    return n, m
 
 
 def given_values(values, parameters: dict, *, caller: str) -> dict:
     """The parameters of an equation from the `values` parameter of a function and its keywords."""
     if values is not None and not isinstance(values, Mapping):
-        raise InvalidInput(
-            f"The 'values' parameter of {caller} must be a dictionary of parameters by name. "
-            f"Got {type(values).__name__} instead."
-        )
+        raise wrong("values", caller, "a dictionary of parameters by name", type(values).__name__)
     twice = [name for name in values or {} if name in parameters]
     if twice:
         raise InvalidInput(f"{caller} got the parameter {twice[0]!r} twice: in 'values' and by its name.")
@@ -157,10 +139,7 @@ def given_values(values, parameters: dict, *, caller: str) -> dict:
 
 def check_values(equation: Equation, given: dict, *, caller: str) -> dict:
     """The parameters as arrays and numbers of the declared types; all must be given."""
-    missing = [name for name in equation.parameters if name not in given]
-    if missing:
-        p = equation.parameters[missing[0]]
-        raise InvalidInput(f"{caller} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given.")
+    require_given(equation, given, caller=caller)
     return some_values(equation, given, caller=caller)
 
 
@@ -188,9 +167,7 @@ def checked_value(p: Parameter, value, *, caller):
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
     def refuse(got):
-        return InvalidInput(
-            f"The {p.name!r} parameter of {caller} must be {what} of {p.dtype.name}. Got {got} instead."
-        )
+        return wrong(p.name, caller, f"{what} of {p.dtype.name}", got)
 
     if isinstance(value, (str, bytes, bytearray)) and p.ndim == 1 and p.dtype == np.uint8:
         try:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import LEAST
 from clgeom.core.messages import printable, swapped_words
 from clgeom.errors import InvalidInput
@@ -326,9 +327,11 @@ def require_latitudes(values: Any, turn: float | None, path: Any, *, of: str = "
     """
     words = said_of_latitudes(values, turn)
     if words is not None:
-        raise InvalidInput(
-            f"The output '{printable(os.fspath(path))}' would be in a geographic reference system, but the points{of} "
-            f"{words}. Name the system that they are in: --crs EPSG:32632, or 'crs' in Python."
+        raise wrong_file(
+            printable(os.fspath(path)),
+            f"would be in a geographic reference system, but the points{of} {words}. Name the system that "
+            "they are in: --crs EPSG:32632, or 'crs' in Python",
+            kind="output",
         )
 
 

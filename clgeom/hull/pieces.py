@@ -170,11 +170,7 @@ class PointStream:
         """The points of a chunk as an array, of the same reference system as those before."""
         crs = crs_of(chunk)
         if crs is not None:
-            if self.crs_found is not None and not same_crs(crs, self.crs_found):
-                raise InvalidInput(
-                    f"The chunks of {self.caller} must be in one coordinate reference system. Got "
-                    f"{_words(self.crs_found)} and, in chunk {number}, {_words(crs)} instead."
-                )
+            require_same_crs(crs, self.crs_found, number, caller=self.caller)
             self.crs = crs
         try:
             given = as_given_with_sizes(chunk, caller=self.caller)[0]
@@ -185,6 +181,15 @@ class PointStream:
             return fetched(given) if is_device_array(given) else given
         except InvalidInput as error:
             raise in_chunk(error, number) from error
+
+
+def require_same_crs(crs, known, number: int, *, caller: str) -> None:
+    """Refuse a chunk in another reference system than those before; None stands for no system."""
+    if crs is not None and known is not None and not same_crs(crs, known):
+        raise InvalidInput(
+            f"The chunks of {caller} must be in one coordinate reference system. Got {_words(known)} and, in chunk "
+            f"{number}, {_words(crs)} instead."
+        )
 
 
 def _words(crs) -> str:

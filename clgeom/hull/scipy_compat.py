@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from clgeom.arguments import finite, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
-from clgeom.intake.arrays import as_given, canonical_points, finite_rows, is_device_array
+from clgeom.intake.arrays import as_given, canonical_points, is_device_array
 from clgeom.intake.device_arrays import fetched
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
@@ -199,7 +200,7 @@ class ConvexHull:
                 )
             whole = _on_host(whole)
             used = np.delete(whole, out, axis=0)
-            _require_finite(_on_host(parts[-1]), caller=caller)
+            finite(_on_host(parts[-1]), "points", caller=caller)
         hull = _hull(used, self._device, caller=caller, given=parts[-1])
         if hull.dimension < 2:
             what = "points" if len(used) < 3 else ("equal points", "points on one line")[hull.dimension]
@@ -363,10 +364,7 @@ def _options(text) -> Options:
         elif word == "Qc":
             found = found._replace(coplanar=True)
         elif word not in WITHOUT_EFFECT:
-            raise InvalidInput(
-                "The 'qhull_options' parameter of ConvexHull must be None or some of Qt, Pp, QJ, Qc and QGn. "
-                f"Got {text!r} instead."
-            )
+            raise wrong("qhull_options", "ConvexHull", "None or some of Qt, Pp, QJ, Qc and QGn", short(text))
     return found
 
 
@@ -381,9 +379,13 @@ def _checked(points, *, caller):
         )
     names = _column_names(points)
     if len(names) > 2:
-        raise InvalidInput(
-            f"The 'points' parameter of {caller} must have two columns, since each column is a dimension, as in SciPy. "
-            f"Got columns {listed(names)} instead. Select two, or use clgeom.convex_hull, which picks x and y by name."
+        raise wrong(
+            "points",
+            caller,
+            "two columns, since each column is a dimension, as in SciPy",
+            f"columns {listed(names)}",
+            verb="have",
+            hint="Select two, or use clgeom.convex_hull, which picks x and y by name.",
         )
     if is_device_array(points) and points.ndim:  # any other shape is refused when they are read
         return points
@@ -415,17 +417,5 @@ def _hull(points, device, *, caller, given):
     try:
         return convex_hull(points, device=device)
     except InvalidInput:
-        _require_finite(canonical_points(_on_host(given), caller=caller), caller=caller)
+        finite(canonical_points(_on_host(given), caller=caller), "points", caller=caller)
         raise
-
-
-def _require_finite(points, *, caller):
-    finite = finite_rows(points)
-    if finite.all():
-        return
-    row = int(np.argmin(finite))
-    column = int(np.argmin(np.isfinite(points[row])))
-    raise InvalidInput(
-        f"The 'points' parameter of {caller} must be finite. "
-        f"Got {points[row, column]} at index [{row}, {column}] instead."
-    )

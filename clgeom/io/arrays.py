@@ -13,6 +13,7 @@ import zlib
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.messages import listed, printable, shown
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import KNOWN_PAIRS
@@ -105,11 +106,11 @@ class Archive:
         self.names = [member.removesuffix(".npy") for member in members]
         self._members = dict(zip(self.names, members))
         if len(self._members) < len(members):
-            raise InvalidInput(f"The file '{path}' is not a NumPy archive: two of its arrays have one name.")
+            raise wrong_file(path, "is not a NumPy archive: two of its arrays have one name")
 
     def __getitem__(self, name) -> np.ndarray:
         if name not in self._members:
-            raise InvalidInput(f"The file '{self.path}' has no array '{shown(name)}'. It has: {listed(self.names)}.")
+            raise wrong_file(self.path, f"has no array '{shown(name)}'. It has: {listed(self.names)}")
         with parsing(self.path, "a NumPy archive"), zipfile.ZipFile(self.path) as archive:
             with archive.open(self._members[name]) as member:
                 values = np.lib.format.read_array(member, allow_pickle=False)
@@ -186,7 +187,7 @@ def _archived(archive, columns, array):
 def _array_of_points(archive, array):
     """Return the name of the array of points: the requested one, the only one, or "points"."""
     if not archive.names:
-        raise InvalidInput(f"The file '{archive.path}' has no arrays.")
+        raise wrong_file(archive.path, "has no arrays")
     return array if array is not None else archive.names[0] if len(archive.names) == 1 else "points"
 
 
@@ -211,7 +212,7 @@ def _two_arrays(archive, columns):
     if columns is None:
         lower = [name.lower() for name in names]
         if not any(all(name in lower for name in pair) for pair in KNOWN_PAIRS):
-            raise InvalidInput(f"The file '{path}' has several arrays; name one (--array). It has: {listed(names)}.")
+            raise wrong_file(path, f"has several arrays; name one (--array). It has: {listed(names)}")
     x, y = (names[position] for position in choose_columns(path, names, len(names), columns))
     return side_by_side(path, (x, y), (archive[x], archive[y])), (x, y)
 

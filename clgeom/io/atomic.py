@@ -11,6 +11,7 @@ import stat
 import tempfile
 from pathlib import Path
 
+from clgeom.arguments import wrong_file
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput, short
 from clgeom.io.files import is_stdin
@@ -40,14 +41,14 @@ def check_output(path, formats) -> Path:
     given = printable(os.fspath(path))
     if Path(path).suffix.lower() not in formats:
         known = ", ".join(sorted(formats))
-        raise InvalidInput(f"The output '{given}' must end in {'one of ' * (len(formats) > 1)}{known}.")
+        raise wrong_file(given, f"must end in {'one of ' * (len(formats) > 1)}{known}", "output")
     try:
         target = Path(os.path.realpath(path))
         wrong = _why_not(target)
     except (OSError, ValueError) as error:  # the name is too long or has a null character
         wrong = getattr(error, "strerror", None) or str(error)
     if wrong:
-        raise InvalidInput(f"The output '{given}' cannot be written: {wrong}.")
+        raise wrong_file(given, f"cannot be written: {wrong}", "output")
     return target
 
 
@@ -75,7 +76,7 @@ def check_outputs(source, *outputs) -> None:
             continue
         target = os.fspath(check_output(path, formats))
         if target in taken:
-            raise InvalidInput(f"The output '{printable(os.fspath(path))}' is {taken[target]}.")
+            raise wrong_file(printable(os.fspath(path)), f"is {taken[target]}", "output")
         taken[target] = f"the output '{printable(os.fspath(path))}', too"
 
 
@@ -104,8 +105,8 @@ def replacing(path):
         with _replacing(target := os.path.realpath(path), _part_beside(target)) as file:
             yield file
     except OSError as error:
-        raise InvalidInput(
-            f"The output '{printable(os.fspath(path))}' cannot be written: {error.strerror or error}."
+        raise wrong_file(
+            printable(os.fspath(path)), f"cannot be written: {error.strerror or error}", "output"
         ) from error
 
 
@@ -205,8 +206,8 @@ def replacing_files(path):
                 if old.name not in {file.name for file in made}:
                     old.unlink(missing_ok=True)
     except OSError as error:
-        raise InvalidInput(
-            f"The output '{printable(os.fspath(path))}' cannot be written: {error.strerror or error}."
+        raise wrong_file(
+            printable(os.fspath(path)), f"cannot be written: {error.strerror or error}", "output"
         ) from error
     finally:
         if folder is not None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import npy_parts
@@ -29,12 +30,12 @@ def files_of(files, *, caller) -> list[str]:
         A pattern matches no file, or there is none at all.
     """
     if isinstance(files, bytes) or not isinstance(files, (str, os.PathLike, Iterable)):
-        raise InvalidInput(f"The 'files' parameter of {caller} must be names of files. Got {short(files)} instead.")
+        raise wrong("files", caller, "names of files", short(files))
     given = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     found = []
     for one in given:
         if not isinstance(one, (str, os.PathLike)):
-            raise InvalidInput(f"The 'files' parameter of {caller} must be names of files. Got {short(one)} instead.")
+            raise wrong("files", caller, "names of files", short(one))
         name = os.fspath(one)
         if is_stdin(name) or os.path.exists(name) or not any(sign in name for sign in WILD):
             found.append(name)
@@ -44,7 +45,7 @@ def files_of(files, *, caller) -> list[str]:
             raise InvalidInput(f"There is no file '{name}'.")
         found += matches
     if not found:
-        raise InvalidInput(f"The 'files' parameter of {caller} must name a file or more. Got none.")
+        raise wrong("files", caller, "a file or more", "none", verb="name")
     return found
 
 

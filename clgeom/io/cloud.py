@@ -69,11 +69,7 @@ def joined(clouds, paths, crs=None) -> Cloud:
     if len(clouds) == 1:
         return first
     for cloud, path in zip(clouds, paths):
-        if not same_crs(cloud.crs, first.crs):
-            raise InvalidInput(
-                f"The files '{paths[0]}' and '{path}' must be in one coordinate reference system. Got "
-                f"{crs_words(first.crs)} and {crs_words(cloud.crs)} instead (--crs replaces that of every file)."
-            )
+        require_one_crs(paths[0], first.crs, path, cloud.crs, " (--crs replaces that of every file)")
     notes = tuple(dict.fromkeys(note for cloud in clouds for note in cloud.notes))
     if any((cloud.scale, cloud.offset) != (first.scale, first.offset) for cloud in clouds):
         clouds = [replace(cloud, points=cloud.coordinates, scale=None, offset=None) for cloud in clouds]
@@ -93,6 +89,15 @@ def joined(clouds, paths, crs=None) -> Cloud:
 def with_note_if_empty(cloud, path) -> Cloud:
     """Return a cloud, with a note if its file has no points."""
     return cloud if len(cloud.points) else replace(cloud, notes=(*cloud.notes, f"no points in '{path}'"))
+
+
+def require_one_crs(path, crs, other_path, other, remedy="") -> None:
+    """Refuse files in different coordinate reference systems."""
+    if not same_crs(crs, other):
+        raise InvalidInput(
+            f"The files '{path}' and '{other_path}' must be in one coordinate reference system. Got {crs_words(crs)} "
+            f"and {crs_words(other)} instead{remedy}."
+        )
 
 
 def crs_words(crs) -> str:

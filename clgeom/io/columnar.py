@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
@@ -87,7 +88,7 @@ def read_arrow_column(path, column=None) -> np.ndarray:
         schema, read = _reader(path, file)
         names = schema.names
         if column is None and len(names) != 1:
-            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
+            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
         name = names[position_of(path, names, len(names), "1" if column is None else column)]
         return keys_of(path, next(read([name], []))[name], name)
 
@@ -176,7 +177,7 @@ def _reader(path, file):
         schema = parquet.read_schema(file)
         return schema, read_parquet
     if start == b"FEA1\0\0" or start[:4] == b"FEA1":
-        raise InvalidInput(f"The file '{path}' is of the first version of Feather: write it again by a newer PyArrow.")
+        raise wrong_file(path, "is of the first version of Feather: write it again by a newer PyArrow")
     ipc = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
 
     def read_arrow(names, texts, rows=None, progress=None):
@@ -211,7 +212,7 @@ def check_names(path, schema, names):
     for name in names:
         count = schema.names.count(name)
         if count > 1:
-            raise InvalidInput(f"The file '{path}' has {count} columns named '{shown(name)}': rename all but one.")
+            raise wrong_file(path, f"has {count} columns named '{shown(name)}': rename all but one")
 
 
 def _geometry_of(schema):
@@ -311,7 +312,7 @@ def keys_of(path, column, name) -> np.ndarray:
 def _without_nulls(path, column, name) -> np.ndarray:
     if column.null_count:
         row = column.is_null().to_numpy().argmax() + 1
-        error = InvalidInput(f"The file '{path}' has a null in row {row:,} of '{shown(name)}': a number is missing.")
+        error = wrong_file(path, f"has a null in row {row:,} of '{shown(name)}': a number is missing")
         error.empty = True
         raise error
     return column.to_numpy()
@@ -328,9 +329,7 @@ def _from_decimals(path, column, name):
         for row in np.flatnonzero(np.abs(values) >= EXACT).tolist():
             lost = what_is_lost(texts[row].as_py(), values[row].item())
             if lost:
-                raise InvalidInput(
-                    f"The file '{path}' has {texts[row]} in row {row + 1:,} of '{shown(name)}', which {lost}."
-                )
+                raise wrong_file(path, f"has {texts[row]} in row {row + 1:,} of '{shown(name)}', which {lost}")
         return found
     for type in (pa.int64(), pa.uint64()):
         with contextlib.suppress(pa.ArrowInvalid):

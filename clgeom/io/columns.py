@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 
+from clgeom.arguments import wrong_file
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import KNOWN_PAIRS
@@ -41,7 +42,7 @@ def choose_columns(path, names, width, wanted, *, by=None):
         return others[0], others[1]
     if len(others) < 2:
         besides = "" if by is None else " besides that of the groups"
-        raise InvalidInput(f"The file '{path}' must have two columns at least{besides}. Got {len(others)} instead.")
+        raise wrong_file(path, f"must have two columns at least{besides}. Got {len(others)} instead")
     raise InvalidInput(
         f"The columns of x and y in '{path}' cannot be told from its header; name them (--columns X,Y). "
         f"It has: {listed(names)}."
@@ -61,9 +62,7 @@ def position_of(path, names, width, column, what="column"):
         if len(found) == 1:
             return found[0]
         if found:
-            raise InvalidInput(
-                f"The file '{path}' has {len(found)} {what}s named '{shown(column)}'; give a number from 1."
-            )
+            raise wrong_file(path, f"has {len(found)} {what}s named '{shown(column)}'; give a number from 1")
     number = number_from_1(column, width)
     if number is not None:
         return number - 1

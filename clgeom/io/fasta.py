@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
@@ -91,7 +92,7 @@ def _fastq(path, lines, keeps_qualities):
     lines = enumerate(lines, 1)
 
     def wrong(number, what):
-        return InvalidInput(f"The file '{path}' is malformed in line {number}: {what}.")
+        return wrong_file(path, f"is malformed in line {number}: {what}")
 
     for begin, line in lines:
         head = line.strip()
@@ -138,12 +139,12 @@ def _lines(path) -> Iterator[bytes]:
                     _refuse_alignments(path, line)
                     is_first = False
                 if b"\0" in line:
-                    raise InvalidInput(f"The file '{path}' is not text: line {number} holds a null character.")
+                    raise wrong_file(path, f"is not text: line {number} holds a null character")
                 yield line
             try:
                 part = file.readline()
             except (OSError, EOFError, ValueError, struct.error, zlib.error) as error:
-                raise InvalidInput(f"The file '{path}' cannot be read: {error}.") from error
+                raise wrong_file(path, f"cannot be read: {error}") from error
 
 
 def _refuse_alignments(path, line):
@@ -175,7 +176,7 @@ def _fasta(path, lines):
         else:
             parts.append(_letters(path, line, number))
     if description is None:
-        raise InvalidInput(f"The file '{path}' has no sequence.")
+        raise wrong_file(path, "has no sequence")
     yield _record(description, parts)
 
 
@@ -184,9 +185,7 @@ def _letters(path, line, number) -> bytes:
     letters = b"".join(line.split())
     wrong = letters.translate(None, LETTERS)
     if wrong:
-        raise InvalidInput(
-            f"The file '{path}' is malformed in line {number}: {chr(wrong[0])!a} is no letter of a sequence."
-        )
+        raise wrong_file(path, f"is malformed in line {number}: {chr(wrong[0])!a} is no letter of a sequence")
     return letters.upper()
 
 
@@ -202,15 +201,14 @@ def choose_record(path, records, wanted=None) -> Record:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InvalidInput(
-            f"The file '{path}' has {len(found)} sequences named '{shown(wanted)}'; give a number from 1 to "
-            f"{len(records)}."
+        raise wrong_file(
+            path, f"has {len(found)} sequences named '{shown(wanted)}'; give a number from 1 to {len(records)}"
         )
     number = number_from_1(wanted, len(records))
     if number is not None:
         return records[number - 1]
     names = listed([record.name for record in records])
-    raise InvalidInput(f"The file '{path}' has no sequence '{shown(wanted)}'. It has: {names}.")
+    raise wrong_file(path, f"has no sequence '{shown(wanted)}'. It has: {names}")
 
 
 @keeps_subnormals

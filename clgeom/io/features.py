@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput, short
@@ -189,9 +190,7 @@ def densify_or_none(densify) -> float | None:
     except (TypeError, ValueError, OverflowError):
         metres = math.nan
     if not 0 < metres < math.inf:
-        raise InvalidInput(
-            f"The 'densify' parameter of to_file must be a distance above 0. Got {short(densify)} instead."
-        )
+        raise wrong("densify", "to_file", "a distance above 0", short(densify))
     return metres
 
 

@@ -11,6 +11,7 @@ import sys
 import zlib
 from pathlib import Path
 
+from clgeom.arguments import wrong_file
 from clgeom.errors import InvalidInput
 
 #: The name of standard input.
@@ -57,10 +58,10 @@ def kind_of(path, kinds=tuple(ENDINGS)) -> str:
         if name.endswith(ENDINGS[kind]):
             return kind
     if os.path.isdir(path):
-        raise InvalidInput(f"The file '{path}' cannot be read: it is a folder.")
+        raise wrong_file(path, "cannot be read: it is a folder")
     known = ", ".join(ending for kind in kinds for ending in ENDINGS[kind] if not ending.endswith(".gz"))
     more = ", or a table with .gz after it" if "table" in kinds else ""
-    raise InvalidInput(f"The file '{path}' must end in one of {known}{more}.")
+    raise wrong_file(path, f"must end in one of {known}{more}")
 
 
 def suffix_of(path) -> str:
@@ -112,16 +113,16 @@ def reading(path):
     """
     try:
         if not is_stdin(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
-            raise InvalidInput(f"The file '{path}' cannot be read: it is a device or a pipe, not a regular file.")
+            raise wrong_file(path, "cannot be read: it is a device or a pipe, not a regular file")
         yield
     except gzip.BadGzipFile as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: it is not compressed by gzip, or damaged.") from error
+        raise wrong_file(path, "cannot be read: it is not compressed by gzip, or damaged") from error
     except (EOFError, zlib.error) as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: it is damaged or cut short.") from error
+        raise wrong_file(path, "cannot be read: it is damaged or cut short") from error
     except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
+        raise wrong_file(path, f"cannot be read: {error.strerror or error}") from error
     except MemoryError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
+        raise wrong_file(path, "cannot be read: it does not fit into memory") from error
     except ValueError as error:
         if isinstance(error, InvalidInput) or "\0" not in os.fspath(path):
             raise

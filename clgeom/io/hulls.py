@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import printable, shown, swapped_words
 from clgeom.errors import InvalidInput
@@ -42,9 +43,10 @@ def check_lonlat(path, names, crs, *, has_columns) -> None:
         return
     given = printable(os.fspath(path))
     if names is not None and names[0].lower() in LATITUDES and names[1].lower() in LONGITUDES:
-        raise InvalidInput(
-            f"The output '{given}' needs longitude as x and latitude as y. Got '{shown(names[0])}' and "
-            f"'{shown(names[1])}' instead."
+        raise wrong_file(
+            given,
+            f"needs longitude as x and latitude as y. Got '{shown(names[0])}' and '{shown(names[1])}' instead",
+            kind="output",
         )
     if crs is None and (names is None or not named_lonlat(*names)):
         words = ""
@@ -72,10 +74,12 @@ def as_lonlat(feature, crs, path):
         return {**feature, "properties": {**feature["properties"], "crs": str(crs)}, "geometry": geometry}
     for x, y in _positions(feature["geometry"]):
         if not (abs(x) <= 180 and abs(y) <= 90):
-            raise InvalidInput(
-                f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
-                f"instead{swapped_words(y)}: name the coordinates' reference system (--crs, or 'crs' in "
-                "Python: EPSG:32632, or EPSG:4326 where longitudes pass 180), or write .gpkg, .csv or .wkt."
+            raise wrong_file(
+                given,
+                f"is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) instead"
+                f"{swapped_words(y)}: name the coordinates' reference system (--crs, or 'crs' in Python: "
+                "EPSG:32632, or EPSG:4326 where longitudes pass 180), or write .gpkg, .csv or .wkt",
+                kind="output",
             )
     return feature
 

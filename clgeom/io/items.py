@@ -7,6 +7,7 @@ import io
 import math
 from dataclasses import dataclass
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
@@ -80,7 +81,7 @@ def read_items(path, columns=None, *, lightest=0) -> Items:
     read = _of_arrow if kind_of(path, ("table", "arrow")) == "arrow" else _of_text
     header, rows, numbers, notes = read(path, choose, checks)
     if not rows and header is None:
-        raise InvalidInput(f"The file '{path}' has no items.")
+        raise wrong_file(path, "has no items")
     lower = [name.lower() for name in header or ()]
     named = next((lower.index(name) for name in NAMES if name in lower), None)
     return Items(header, rows, None if named is None else [row[named] for row in rows], *numbers, notes)

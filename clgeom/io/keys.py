@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput
@@ -82,7 +83,7 @@ def _of_table(path, column, progress, told) -> np.ndarray:
     def choose(names, width):
         if column is None and width > 1:
             what = f"{width} columns" if names is None else f"the columns {listed(names)}"
-            raise InvalidInput(f"The file '{path}' has {what}; name one (--column).")
+            raise wrong_file(path, f"has {what}; name one (--column)")
         return (position_of(path, names, width, "1" if column is None else column),)
 
     parts = []
@@ -130,7 +131,7 @@ def _load(path, suffix, array) -> np.ndarray:
         return load_array(path)
     archive = Archive(path)
     if array is None and len(archive.names) != 1:
-        raise InvalidInput(f"The file '{path}' has the arrays {listed(archive.names)}; name one (--array).")
+        raise wrong_file(path, f"has the arrays {listed(archive.names)}; name one (--array)")
     return archive[archive.names[0] if array is None else array]
 
 
@@ -140,7 +141,7 @@ def _of_array(path, values, column) -> np.ndarray:
     width = len(names) if names else values.shape[1] if values.ndim == 2 else None
     if names and values.ndim == 1:
         if column is None and width > 1:
-            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
+            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
         return values[names[position_of(path, list(names), width, "1" if column is None else column)]]
     if values.ndim == 2 and (column is not None or width == 1):
         return values[:, position_of(path, None, width, "1" if column is None else column)]

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
@@ -69,7 +70,7 @@ def read_attribute(path, name=None, *, layer=None) -> np.ndarray:
         layer = _layer(path, source, layer)
         names = _attributes(source, layer)
         if name is None and len(names) != 1:
-            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
+            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
         name = names[position_of(path, names, len(names), "1" if name is None else name)]
         return numbers_of(path, _read(path, source, layer, [name], geometry=False)[1][name], name)
 
@@ -112,11 +113,9 @@ def _check_start(path):
     else:
         is_one = start.startswith(STARTS.get(suffix, b""))
     if not is_one or VIRTUAL.search(start):
-        raise InvalidInput(
-            f"The file '{path}' is no vector file that GDAL reads, or it is damaged: it does not begin as one."
-        )
+        raise wrong_file(path, "is no vector file that GDAL reads, or it is damaged: it does not begin as one")
     if suffix == ".shp" and 2 * int.from_bytes(start[24:28], "big") > total:
-        raise InvalidInput(f"The file '{path}' is cut short: it has {total:,} bytes, and its header says more.")
+        raise wrong_file(path, f"is cut short: it has {total:,} bytes, and its header says more")
 
 
 @contextlib.contextmanager
@@ -141,9 +140,9 @@ def _layer(path, source, wanted) -> str:
         return names[position_of(path, names, len(names), wanted, what="layer")]
     with_geometry = [name for name, kind in layers if kind is not None]
     if not with_geometry:
-        raise InvalidInput(f"The file '{path}' has no layer with geometries.")
+        raise wrong_file(path, "has no layer with geometries")
     if len(with_geometry) > 1:
-        raise InvalidInput(f"The file '{path}' has the layers {listed(with_geometry)}; name one (--layer).")
+        raise wrong_file(path, f"has the layers {listed(with_geometry)}; name one (--layer)")
     return with_geometry[0]
 
 
@@ -162,11 +161,9 @@ def _read(path, source, layer, names, *, geometry):
     has_header = source.startswith(STARTS[".fgb"]) if is_stdin(path) else suffix_of(path) in (".fgb", ".shp")
     count = pyogrio.read_info(source, layer=layer)["features"] if has_header else 0
     if count > table.num_rows:
-        raise InvalidInput(
-            f"The file '{path}' is cut short: it has {table.num_rows:,} features, and its header says {count:,}."
-        )
+        raise wrong_file(path, f"is cut short: it has {table.num_rows:,} features, and its header says {count:,}")
     for name in names if suffix_of(path) in JSON else ():
         column = table[name]
         if column.type == "int64" and np.isin(column.drop_null().to_numpy(), LIMITS).any():
-            raise InvalidInput(f"The file '{path}' has a whole number beyond 64 bits in '{shown(name)}'.")
+            raise wrong_file(path, f"has a whole number beyond 64 bits in '{shown(name)}'")
     return meta, table

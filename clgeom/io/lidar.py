@@ -8,6 +8,7 @@ import struct
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import ClgeomError, InvalidInput
@@ -101,7 +102,7 @@ def read_dimension(path, name=None) -> np.ndarray:
     with _opened(path, (name,)) as file:
         header, names = file.header, list(file.header.point_format.dimension_names)
         if name is None:
-            raise InvalidInput(f"The file '{path}' has the columns {listed(names)}; name one (--column).")
+            raise wrong_file(path, f"has the columns {listed(names)}; name one (--column)")
         name = names[position_of(path, names, len(names), name)]
         return _scaled(path, header, name, next(_read(path, file, (name, name), None))[0][:, 0])
 
@@ -128,9 +129,7 @@ def _opened(path, *names):
                 if not (is_panic or isinstance(error, (laspy.errors.LaspyException, *DAMAGED))):
                     raise
                 said = shown(" ".join(str(error).split()), 200)
-                raise InvalidInput(
-                    f"The file '{path}' is no LAS file, or it is damaged or cut short: {said}."
-                ) from error
+                raise wrong_file(path, f"is no LAS file, or it is damaged or cut short: {said}") from error
 
 
 def _selection(names):
@@ -159,9 +158,9 @@ def _check_records(path, file):
     (records,) = struct.unpack_from("<I", header, 100)
     (extended,) = struct.unpack_from("<I", header, 243) if header[25] >= 4 and len(header) == 375 else (0,)
     if records * 54 + extended * 60 > size:
-        raise InvalidInput(
-            f"The file '{path}' is damaged or cut short: it has {size:,} bytes, for {records + extended:,} records "
-            "besides its points."
+        raise wrong_file(
+            path,
+            f"is damaged or cut short: it has {size:,} bytes, for {records + extended:,} records besides its points",
         )
 
 
@@ -172,7 +171,7 @@ def _check_size(path, header, file):
     chunks = _chunk_count(file, header.offset_to_point_data) if header.are_points_compressed else 0
     file.seek(here)
     if chunks > size:  # lazrs would ask for memory for all of them, and end the process where there is none
-        raise InvalidInput(f"The file '{path}' is damaged: it has {size:,} bytes, for {chunks:,} chunks of points.")
+        raise wrong_file(path, f"is damaged: it has {size:,} bytes, for {chunks:,} chunks of points")
     has = (size - header.offset_to_point_data) // header.point_format.size
     if has < header.point_count and not header.are_points_compressed:
         raise _cut_short(path, max(has, 0), header.point_count)
@@ -193,7 +192,7 @@ def _chunk_count(file, start) -> int:
 
 
 def _cut_short(path, has, count) -> InvalidInput:
-    return InvalidInput(f"The file '{path}' is cut short: it has {has:,} points, and its header says {count:,}.")
+    return wrong_file(path, f"is cut short: it has {has:,} points, and its header says {count:,}")
 
 
 def _read(path, file, names, progress, rows=None):

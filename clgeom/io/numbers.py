@@ -19,8 +19,8 @@ from decimal import Decimal
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.messages import shown
-from clgeom.errors import InvalidInput
 
 #: A number in digits (group 1), or a word. No hexadecimal digits, no underscores, ASCII only.
 NUMBER = re.compile(r"(?:([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|[+-]?(?:nan|inf|infinity))\Z", re.I)
@@ -187,7 +187,7 @@ def narrowest(path, texts, line_of) -> np.ndarray:
             return _kept_whole(path, texts, line_of, values) if dtype == np.float64 else values
     row = next((row for row, text in enumerate(texts) if not is_number(text)), 0)
     what = f"'{shown(texts[row])}' is not a number" if texts[row] else "a number is missing"
-    raise InvalidInput(f"The file '{path}' is malformed in line {line_of(row)}: {what}.")
+    raise wrong_file(path, f"is malformed in line {line_of(row)}: {what}")
 
 
 def _kept_whole(path, texts, line_of, floats) -> np.ndarray:
@@ -200,12 +200,13 @@ def _kept_whole(path, texts, line_of, floats) -> np.ndarray:
         text = texts[row]
         lost = what_is_lost(text, floats[row].item()) if NUMBER.match(text)[1] else ""
         if lost and WHOLE.fullmatch(text):
-            raise InvalidInput(
-                f"The file '{path}' has a whole number in line {line_of(row)} that float64 would round, and "
-                f"'{shown(texts[other])}' in line {line_of(other)}, which no type of whole numbers holds."
+            raise wrong_file(
+                path,
+                f"has a whole number in line {line_of(row)} that float64 would round, and '"
+                f"{shown(texts[other])}' in line {line_of(other)}, which no type of whole numbers holds",
             )
         if lost:
-            raise InvalidInput(f"The file '{path}' is malformed in line {line_of(row)}: '{shown(text)}' {lost}.")
+            raise wrong_file(path, f"is malformed in line {line_of(row)}: '{shown(text)}' {lost}")
     return floats
 
 
@@ -218,8 +219,9 @@ def _integers(path, texts, line_of) -> np.ndarray:
             return np.array([value for value, _ in found], dtype)
     beyond = low_row if low < -(1 << 63) else high_row if high >= 1 << 64 else None
     if beyond is not None:
-        raise InvalidInput(f"The file '{path}' has a whole number beyond 64 bits in line {line_of(beyond)}.")
-    raise InvalidInput(
-        f"The file '{path}' has whole numbers of which no type holds all: {low} in line {line_of(low_row)} needs "
-        f"int64, {high} in line {line_of(high_row)} needs uint64."
+        raise wrong_file(path, f"has a whole number beyond 64 bits in line {line_of(beyond)}")
+    raise wrong_file(
+        path,
+        f"has whole numbers of which no type holds all: {low} in line {line_of(low_row)} needs int64, "
+        f"{high} in line {line_of(high_row)} needs uint64",
     )

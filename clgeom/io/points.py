@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.arguments import wrong, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import shown
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.io import arrays, quick
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
@@ -94,7 +95,7 @@ def read_cloud(
     """
     kind = kind_of(path)
     if columns is not None and len(columns) != 2:
-        raise InvalidInput(f"The 'columns' parameter of read_points must name two columns. Got {columns!r} instead.")
+        raise wrong("columns", "read_points", "two columns", short(columns), verb="name")
     if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
         raise InvalidInput(f"The 'array' parameter of read_points is for .npz files. Got the file '{path}' instead.")
     if layer is not None and kind != "layer":
@@ -267,5 +268,5 @@ def _groups_of_lines(path, texts, title, first=0, *, integers=True) -> Groups:
     row = texts.row_of_missing()
     if row is not None:
         line, column = line_of_row(path, first + row), shown(title)
-        raise InvalidInput(f"The file '{path}' is malformed in line {line}: the group in '{column}' is missing.")
+        raise wrong_file(path, f"is malformed in line {line}: the group in '{column}' is missing")
     return texts.groups(title, integers=integers)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput
@@ -82,18 +83,19 @@ def _read(path, band, array, nodata, window, *, strips=False) -> Raster:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".vrt":
-        raise InvalidInput(
-            f"The file '{path}' is a virtual raster, which names other files, maybe on the network. "
-            "Make it one file: gdal_translate in.vrt out.tif."
+        raise wrong_file(
+            path,
+            "is a virtual raster, which names other files, maybe on the network. Make it one file: "
+            "gdal_translate in.vrt out.tif",
         )
     if suffix not in (*RASTERS, *XARRAY):
-        raise InvalidInput(f"The file '{path}' must end in one of {', '.join((*RASTERS, *XARRAY, *TABLES))}.")
+        raise wrong_file(path, f"must end in one of {', '.join((*RASTERS, *XARRAY, *TABLES))}")
     if array is not None and suffix not in (".npz", *XARRAY):
         raise InvalidInput(f"The option --array is for .npz, .nc and .zarr files. Got the file '{path}' instead.")
     if not path.exists():
-        raise InvalidInput(f"The file '{path}' cannot be read: No such file or directory.")
+        raise wrong_file(path, "cannot be read: No such file or directory")
     if not path.is_file() and suffix != ".zarr":
-        raise InvalidInput(f"The file '{path}' cannot be read: it is not a file.")
+        raise wrong_file(path, "cannot be read: it is not a file")
     try:
         if suffix in (".npy", ".npz"):
             found = _read_numpy(path, suffix, band, array)
@@ -104,9 +106,9 @@ def _read(path, band, array, nodata, window, *, strips=False) -> Raster:
             return _read_rasterio(path, band, nodata, window)
         return found if window is None else _part(path, found, window)
     except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
+        raise wrong_file(path, f"cannot be read: {error.strerror or error}") from error
     except MemoryError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: it does not fit into memory.") from error
+        raise wrong_file(path, "cannot be read: it does not fit into memory") from error
 
 
 def open_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster:
@@ -220,9 +222,9 @@ def _variable_name(path, source, wanted):
     if wanted is None and (len(flat) == 1 or known):
         return (known or flat)[0]
     if not flat:
-        raise InvalidInput(f"The file '{path}' has no variable of two dimensions.")
+        raise wrong_file(path, "has no variable of two dimensions")
     none = "" if wanted is None else f" none is {wanted!r}:"
-    raise InvalidInput(f"The file '{path}' has the arrays {listed(flat)};{none} name one (--array).")
+    raise wrong_file(path, f"has the arrays {listed(flat)};{none} name one (--array)")
 
 
 def _read_rasterio(path, band, nodata, window):
@@ -238,7 +240,7 @@ def _read_rasterio(path, band, nodata, window):
         try:
             with rasterio.open(path.absolute(), driver=RASTERS[path.suffix.lower()]) as source:
                 if not 1 <= band <= source.count:
-                    raise InvalidInput(f"The file '{path}' has the bands 1 to {source.count}. Got band {band} instead.")
+                    raise wrong_file(path, f"has the bands 1 to {source.count}. Got band {band} instead")
                 part = None if window is None else _checked_window(path, window, source.shape)
                 where = None if part is None else rasterio.windows.Window(part[1], part[0], part[3], part[2])
                 values = source.read(band, window=where)
@@ -290,7 +292,7 @@ def _check_sides(path):
         if side.is_file():
             with open(side, "rb") as file:
                 if file.read(4) not in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-                    raise InvalidInput(f"The file '{side}' beside the raster is no TIFF.")
+                    raise wrong_file(side, "beside the raster is no TIFF")
 
 
 def _ascii_values(path, shape):
@@ -314,9 +316,9 @@ def _ascii_values(path, shape):
     parts.append(_ascii_numbers(path, rest.split()))
     values = np.concatenate(parts)
     if len(values) != shape[0] * shape[1]:
-        raise InvalidInput(
-            f"The file '{path}' must hold {shape[0]:,} x {shape[1]:,} numbers, as its header says. "
-            f"Got {len(values):,} of them instead."
+        raise wrong_file(
+            path,
+            f"must hold {shape[0]:,} x {shape[1]:,} numbers, as its header says. Got {len(values):,} of them instead",
         )
     whole = np.isfinite(values).all() and (values == np.rint(values)).all() and np.abs(values).max() < 1 << 31
     if whole:
@@ -335,18 +337,14 @@ def _ascii_numbers(path, words):
             raise ValueError
         values = np.array(words, dtype="S").astype(np.float64) if words else np.empty(0)
     except ValueError:
-        wrong = next((word for word in words if not _is_number(word)), b"")
-        raise InvalidInput(
-            f"The file '{path}' must hold numbers. Got {shown(wrong.decode('latin-1'))} instead."
-        ) from None
+        bad = next((word for word in words if not _is_number(word)), b"")
+        raise wrong_file(path, f"must hold numbers. Got {shown(bad.decode('latin-1'))} instead") from None
     if may_lose(b" ".join(words), values):
         for word in words:
             try:
                 as_float(word.decode("ascii"))
             except ValueError as error:
-                raise InvalidInput(
-                    f"The file '{path}' must hold numbers of float64: '{word.decode()}' {error}."
-                ) from None
+                raise wrong_file(path, f"must hold numbers of float64: '{word.decode()}' {error}") from None
     return values
 
 
@@ -417,7 +415,7 @@ def _array_name(path, archive, wanted):
     known = [name for name in KNOWN_ARRAYS if name in flat]
     if len(flat) == 1 or known:
         return (known or flat)[0]
-    raise InvalidInput(f"The file '{path}' has the arrays {listed(archive.names)}; name one (--array).")
+    raise wrong_file(path, f"has the arrays {listed(archive.names)}; name one (--array)")
 
 
 def _one_map(path, values, band):

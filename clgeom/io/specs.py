@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput, short
@@ -70,10 +71,10 @@ def read_spec(path, *, told=None) -> Spec:
 
     for name in spec:
         if name not in KEYS:
-            raise InvalidInput(f"The file '{path}' has the unknown key '{name}'. Known: {', '.join(KEYS)}.")
+            raise wrong_file(path, f"has the unknown key '{name}'. Known: {', '.join(KEYS)}")
     for name in ("equation", "shape"):
         if name not in spec:
-            raise InvalidInput(f"The file '{path}' must have the key '{name}'.")
+            raise wrong_file(path, f"must have the key '{name}'")
     if not isinstance(spec["equation"], str):
         raise wrong("equation", "OpenCL C text", spec["equation"])
     shape = spec["shape"]
@@ -185,7 +186,7 @@ def _floats(path, block, dtype) -> np.ndarray:
     with np.errstate(over="ignore"):
         rounded = values.astype(dtype)
     if (np.isinf(rounded) & np.isfinite(values)).any():
-        raise InvalidInput(f"The file '{path}' has a number beyond {dtype.name}.")
+        raise wrong_file(path, f"has a number beyond {dtype.name}")
     return rounded
 
 
@@ -216,14 +217,14 @@ def _read_toml(path) -> dict:
             import tomli as tomllib
         except ImportError as error:
             raise InvalidInput("Reading .toml files needs the package tomli before Python 3.11.") from error
-    too_deep = InvalidInput(f"The file '{path}' has tables or arrays too deep inside each other.")
+    too_deep = wrong_file(path, "has tables or arrays too deep inside each other")
     try:
         text = Path(path).read_bytes().decode("utf-8")
         if DEEP_KEY.search(text):
             raise too_deep
         return tomllib.loads(text)
     except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
+        raise wrong_file(path, f"cannot be read: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         if Path(path).suffix.lower() != ".toml":
             raise InvalidInput(f"The specification must be a .toml file. Got '{path}', which is not TOML.") from error
@@ -235,7 +236,7 @@ def _read_toml(path) -> dict:
     except ValueError as error:  # a date or a number that Python does not take
         raise InvalidInput(f"The file '{path}' is not TOML: {error}") from error
     except MemoryError as error:
-        raise InvalidInput(f"The file '{path}' does not fit the memory.") from error
+        raise wrong_file(path, "does not fit the memory") from error
 
 
 @keeps_subnormals

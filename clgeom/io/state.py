@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 
+from clgeom.arguments import wrong_file
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
 
@@ -80,9 +81,10 @@ class State:
             except ValueError:
                 break
             if number == 0 and entry != self.about:
-                raise InvalidInput(
-                    f"The file '{self.shown}' is the state of a command with other options or of another version. Run "
-                    "that command again, or delete the file to begin anew."
+                raise wrong_file(
+                    self.shown,
+                    "is the state of a command with other options or of another version. Run that command again, "
+                    "or delete the file to begin anew",
                 )
             if number:
                 self.done.append(entry)

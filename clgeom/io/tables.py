@@ -30,6 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
@@ -308,12 +309,12 @@ def line_of_row(path, row) -> int:
                         return line
                     row -= 1
                 line += 1
-    raise InvalidInput(f"The file '{path}' was changed while it was read.")
+    raise wrong_file(path, "was changed while it was read")
 
 
 def malformed(path, number, what, line) -> InvalidInput:
     """Return the error for a malformed line."""
-    return InvalidInput(f"The file '{path}' is malformed in line {number}: {what} ('{shown(decoded(line[:300]))}').")
+    return wrong_file(path, f"is malformed in line {number}: {what} ('{shown(decoded(line[:300]))}')")
 
 
 def what_is_wrong(field: str, missing: str) -> str:
@@ -369,9 +370,9 @@ def _check_text(data, path):
     """Raise `InvalidInput` if a file does not begin as text."""
     for start, what in NOT_TEXT:
         if data.startswith(start):
-            raise InvalidInput(f"The file '{path}' cannot be read: {what}.")
+            raise wrong_file(path, f"cannot be read: {what}")
     if b"\0" in data[:4096]:
-        raise InvalidInput(f"The file '{path}' is not text in UTF-8 or a code page.")
+        raise wrong_file(path, "is not text in UTF-8 or a code page")
 
 
 def _lines_within(path, size) -> int:

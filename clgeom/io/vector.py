@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import printable, swapped_words
 from clgeom.errors import InvalidInput, short
@@ -190,7 +191,7 @@ def write_table(target, given, table, crs, *, layer=None) -> None:
             with replacing(target) as file:
                 parquet.write_table(table, file, compression="zstd")
         except ArrowNotImplementedError as error:  # of labels, such as months with days
-            raise InvalidInput(f"The output '{given}' cannot be written: {error}.") from error
+            raise wrong_file(given, f"cannot be written: {error}", "output") from error
     else:
         _by_gdal(target, given, DRIVERS.get(suffix, "KML"), table, system, layer)
 
@@ -221,7 +222,7 @@ def _by_gdal(target, given, driver, table, system, layer):
         except (RuntimeError, ValueError, pyarrow.ArrowException) as error:
             if isinstance(error, InvalidInput):
                 raise
-            raise InvalidInput(f"The output '{given}' cannot be written: {f'{error}'.rstrip('.')}.") from error
+            raise wrong_file(given, f"cannot be written: {f'{error}'.rstrip('.')}", "output") from error
 
 
 def _check_whole(path, count):
@@ -256,8 +257,8 @@ def _of_one_kind(pyarrow, table, driver, given):
     plain = {name.removeprefix("Multi") for name in kinds}
     if driver == "ESRI Shapefile" and (len(plain) > 1 or plain == {"GeometryCollection"}):
         found = ", ".join(f"{count:,} {name}" for name, count in zip(kinds, counts.tolist()))
-        raise InvalidInput(
-            f"The output '{given}' holds geometries of one type. Got {found} instead: write .gpkg, .fgb or .parquet."
+        raise wrong_file(
+            given, f"holds geometries of one type. Got {found} instead: write .gpkg, .fgb or .parquet", "output"
         )
     changed = False
     if len(kinds) == 2 and len(plain) == 1:
@@ -343,8 +344,8 @@ def _check_text(pyarrow, table, driver, given):
             cut, what = compute.greater(compute.binary_length(column), 254), "text of at most 254 bytes"
         if compute.any(cut).as_py():
             text = column.filter(cut)[0].as_py()
-            raise InvalidInput(
-                f"The output '{given}' holds {what}. Got {short(text)} in column '{name}' instead: write .parquet."
+            raise wrong_file(
+                given, f"holds {what}. Got {short(text)} in column '{name}' instead: write .parquet", "output"
             )
 
 
@@ -362,10 +363,12 @@ def _geojson(table, system, given):
         outside = ~(np.abs(places) <= (180, 90)).all(axis=1)
         if outside.any():
             x, y = places[np.argmax(outside)].tolist()
-            raise InvalidInput(
-                f"The output '{given}' is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) "
-                f"instead{swapped_words(y)}: name the coordinates' reference system (crs='EPSG:32632'), or "
-                "write .gpkg."
+            raise wrong_file(
+                given,
+                f"is in longitude and latitude, within 180 and 90 degrees. Got ({x!r}, {y!r}) instead"
+                f"{swapped_words(y)}: name the coordinates' reference system (crs='EPSG:32632'), or write "
+                ".gpkg",
+                kind="output",
             )
     way = LonLat(system, caller=f"Writing '{given}'")
     geometries = way.all([shapely.geometry.mapping(shape) for shape in shapes.tolist()])

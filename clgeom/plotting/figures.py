@@ -68,6 +68,12 @@ def finite(points):
     return points[np.isfinite(points).all(axis=1)]
 
 
+def require_few(items, most: int, what: str, names: str) -> None:
+    """Raise `InvalidInput` for more items than a picture shows."""
+    if len(items) > most:
+        raise InvalidInput(f"A picture of {what} shows at most {most:,} {names}. Got {len(items):,} instead.")
+
+
 def drawable(points):
     """Return points as float64; refuse those whose differences overflow in Matplotlib."""
     points = np.asarray(points, np.float64).reshape(-1, 2)

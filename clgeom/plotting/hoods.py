@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
 from clgeom.optional import require_matplotlib
-from clgeom.plotting.figures import draw_points, drawable, dress, figure_size, frame, new_axes, new_figure
+from clgeom.plotting.figures import draw_points, drawable, dress, figure_size, frame, new_axes, new_figure, require_few
 
 TRACE_FORMATS = (".gif", ".png")
 #: Most points of a trace; more would show only lines.
@@ -90,8 +89,7 @@ def save_trace(points, path, upper, lower=()) -> None:
 
 def check_traceable(points) -> None:
     """Raise `InvalidInput` for more points than `save_trace` draws."""
-    if len(points) > TRACEABLE:
-        raise InvalidInput(f"A picture of a trace shows at most {TRACEABLE:,} points. Got {len(points):,} instead.")
+    require_few(points, TRACEABLE, "a trace", "points")
 
 
 def _stage_title(stage, hoods):

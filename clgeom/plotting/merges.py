@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
 from clgeom.markup import AMBER, BLUE, DARK_BLUE, DARK_RED, INK, QUIET, RED
-from clgeom.plotting.figures import drawable
+from clgeom.plotting.figures import drawable, require_few
 from clgeom.plotting.scenes import FAINT_TEXT, TEXT, Look, Scene, count_of, limits_of
 
 #: Most points of scenes of the phases; more are too close to tell apart.
@@ -60,8 +59,7 @@ def merge_scenes(points, stages, merges, *, side="upper") -> list[Scene]:
 
 def check_drawable(points) -> None:
     """Raise `InvalidInput` for more points than `merge_scenes` draws."""
-    if len(points) > MOST_POINTS:
-        raise InvalidInput(f"A picture of merges shows at most {MOST_POINTS:,} points. Got {len(points):,} instead.")
+    require_few(points, MOST_POINTS, "merges", "points")
 
 
 class _Trace:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
 from clgeom.markup import AMBER, DARK_BLUE, INK, QUIET
+from clgeom.plotting.figures import require_few
 from clgeom.plotting.scenes import Look, Scene, count_of
 
 #: Most keys of scenes; more bars are too narrow to tell apart.
@@ -49,8 +49,7 @@ def pass_scenes(stages, gaps) -> list[Scene]:
 
 def check_drawable(keys) -> None:
     """Raise `InvalidInput` for more keys than `pass_scenes` draws."""
-    if len(keys) > MOST_KEYS:
-        raise InvalidInput(f"A picture of a Shellsort shows at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
+    require_few(keys, MOST_KEYS, "a Shellsort", "keys")
 
 
 class _Passes:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.arguments import wrong
+from clgeom.errors import short
 from clgeom.intake.arrays import c_name
 
 
@@ -66,6 +67,4 @@ def as_operator(op, *, caller: str) -> Operator:
         return op
     if op in OPERATORS:
         return OPERATORS[op]
-    raise InvalidInput(
-        f"The 'op' parameter of {caller} must be an Operator or one of {', '.join(OPERATORS)}. Got {op!r} instead."
-    )
+    raise wrong("op", caller, f"an Operator or one of {', '.join(OPERATORS)}", short(op))

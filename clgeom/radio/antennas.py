@@ -6,16 +6,14 @@ in degrees and in the antenna's own frame. A pattern is an attenuation in dB rel
 
 from __future__ import annotations
 
-import math
-import numbers
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import number, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InputWarning, InvalidInput, short, warn
+from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.intake.typing import ArrayLike, FloatLike, NDArray
 
 #: Beamwidths in degrees and limits in dB: (horizontal, vertical, front to back, side lobes, gain in dBi).
@@ -70,13 +68,13 @@ class Antenna:
     name: str = ""
 
     def __post_init__(self) -> None:
-        number(self.gain_dbi, "gain_dbi", "Antenna", "dBi")
+        number(self.gain_dbi, "gain_dbi", caller="Antenna", unit="dBi")
         for name in ("horizontal_beamwidth_deg", "vertical_beamwidth_deg"):
             if getattr(self, name) is not None:
-                number(getattr(self, name), name, "Antenna", "degrees", least=0.1, most=360)
+                number(getattr(self, name), name, caller="Antenna", least=0.1, most=360, unit="degrees")
         for name in ("front_to_back_db", "side_lobe_db"):
-            number(getattr(self, name), name, "Antenna", "dB", least=0, most=200)
-        number(self.downtilt_deg, "downtilt_deg", "Antenna", "degrees", least=-90, most=90)
+            number(getattr(self, name), name, caller="Antenna", least=0, most=200, unit="dB")
+        number(self.downtilt_deg, "downtilt_deg", caller="Antenna", least=-90, most=90, unit="degrees")
         if (self.horizontal is None) != (self.vertical is None):
             raise InvalidInput("The 'horizontal' and 'vertical' parameters of Antenna must be given both, or none.")
         for name in ("horizontal", "vertical"):
@@ -266,10 +264,8 @@ def _cut(values, name) -> np.ndarray:
     except (TypeError, ValueError):
         cut = np.empty(0, np.float32)
     if cut.shape != (360,) or not np.isfinite(cut).all() or cut.min() < 0:
-        raise InvalidInput(
-            f"The '{name}' parameter of Antenna must be 360 attenuations in dB, finite and 0 or more. "
-            f"Got {cut.size} values{f' from {cut.min():g}' if cut.size else ''} instead."
-        )
+        expected = "360 attenuations in dB, finite and 0 or more"
+        raise wrong(name, "Antenna", expected, f"{cut.size} values{f' from {cut.min():g}' if cut.size else ''}")
     cut.flags.writeable = False
     return cut
 
@@ -291,16 +287,3 @@ def warn_unused(given: dict[str, tuple[Any, Any]], caller: str, beside: str) -> 
     if names:
         said = f"The '{names[0]}' parameter" if len(names) == 1 else f"The parameters {', '.join(map(repr, names))}"
         warn(f"{said} of {caller} {'has' if len(names) == 1 else 'have'} no effect with {beside}.", InputWarning)
-
-
-def number(value: Any, name: str, caller: str, unit: str, least: float = -math.inf, most: float = math.inf) -> float:
-    """The value as a float, if it is a finite number within these limits."""
-    ok = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
-    if not ok or not least <= value <= most:
-        within = "" if math.isinf(least) and math.isinf(most) else f" within {least:g} to {most:g}"
-        within = f" of {least:g} or more" if math.isinf(most) and not math.isinf(least) else within
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must be a finite number{within}, in {unit}. "
-            f"Got {short(value)} instead."
-        )
-    return float(value)

@@ -12,15 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import integer, one_of
+from clgeom.arguments import has_shape, has_type, integer, number, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
-from clgeom.geo.geodesy import shown
 from clgeom.intake.arrays import host_values, is_device_array
 from clgeom.intake.device_arrays import fetched
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 from clgeom.optional import require_shapely
-from clgeom.radio.antennas import number, warn_unused
+from clgeom.radio.antennas import warn_unused
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.rasters import covered_mask
 from clgeom.region.coverage.regions import coverage_regions
@@ -86,7 +84,7 @@ class BeaconFix:
         InvalidInput
             `accuracy` is no such number.
         """
-        accuracy = number(accuracy, "accuracy", "success_rate", "the map's unit", 0)
+        accuracy = number(accuracy, "accuracy", caller="success_rate", least=0, unit="the map's unit")
         return float(np.count_nonzero(self.errors <= accuracy) / len(self.nodes)) if len(self.nodes) else 1.0
 
     def plot(self, ax: Any = None, *, raster: Any = None, title: str | None = None) -> Any:
@@ -197,18 +195,13 @@ def locate_by_beacon(
     if method != "regions":
         warn_unused({"segments": (segments, 64)}, CALLER, f"method='{method}'")
     maps = fetched(maps) if is_device_array(maps) else maps
-    if np.ndim(maps) != 3:
-        raise InvalidInput(
-            f"The 'maps' parameter of {CALLER} must have shape (places, rows, columns). Got {np.shape(maps)} instead."
-        )
+    has_shape(np.asarray(maps), ("places", "rows", "columns"), "maps", caller=CALLER)
     masks = covered_mask(maps, level, caller=CALLER)
     grid = as_grid(transform, None, masks.shape[1:], caller=CALLER)
     nodes = host_values(nodes, caller=CALLER, name="nodes")
-    if nodes.dtype.kind not in "biuf":
-        raise InvalidInput(f"The 'nodes' parameter of {CALLER} must be numbers. Got {shown(nodes)} instead.")
+    has_type(nodes, "biuf", "numbers", "nodes", caller=CALLER)
+    has_shape(nodes, ("n", 2), "nodes", caller=CALLER)
     nodes = nodes.astype(np.float64)
-    if nodes.ndim != 2 or nodes.shape[1] != 2:
-        raise InvalidInput(f"The 'nodes' parameter of {CALLER} must have shape (n, 2). Got {nodes.shape} instead.")
     cells = _cells_of(nodes, grid)
     known = _heard(heard, masks, cells)
     if most is not None:
@@ -230,7 +223,7 @@ def _cells_of(nodes, grid):
     inside = ((at >= 0) & (at < grid.shape[::-1])).all(axis=1)
     if not inside.all():
         x, y = nodes[int(np.argmin(inside))]
-        raise InvalidInput(f"The 'nodes' parameter of {CALLER} must be within the map. Got ({x:g}, {y:g}) instead.")
+        raise wrong("nodes", CALLER, "within the map", f"({x:g}, {y:g})")
     return at.astype(np.int64).T
 
 
@@ -240,11 +233,7 @@ def _heard(heard, masks, cells):
     if heard is None:
         return masks[:, row, column].T
     given = host_values(heard, caller=CALLER, name="heard")
-    if given.dtype != bool or given.shape != (len(row), len(masks)):
-        raise InvalidInput(
-            f"The 'heard' parameter of {CALLER} must be bool of shape {(len(row), len(masks))}. "
-            f"Got {given.dtype} of shape {given.shape} instead."
-        )
+    has_type(given, "b", "bool", "heard", caller=CALLER, shape=(len(row), len(masks)))
     return given
 
 

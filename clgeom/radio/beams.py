@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import number, pair, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
+from clgeom.errors import short
 from clgeom.intake.typing import FloatLike
-from clgeom.radio.antennas import Antenna, number
-from clgeom.radio.maps import checked_crs, checked_pair
+from clgeom.radio.antennas import Antenna
+from clgeom.radio.maps import checked_crs
 
 CALLER = "beam_pattern"
 
@@ -75,18 +76,16 @@ def beam_pattern(
     >>> antenna.horizontal[[90, 180, 270]].round(1).tolist()
     [0.0, 20.0, 20.0]
     """
-    x, y = checked_pair(position, "position", CALLER)
+    x, y = pair(position, "position", caller=CALLER)
     checked_crs(getattr(region, "crs", None), CALLER, (x, y))
-    slope = number(exponent, "exponent", CALLER, "10 dB a decade", 0.1, 20)
-    margin = number(margin_db, "margin_db", CALLER, "dB", 0, 200)
-    most = number(front_to_back_db, "front_to_back_db", CALLER, "dB", 0, 200)
+    slope = number(exponent, "exponent", caller=CALLER, least=0.1, most=20, unit="10 dB a decade")
+    margin = number(margin_db, "margin_db", caller=CALLER, least=0, most=200, unit="dB")
+    most = number(front_to_back_db, "front_to_back_db", caller=CALLER, least=0, most=200, unit="dB")
     rings = _rings(region)
     reach = _reaches(rings, np.array([x, y]))
     farthest = reach.max()
     if not any(_has_area(ring) for ring in rings):
-        raise InvalidInput(
-            f"The 'region' parameter of {CALLER} must be a polygon with an area. Got {region!r} instead."
-        )
+        raise wrong("region", CALLER, "a polygon with an area", short(region))
     with np.errstate(divide="ignore"):
         cut = 10 * slope * np.log10(farthest / reach) - margin
     return Antenna(gain_dbi, horizontal=np.clip(cut, 0, most), vertical=np.zeros(360))
@@ -98,9 +97,7 @@ def _rings(region):
     shape = shape.get("geometry") or shape
     kinds = {"Polygon": lambda at: [at], "MultiPolygon": lambda at: at}
     if shape.get("type") not in kinds:
-        raise InvalidInput(
-            f"The 'region' parameter of {CALLER} must be a polygon or several. Got {type(region).__name__} instead."
-        )
+        raise wrong("region", CALLER, "a polygon or several", type(region).__name__)
     return [np.asarray(polygon[0], float)[:, :2] for polygon in kinds[shape["type"]](shape["coordinates"]) if polygon]
 
 

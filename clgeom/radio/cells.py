@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clgeom.arguments import boolean, unmasked
+from clgeom.arguments import boolean, named_dtype, one_of, unmasked, wrong
 from clgeom.core.failures import failures
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, fill, read, run
@@ -90,10 +90,7 @@ def computed_losses(call, given, device):
                 f"The parameters 'outside' and 'strict' of {call.caller} do not go together: strict=False computes "
                 "what is out of range by the formula."
             )
-    if call.outside not in OUTSIDE:
-        raise InvalidInput(
-            f"The 'outside' parameter of {call.caller} must be 'raise', 'clip' or 'nan'. Got {call.outside!r} instead."
-        )
+    one_of(call.outside, OUTSIDE, "outside", caller=call.caller)
     on_device = next((value for value in given.values() if is_device_array(value)), None)
     session = session_of(on_device, device)
     single, fields = _split(call, given)
@@ -125,7 +122,7 @@ def _split(call, given):
             raise InvalidInput(f"The '{name}' parameter of {call.caller} must be numbers. {error}") from error
         if array.dtype.kind not in "biuf" or (array.dtype.kind == "b") != (name == "line_of_sight"):
             wanted = "bool" if name == "line_of_sight" else "numbers"
-            raise InvalidInput(f"The '{name}' parameter of {call.caller} must be {wanted}. Got {shown(value)} instead.")
+            raise wrong(name, call.caller, wanted, shown(value))
         if name == "line_of_sight":
             unmasked(value, name, caller=call.caller)
         if array.ndim == 0:
@@ -139,15 +136,7 @@ def _split(call, given):
 
 def _common_type(call, fields) -> np.dtype:
     if call.dtype is not None:
-        try:
-            dtype = np.dtype(call.dtype)
-        except TypeError:
-            dtype = None
-        if dtype is None or dtype.name not in TYPES:
-            raise InvalidInput(
-                f"The 'dtype' parameter of {call.caller} must be 'float32' or 'float64'. Got {call.dtype!r} instead."
-            )
-        return dtype
+        return named_dtype(call.dtype, TYPES, "dtype", caller=call.caller)
     types = [value.dtype for name, value in fields.items() if name != "line_of_sight"]
     single = types and all(t.kind == "f" and t.itemsize <= 4 for t in types)
     return np.dtype(np.float32 if single else np.float64)
@@ -226,9 +215,8 @@ def _on_device(session, call, dtype, single, fields, shape):
         stored = _stored(name, dtype)
         if is_device_array(value):
             if value.shape != shape:
-                raise InvalidInput(
-                    f"The '{name}' parameter of {call.caller} must have the whole map's shape {shape} when it is on a "
-                    f"device. Got {value.shape} instead."
+                raise wrong(
+                    name, call.caller, f"the whole map's shape {shape} when it is on a device", value.shape, verb="have"
                 )
             value = native_array(session, value, caller=call.caller, name=name).with_queue(session.queue)
             if value.dtype != stored:
@@ -270,8 +258,8 @@ def _launch(session, call, dtype, single, fields, count, buffers):
 def _judge(call, fields, poison, shape):
     """Refuse the first cell out of range, of the first parameter that has one; else warn of the first near one."""
 
-    def first_of(name, wrong):
-        index = int(np.argmax(wrong))
+    def first_of(name, bad):
+        index = int(np.argmax(bad))
         place = ", ".join(map(str, np.unravel_index(index, shape)))
         return f"{fields[name].reshape(-1)[index]} at index [{place}]"
 

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import numbers
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import number, one_of, pair, positive, rows_and_columns, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geo.geodesy import as_crs, scales_at, shown, utm_zone
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
-from clgeom.radio.antennas import number, warn_unused
+from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM, Call, computed_losses
 from clgeom.radio.cells import MODELS as LOSSES
 from clgeom.radio.path_loss import CITIES
@@ -156,7 +154,7 @@ def distance_map(
     """
     north, east = _offsets(shape, position, caller="distance_map")
     _check_float(dtype, "distance_map")
-    return (np.hypot(north, east) * (_positive(pixel, "pixel", "distance_map") / 1000)).astype(dtype)
+    return (np.hypot(north, east) * (positive(pixel, "pixel", caller="distance_map", unit="m") / 1000)).astype(dtype)
 
 
 @keeps_subnormals
@@ -207,7 +205,7 @@ def orientation_map(
 
 def _offsets(shape, position, *, caller):
     """Offsets of the cells' centres north and east of a position, in cells."""
-    (rows, columns), (row, column) = checked_shape(shape, caller), checked_pair(position, "position", caller)
+    (rows, columns), (row, column) = rows_and_columns(shape, caller=caller), pair(position, "position", caller=caller)
     return row - (np.arange(rows)[:, None] + 0.5), (np.arange(columns)[None, :] + 0.5) - column
 
 
@@ -259,10 +257,9 @@ def shadowing(
     >>> map.shape, (map == radio.shadowing((64, 64), sigma=6, seed=1)).all().item()
     ((64, 64), True)
     """
-    shape, pixel = checked_shape(shape, "shadowing"), _positive(pixel, "pixel", "shadowing")
-    reach = _positive(correlation, "correlation", "shadowing") / pixel
-    if not (isinstance(sigma, numbers.Real) and math.isfinite(sigma) and sigma >= 0):
-        raise InvalidInput(f"The 'sigma' parameter of shadowing must be 0 or more, in dB. Got {sigma!r} instead.")
+    shape, pixel = rows_and_columns(shape, caller="shadowing"), positive(pixel, "pixel", caller="shadowing", unit="m")
+    reach = positive(correlation, "correlation", caller="shadowing", unit="m") / pixel
+    sigma = number(sigma, "sigma", caller="shadowing", least=0, unit="dB")
     if sigma == 0:
         given = {"correlation": (correlation, 50.0), "pixel": (pixel, 1.0), "seed": (seed, 0)}
         warn_unused(given, "shadowing", "sigma=0")
@@ -273,7 +270,7 @@ def shadowing(
     _check_float(dtype, "shadowing")
     noise = _seeded(np.random.default_rng, seed, "shadowing").standard_normal(torus)
     field = np.fft.irfft2(np.fft.rfft2(noise) * gain, torus)
-    return (float(sigma) * field[: shape[0], : shape[1]]).astype(dtype)
+    return (sigma * field[: shape[0], : shape[1]]).astype(dtype)
 
 
 def _fast_length(size: int) -> int:
@@ -384,24 +381,22 @@ def coverage_map(
     >>> made.values.shape, made.values.dtype.name, made.transmitters
     ((64, 64), 'float32', ((16.0, 16.0), (48.0, 48.0)))
     """
-    shape, origin = checked_shape(shape, "coverage_map"), checked_pair(origin, "origin", "coverage_map")
-    pixel = _positive(pixel, "pixel", "coverage_map")
+    shape, origin = rows_and_columns(shape, caller="coverage_map"), pair(origin, "origin", caller="coverage_map")
+    pixel = positive(pixel, "pixel", caller="coverage_map", unit="m")
     one_of(model, tuple(MODELS), "model", caller="coverage_map")
     one_of(city, CITIES, "city", caller="coverage_map")
     if transmitters is None:
         transmitters = ((shape[0] / 2, shape[1] / 2),)
     if not hasattr(transmitters, "__len__") or len(transmitters) == 0:
-        raise InvalidInput(
-            "The 'transmitters' parameter of coverage_map must name one or more (row, column), in a sequence. "
-            f"Got {short(transmitters)} instead."
+        raise wrong(
+            "transmitters", "coverage_map", "one or more (row, column), in a sequence", short(transmitters), verb="name"
         )
-    transmitters = tuple(checked_pair(position, "transmitters", "coverage_map") for position in transmitters)
-    if not (isinstance(power, numbers.Real) and math.isfinite(power)):
-        raise InvalidInput(f"The 'power' parameter of coverage_map must be a number, in dBm. Got {power!r} instead.")
+    transmitters = tuple(pair(position, "transmitters", caller="coverage_map") for position in transmitters)
+    power = number(power, "power", caller="coverage_map", unit="dBm")
     (x, y), (rows, columns) = origin, shape
     checked_crs(crs, "coverage_map", (x + pixel * columns / 2, y - pixel * rows / 2))
     if range_m is not None:
-        range_m = number(range_m, "range_m", "coverage_map", "m", 1)
+        range_m = number(range_m, "range_m", caller="coverage_map", least=1, unit="m")
     _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city)
     if sigma == 0:
         warn_unused({"correlation": (correlation, 50.0), "seed": (seed, 0)}, "coverage_map", "sigma=0")
@@ -479,10 +474,7 @@ def checked_crs(crs, caller, centre=None):
     system = as_crs(crs, caller=caller)
     units = [axis.unit_conversion_factor for axis in system.axis_info[:2]]
     if system.is_geographic or units != [1.0, 1.0]:
-        raise InvalidInput(
-            f"The 'crs' parameter of {caller} must be in metres. "
-            f"Got {shown(crs)}, in {system.axis_info[0].unit_name}, instead."
-        )
+        raise wrong("crs", caller, "in metres", f"{shown(crs)}, in {system.axis_info[0].unit_name},")
     if centre is not None:
         scale = max(scales_at(system, *centre), key=lambda scale: abs(scale - 1))
         if abs(scale - 1) > MOST_DISTORTED:
@@ -494,48 +486,17 @@ def checked_crs(crs, caller, centre=None):
             )
 
 
-def checked_shape(shape, caller):
-    try:
-        rows, columns = (operator.index(size) for size in shape)
-    except (TypeError, ValueError):
-        rows = columns = 0
-    if rows < 1 or columns < 1:
-        raise InvalidInput(
-            f"The 'shape' parameter of {caller} must be (rows, columns), both at least 1. Got {shape!r} instead."
-        )
-    return rows, columns
-
-
-def checked_pair(value, name, caller) -> tuple[float, float]:
-    try:
-        first, second = (float(number) for number in value)
-    except (TypeError, ValueError):
-        first = second = math.nan
-    if not (math.isfinite(first) and math.isfinite(second)):
-        raise InvalidInput(f"The '{name}' parameter of {caller} must have two finite numbers. Got {value!r} instead.")
-    return first, second
-
-
 def _check_float(dtype, caller):
     try:
         kind = np.dtype(dtype).kind
     except TypeError:
         kind = None
     if kind != "f":
-        raise InvalidInput(f"The 'dtype' parameter of {caller} must be a type of floats. Got {dtype!r} instead.")
+        raise wrong("dtype", caller, "a type of floats", short(dtype))
 
 
 def _seeded(make, seed, caller):
     try:
         return make(seed)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"The 'seed' parameter of {caller} must be a seed of NumPy's. Got {seed!r}: {error}."
-        ) from error
-
-
-def _positive(value, name, caller) -> float:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex, np.complexfloating))
-    if not (number and math.isfinite(value) and value > 0):
-        raise InvalidInput(f"The '{name}' parameter of {caller} must be positive, in m. Got {value!r} instead.")
-    return float(value)
+        raise wrong("seed", caller, "a seed of NumPy's", f"{seed!r}: {error}") from error

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import boolean
+from clgeom.arguments import boolean, one_of
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.antennas import refuse_unused, warn_unused
 from clgeom.radio.cells import LINK, Call, losses
@@ -131,10 +130,7 @@ def walfisch_ikegami(
     >>> round(loss, 3)
     148.536
     """
-    if city not in CITIES:
-        raise InvalidInput(
-            f"The 'city' parameter of walfisch_ikegami must be 'medium' or 'metropolitan'. Got {city!r} instead."
-        )
+    one_of(city, CITIES, "city", caller="walfisch_ikegami")
     given = {
         "distance": distance,
         "frequency": frequency,

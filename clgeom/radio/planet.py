@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.radio.antennas import Antenna
@@ -84,11 +85,9 @@ def read_antenna(path: str | os.PathLike[str]) -> Antenna:
             about.setdefault(key, " ".join(words[1:]))
     missing = [key for key in CUTS if key not in cuts]
     if missing:
-        raise InvalidInput(
-            f"The file '{path}' has no line '{missing[0]} 360': it is no pattern of MSI Planet, or it is cut short."
-        )
+        raise wrong_file(path, f"has no line '{missing[0]} 360': it is no pattern of MSI Planet, or it is cut short")
     if "GAIN" not in about:
-        raise InvalidInput(f"The file '{path}' has no line with the GAIN.")
+        raise wrong_file(path, "has no line with the GAIN")
     first = lines[0][1]
     name = about.get("NAME", "" if first[0].upper() in KEYS else " ".join(first))
     return Antenna(
@@ -102,13 +101,13 @@ def _lines(path):
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise InvalidInput(f"The file '{path}' cannot be read: {error.strerror or error}.") from error
+        raise wrong_file(path, f"cannot be read: {error.strerror or error}") from error
     if len(data) > MOST_BYTES or b"\0" in data:
-        raise InvalidInput(f"The file '{path}' is no pattern of MSI Planet: it is not a short text.")
+        raise wrong_file(path, "is no pattern of MSI Planet: it is not a short text")
     text = data.decode("utf-8-sig", "replace")
     found = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.split()]
     if not found:
-        raise InvalidInput(f"The file '{path}' is empty.")
+        raise wrong_file(path, "is empty")
     return found
 
 
@@ -137,14 +136,12 @@ def _cut(path, key, number, words, lines, at):
         at += 1
     known = np.isfinite(cut)
     if not known.all():
-        raise InvalidInput(
-            f"The file '{path}' is cut short: {key} has {int(known.sum())} of 360 angles. "
-            f"The angle {int(np.argmin(known))} is missing."
+        raise wrong_file(
+            path,
+            f"is cut short: {key} has {int(known.sum())} of 360 angles. The angle {int(np.argmin(known))} is missing",
         )
     if cut.min() < 0 < cut.max():
-        raise InvalidInput(
-            f"The file '{path}' must have attenuations of one sign. Got {key} from {cut.min():g} to {cut.max():g} dB."
-        )
+        raise wrong_file(path, f"must have attenuations of one sign. Got {key} from {cut.min():g} to {cut.max():g} dB")
     return np.abs(cut), at  # some files write attenuations as negative gains
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from clgeom.arguments import boolean, one_of
+from clgeom.arguments import boolean, has_type, number, one_of, rows_and_columns, wrong
 from clgeom.core.call import recording
 from clgeom.core.failures import failures
 from clgeom.core.host_floats import keeps_subnormals
@@ -25,9 +25,9 @@ from clgeom.intake.cl_arrays import new_array
 from clgeom.intake.device_arrays import fetched, native_array
 from clgeom.intake.interop.rasters import placed_raster
 from clgeom.intake.typing import AnyArray, DeviceLike, FloatLike, NDArray, Shape
-from clgeom.radio.antennas import number, warn_unused
+from clgeom.radio.antennas import warn_unused
 from clgeom.radio.cells import LEAST_KM
-from clgeom.radio.maps import checked_crs, checked_shape
+from clgeom.radio.maps import checked_crs
 from clgeom.radio.path_loss import CITIES
 from clgeom.radio.transmitters import (
     FIELDS,
@@ -255,14 +255,14 @@ def best_server(
     """
     from clgeom.region.coverage.grid import as_grid
 
-    shape = checked_shape(shape, CALLER)
+    shape = rows_and_columns(shape, caller=CALLER)
     one_of(model, tuple(RANGES), "model", caller=CALLER)
     transmitters = as_transmitters(transmitters, CALLER, model)
     around = _surroundings(model, roof_height_m, street_width_m, separation_m, street_deg, city, area)
-    mobile = number(mobile_height_m, "mobile_height_m", CALLER, "m", 0.1, 1e4)
+    mobile = number(mobile_height_m, "mobile_height_m", caller=CALLER, least=0.1, most=1e4, unit="m")
     noise, least = _dbm(noise_dbm, "noise_dbm"), _dbm(sensitivity_dbm, "sensitivity_dbm")
     if transform is None:
-        raise InvalidInput(f"The 'transform' parameter of {CALLER} must place the map in metres. Got None instead.")
+        raise wrong("transform", CALLER, "the map in metres", "None", verb="place")
     grid = as_grid(transform, crs, shape, caller=CALLER)
     checked_crs(crs, CALLER, grid.centre)
     at, cells = placed(transmitters, grid, CALLER)
@@ -403,13 +403,10 @@ def _params(model, transmitters, ground, extra, nearest):
 def as_transmitters(transmitters, caller, model=None) -> tuple[Transmitter, ...]:
     """The `transmitters` parameter of a public function: one or more, with the model's height and frequency."""
     found = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
-    wrong = next((one for one in found if not isinstance(one, Transmitter)), None)
-    if not found or wrong is not None or len(found) > MOST_TRANSMITTERS:
-        got = "none" if not found else f"{len(found):,}" if wrong is None else short(wrong)
-        raise InvalidInput(
-            f"The 'transmitters' parameter of {caller} must be 1 to {MOST_TRANSMITTERS:,} of radio.Transmitter. "
-            f"Got {got} instead."
-        )
+    bad = next((one for one in found if not isinstance(one, Transmitter)), None)
+    if not found or bad is not None or len(found) > MOST_TRANSMITTERS:
+        got = "none" if not found else f"{len(found):,}" if bad is None else short(bad)
+        raise wrong("transmitters", caller, f"1 to {MOST_TRANSMITTERS:,} of radio.Transmitter", got)
     return tuple(with_defaults(one, model) for one in found)
 
 
@@ -417,8 +414,10 @@ def _surroundings(model, roof, width, separation, street, city, area):
     one_of(city, CITIES, "city", caller=CALLER)
     one_of(area, AREAS, "area", caller=CALLER)
     metres = {"roof_height": roof, "street_width": width, "separation": separation}
-    around = {name: number(value, f"{name}_m", CALLER, "m", 0.1, 1e4) for name, value in metres.items()}
-    around["street"] = number(street, "street_deg", CALLER, "degrees", -360, 360)
+    around = {
+        name: number(value, f"{name}_m", caller=CALLER, least=0.1, most=1e4, unit="m") for name, value in metres.items()
+    }
+    around["street"] = number(street, "street_deg", caller=CALLER, least=-360, most=360, unit="degrees")
     around |= {"city": city, "area": area}
     units = {"street": "_deg", "city": "", "area": ""}
     unknown = {
@@ -431,7 +430,7 @@ def _surroundings(model, roof, width, separation, street, city, area):
 
 
 def _dbm(value, name) -> float:
-    return -math.inf if value is None else number(value, name, CALLER, "dBm", -300, 300)
+    return -math.inf if value is None else number(value, name, caller=CALLER, least=-300, most=300, unit="dBm")
 
 
 def placed(transmitters, grid, caller) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -439,11 +438,8 @@ def placed(transmitters, grid, caller) -> tuple[NDArray[np.float64], NDArray[np.
     at = np.array([(one.x, one.y) for one in transmitters])
     cells = grid.to_cells(at)
     if np.abs(cells).max() > FARTHEST:
-        wrong = transmitters[int(np.abs(cells).max(axis=1).argmax())]
-        raise InvalidInput(
-            f"The 'transmitters' parameter of {caller} must be within {FARTHEST:,} cells of the map. "
-            f"Got ({wrong.x:g}, {wrong.y:g}) instead."
-        )
+        bad = transmitters[int(np.abs(cells).max(axis=1).argmax())]
+        raise wrong("transmitters", caller, f"within {FARTHEST:,} cells of the map", f"({bad.x:g}, {bad.y:g})")
     _warn_degrees(at, cells, grid, caller)
     return at, cells
 
@@ -451,12 +447,12 @@ def placed(transmitters, grid, caller) -> tuple[NDArray[np.float64], NDArray[np.
 def _warn_degrees(at, cells, grid, caller):
     """Warn of positions that may be longitudes and latitudes: many extents of the map away from it."""
     extents = np.abs(cells / grid.shape[::-1] - 0.5).max(axis=1)
-    wrong = np.flatnonzero((np.abs(at) <= (180, 90)).all(axis=1) & (extents > FAR_EXTENTS))
-    if len(wrong):
-        x, y = at[wrong[0]].tolist()
+    bad = np.flatnonzero((np.abs(at) <= (180, 90)).all(axis=1) & (extents > FAR_EXTENTS))
+    if len(bad):
+        x, y = at[bad[0]].tolist()
         warn(
             f"The 'transmitters' parameter of {caller} must be in the coordinates of the map, in m. Got x {x:.10g}, "
-            f"y {y:.10g} at index {wrong[0]} ({len(wrong):,} of {len(at):,} alike), far from the map ({grid.extent}). "
+            f"y {y:.10g} at index {bad[0]} ({len(bad):,} of {len(at):,} alike), far from the map ({grid.extent}). "
             "Are they a longitude and a latitude? Project them to the map's coordinates.",
             InputWarning,
         )
@@ -504,8 +500,7 @@ def as_field(session, values, shape, name, caller, grid=None):
         given = placed.values
         masked = np.ma.getmaskarray(given) if isinstance(given, np.ma.MaskedArray) else None
         values = host_values(np.ma.getdata(given), caller=caller, name=name)
-        if values.dtype.kind not in "iuf":
-            raise InvalidInput(f"The '{name}' parameter of {caller} must be numbers. Got {values.dtype} instead.")
+        has_type(values, "iuf", "numbers", name, caller=caller)
         absent = False if placed.nodata is None else values == placed.nodata
         absent = absent if masked is None else absent | masked
         values = np.ascontiguousarray(values, np.float32)
@@ -528,15 +523,10 @@ def one_band(shape) -> str:
 def _check_place(placed, grid, name, caller):
     """Refuse a raster that has a position, and is not where the map is."""
     if grid.crs is not None and placed.crs is not None and not same_crs(grid.crs, placed.crs):
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must be in {shown(grid.crs)}. Got {shown(placed.crs)} instead."
-        )
+        raise wrong(name, caller, f"in {shown(grid.crs)}", shown(placed.crs))
     checked_crs(placed.crs, caller)
     if np.shape(placed.values)[-2:] == grid.shape and not grid.has_place(placed.transform, caller=caller):
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have the cells of the map, with its transform. "
-            f"Got {placed.transform} instead."
-        )
+        raise wrong(name, caller, "the cells of the map, with its transform", placed.transform, verb="have")
 
 
 def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list[float]:
@@ -553,9 +543,8 @@ def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list
             height = float(read(session, buffer, np.float32, 1, row * grid.shape[1] + column)[0])
         if not abs(height) < HIGHEST:
             where = "outside of the map" if not inside else "in a cell without height"
-            raise InvalidInput(
-                f"The 'transmitters' parameter of {caller} must be in cells with a height of the ground. "
-                f"Got ({one.x:g}, {one.y:g}), {where}, instead."
+            raise wrong(
+                "transmitters", caller, "in cells with a height of the ground", f"({one.x:g}, {one.y:g}), {where}"
             )
         found.append(height)
     return found

@@ -9,18 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import boolean, one_of
+from clgeom.arguments import boolean, has_type, number, one_of, rows_and_columns, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.errors import InvalidInput, short
-from clgeom.geo.geodesy import shown
 from clgeom.intake.arrays import host_values, is_device_array, session_of
 from clgeom.intake.cl_arrays import new_array
 from clgeom.intake.interop.rasters import placed_raster
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike
-from clgeom.radio.antennas import number, warn_unused
-from clgeom.radio.maps import checked_crs, checked_shape
+from clgeom.radio.antennas import warn_unused
+from clgeom.radio.maps import checked_crs
 from clgeom.radio.servers import as_field, as_transmitters, heights_under, one_band, placed, whole_buffer
 from clgeom.radio.transmitters import Transmitter
 
@@ -123,23 +122,21 @@ def terrain_loss(
     one_of(polarization, ("vertical", "horizontal"), "polarization", caller=caller)
     if method != "complete":
         warn_unused({"polarization": (polarization, "vertical")}, caller, f"method='{method}'")
-    mobile = number(mobile_height_m, "mobile_height_m", caller, "m", 0, 1e4)
+    mobile = number(mobile_height_m, "mobile_height_m", caller=caller, least=0, most=1e4, unit="m")
     if not (isinstance(k_factor, numbers.Real) and not isinstance(k_factor, (bool, np.bool_)) and k_factor >= LEAST_K):
-        raise InvalidInput(
-            f"The 'k_factor' parameter of {caller} must be {LEAST_K} or more. Got {short(k_factor)} instead."
-        )
+        raise wrong("k_factor", caller, f"{LEAST_K} or more", short(k_factor))
     session = session_of(ground_m if is_device_array(ground_m) else None, device)
     raster = placed_raster(ground_m, caller=caller, name="ground_m", transform=transform, crs=crs)
     transform, crs = raster.transform, raster.crs
     ground = as_field(session, raster.values if is_device_array(ground_m) else raster, None, "ground_m", caller)
-    shape = checked_shape(ground.shape, caller) if ground.ndim == 2 else ()
+    shape = rows_and_columns(ground.shape, caller=caller) if ground.ndim == 2 else ()
     if not shape or math.prod(shape) >= 1 << 31:
         raise InvalidInput(
             f"The 'ground_m' parameter of {caller} must have shape (rows, columns), less than 2**31 cells. "
             f"Got {ground.shape} instead.{one_band(ground.shape)}"
         )
     if transform is None:
-        raise InvalidInput(f"The 'transform' parameter of {caller} must place the map in metres. Got None instead.")
+        raise wrong("transform", caller, "the map in metres", "None", verb="place")
     grid = as_grid(transform, crs, shape, caller=caller)
     checked_crs(crs, caller, grid.centre)
     placed(transmitters, grid, caller)
@@ -216,8 +213,7 @@ def knife_edge_loss(nu: ArrayLike) -> Any:
     (6.03, [0.0, 13.93])
     """
     values = host_values(nu, caller="knife_edge_loss", name="nu")
-    if values.dtype.kind not in "iuf":
-        raise InvalidInput(f"The 'nu' parameter of knife_edge_loss must be numbers. Got {shown(nu)} instead.")
+    has_type(values, "iuf", "numbers", "nu", caller="knife_edge_loss")
     above = values.astype(np.float64) - 0.1
     with np.errstate(invalid="ignore"):
         loss = np.where(values <= -0.78, 0.0, 6.9 + 20 * np.log10(np.sqrt(above**2 + 1) + above))

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.radio.antennas import Antenna, number, warn_unused
+from clgeom.radio.antennas import Antenna, warn_unused
 from clgeom.radio.path_loss import PHYSICAL, WALFISCH_IKEGAMI
 from clgeom.radio.urban import COST231_HATA, OKUMURA_HATA, URBAN_MACRO, URBAN_MICRO
 
@@ -141,11 +142,11 @@ class Transmitter:
         for name, (unit, least, most) in limits.items():
             value = getattr(self, name)
             if value is not None or name not in ("height_m", "frequency_mhz", "range_m"):
-                object.__setattr__(self, name, number(value, name, "Transmitter", unit, least, most))
+                object.__setattr__(
+                    self, name, number(value, name, caller="Transmitter", least=least, most=most, unit=unit)
+                )
         if not isinstance(self.antenna, Antenna):
-            raise InvalidInput(
-                f"The 'antenna' parameter of Transmitter must be an Antenna. Got {self.antenna!r} instead."
-            )
+            raise wrong("antenna", "Transmitter", "an Antenna", short(self.antenna))
         if self.antenna.is_isotropic:
             turns = {"azimuth_deg": (self.azimuth_deg, 0), "downtilt_deg": (self.downtilt_deg, 0)}
             warn_unused(turns, "Transmitter", "an antenna that radiates alike in all directions")
@@ -194,10 +195,14 @@ def receiver_sensitivity(
     -101.0
     """
     caller = "receiver_sensitivity"
-    bandwidth = number(bandwidth_mhz, "bandwidth_mhz", caller, "MHz", 1e-6, 1e6)
-    temperature = number(temperature_k, "temperature_k", caller, "K", 1e-3, 1e6)
+    bandwidth = number(bandwidth_mhz, "bandwidth_mhz", caller=caller, least=1e-6, most=1e6, unit="MHz")
+    temperature = number(temperature_k, "temperature_k", caller=caller, least=1e-3, most=1e6, unit="K")
     noise = 10 * math.log10(1.380649e-23 * temperature * bandwidth * 1e6 * 1e3)
-    return noise + number(noise_figure_db, "noise_figure_db", caller, "dB") + number(snr_db, "snr_db", caller, "dB")
+    return (
+        noise
+        + number(noise_figure_db, "noise_figure_db", caller=caller, unit="dB")
+        + number(snr_db, "snr_db", caller=caller, unit="dB")
+    )
 
 
 def check_ranges(model, transmitters, mobile_height, surroundings, nearest_km, farthest_km, *, strict, caller) -> None:
@@ -219,10 +224,10 @@ def check_ranges(model, transmitters, mobile_height, surroundings, nearest_km, f
     found = []
     for name, (words, given) in values.items():
         low, high, unit = ranges[name]
-        wrong = next((value for value in given if not low <= value <= high), None)
-        if wrong is not None:
+        bad = next((value for value in given if not low <= value <= high), None)
+        if bad is not None:
             limits = f"of {low:g}" if low == high else f"within {low:g} to {high:g}"
-            found.append(f"{needs} {words} {limits} {unit}. Got {wrong:g} instead.")
+            found.append(f"{needs} {words} {limits} {unit}. Got {bad:g} instead.")
     low, high, unit = ranges["distance"]
     if farthest_km > high:
         end = "" if not strict else f" A range_m of at most {high * 1000:g} leaves out farther cells."

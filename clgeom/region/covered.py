@@ -144,7 +144,7 @@ def _weights(weights, placed, grid) -> dict:
         values = known_values(values, one.nodata, caller=CALLER, name="weights")
         values[np.isnan(values)] = 0
         if not np.isfinite(values).all():
-            raise InvalidInput(f"The 'weights' parameter of {CALLER} must be finite. Got an infinity in {shown(name)}.")
+            raise wrong("weights", CALLER, "finite", f"an infinity in {shown(name)}")
         where = f"The 'weights' parameter of {CALLER} must have the cells of the raster"
         if values.shape != grid.shape:
             raise InvalidInput(

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
 from clgeom.geo.geodesy import same_crs, shown
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import FloatLike
@@ -137,23 +137,17 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
     >>> place.area, place.centroid
     (1.0, (1.5, 0.5))
     """
-    if method not in METHODS:
-        raise InvalidInput(f"The 'method' parameter of localize must be 'regions' or 'hulls'. Got {method!r} instead.")
+    one_of(method, METHODS, "method", caller="localize")
     shapely = require_shapely()
     regions = list(regions) if np.iterable(regions) else [regions]
     if len(regions) < 2:
-        raise InvalidInput(
-            f"The 'regions' parameter of localize must be two regions or more. Got {len(regions)} instead."
-        )
+        raise wrong("regions", "localize", "two regions or more", len(regions))
     systems = []
     for crs in (crs for one in regions for crs in _systems(one)):
         if not any(same_crs(crs, other) for other in systems):
             systems.append(crs)
     if len(systems) > 1:
-        raise InvalidInput(
-            f"The 'regions' parameter of localize must be in one coordinate reference system. Got "
-            f"{' and '.join(map(shown, systems))} instead."
-        )
+        raise wrong("regions", "localize", "in one coordinate reference system", " and ".join(map(shown, systems)))
     shapes = [_as_shape(one, shapely) for one in regions]
     if method == "hulls":
         shapes = [shape.convex_hull for shape in shapes]
@@ -191,10 +185,8 @@ def localize_masks(masks, *, transform=None) -> Location:
 
     masks = np.asarray(values_of(masks, caller="localize_masks", name="masks"))
     if masks.ndim != 3 or len(masks) < 2 or masks.dtype != bool:
-        raise InvalidInput(
-            f"The 'masks' parameter of localize_masks must be bool of shape (maps, rows, columns), two maps or more. "
-            f"Got {masks.dtype} of shape {masks.shape} instead."
-        )
+        expected = "bool of shape (maps, rows, columns), two maps or more"
+        raise wrong("masks", "localize_masks", expected, f"{masks.dtype} of shape {masks.shape}")
     grid = as_grid(transform, None, masks.shape[1:], caller="localize_masks")
     shapely = require_shapely()
     common = np.logical_and.reduce(masks)
@@ -221,9 +213,7 @@ def _as_shape(region, shapely):
     if hasattr(region, "__geo_interface__"):
         return shapely.geometry.shape(region.__geo_interface__)
     if not np.iterable(region) or isinstance(region, str):
-        raise InvalidInput(
-            f"The 'regions' parameter of localize must be regions or geometries. Got {type(region).__name__} instead."
-        )
+        raise wrong("regions", "localize", "regions or geometries", type(region).__name__)
     return shapely.union_all([_as_shape(one, shapely) for one in region])
 
 

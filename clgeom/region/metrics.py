@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from clgeom.arguments import has_type, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.bands import Nested
 from clgeom.region.coverage.contours import mask_polygons
@@ -110,11 +110,7 @@ def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
     """
     shapely = require_shapely()
     mask = np.asarray(mask)
-    if mask.ndim != 2 or mask.dtype != bool:
-        raise InvalidInput(
-            f"The 'mask' parameter of measure must be bool of shape (rows, columns). Got {mask.dtype} of shape "
-            f"{mask.shape} instead."
-        )
+    has_type(mask, "b", "bool", "mask", caller="measure", shape=("rows", "columns"))
     _check_grids(region, mask.shape)
     shape = as_cells(region)
     exact = mask_polygons(mask) if polygons is None else polygons
@@ -143,10 +139,7 @@ def _check_grids(region, shape):
     """Refuse regions of rasters of another shape than the mask's."""
     if isinstance(region, (CoverageRegion, CoveragePolygon, CoveragePolygons, Nested)):
         if tuple(region.grid.shape) != shape:
-            raise InvalidInput(
-                f"The 'mask' parameter of measure must have the shape of the region's raster, {region.grid.shape}. "
-                f"Got {shape} instead."
-            )
+            raise wrong("mask", "measure", f"the shape of the region's raster, {region.grid.shape}", shape, verb="have")
     elif isinstance(region, Sequence) and not isinstance(region, str):
         for one in region:
             _check_grids(one, shape)
@@ -188,9 +181,7 @@ def as_cells(region):
     if hasattr(region, "to_shapely") and not isinstance(region, Sequence):
         return region.to_shapely()
     if not np.iterable(region) or isinstance(region, str):
-        raise InvalidInput(
-            f"The 'region' parameter of measure must be regions or geometries. Got {type(region).__name__} instead."
-        )
+        raise wrong("region", "measure", "regions or geometries", type(region).__name__)
     return shapely.union_all([as_cells(one) for one in region])
 
 

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from clgeom.arguments import integer
+from clgeom.arguments import integer, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
-from clgeom.geo.geodesy import as_crs, same_crs
+from clgeom.geo.geodesy import as_crs
 from clgeom.intake.chunks import MAX_BYTES, OBJECT_BYTES, Chunks, Peak
 from clgeom.io.chunks import cloud_parts, files_of, labels_of, state_of
-from clgeom.io.cloud import crs_words
+from clgeom.io.cloud import require_one_crs
 from clgeom.io.fasta import iterate_sequences
 
 __all__ = ["Chunks", "Peak", "read_chunks", "read_sequences"]
@@ -122,16 +121,7 @@ class _Files:
         """Refuse a file that is not what it was before."""
         state = state_of(path)
         if self.states.setdefault(path, state) != state:
-            raise InvalidInput(f"The file '{path}' has changed since it was read before: read all files again.")
-
-
-def require_one_crs(path, crs, other_path, other) -> None:
-    """Refuse files in different coordinate reference systems."""
-    if not same_crs(crs, other):
-        raise InvalidInput(
-            f"The files '{path}' and '{other_path}' must be in one coordinate reference system. Got {crs_words(crs)} "
-            f"and {crs_words(other)} instead."
-        )
+            raise wrong_file(path, "has changed since it was read before: read all files again")
 
 
 @keeps_subnormals

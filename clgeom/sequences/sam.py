@@ -70,12 +70,10 @@ def sam_line(found, reference: str, read: str, qualities: bytes | None = None) -
     InvalidInput
         The name of the read, a letter or a quality is not allowed.
     """
-    if not READ.fullmatch(read):
-        raise InvalidInput(f"A .sam file cannot hold the read name {short(read)}; write a .tsv file.")
-    if not LETTERS.fullmatch(found.b):
-        raise InvalidInput(f"A .sam file cannot hold all letters of the read {short(read)}; write a .tsv file.")
-    if not QUALITIES.fullmatch(qualities or b""):
-        raise InvalidInput(f"A .sam file cannot hold all qualities of the read {short(read)}; write a .tsv file.")
+    parts = ("the read name", READ, read), ("all letters of the read", LETTERS, found.b)
+    for what, allowed, part in (*parts, ("all qualities of the read", QUALITIES, qualities or b"")):
+        if not allowed.fullmatch(part):
+            raise InvalidInput(f"A .sam file cannot hold {what} {short(read)}; write a .tsv file.")
     quality = (qualities or b"*").decode("ascii")
     used = np.flatnonzero(found.operations != DELETE)
     if not np.any(found.operations <= CHANGE):  # no letter lies on the reference, so there is no position

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import boolean, held, integer, wrong
+from clgeom.arguments import boolean, has_type, held, integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, run
 from clgeom.core.plan import Plan, Scratch, Step
@@ -89,8 +89,7 @@ def bincount(
     if not is_device_array(numbers):
         numbers = host_values(numbers, caller=caller, name="numbers")
         numbers = numbers.astype(np.int64) if numbers.size == 0 else numbers
-    if numbers.ndim != 1 or numbers.dtype.kind not in "iub":
-        raise wrong("numbers", caller, "integers of shape (n,)", f"{numbers.dtype} of shape {numbers.shape}")
+    has_type(numbers, "iub", "integers", "numbers", caller=caller, shape=("n",))
     keys, _, session = flat_keys(numbers, device, caller=caller, name="numbers")
     number = _type_of_counts(index_type, keys, caller=caller, weights=weights)
     low, high = _range(session, keys, caller=caller, name="numbers") if len(keys) else (0, -1)
@@ -114,9 +113,7 @@ def _checked_weights(weights, keys, *, caller):
     if is_device_array(keys) or is_device_array(weights):
         raise wrong("weights", caller, "None for arrays on the device", "weights")
     weights = host_values(weights, caller=caller, name="weights")
-    if weights.shape != keys.shape or weights.dtype.kind not in "iufb":
-        must = f"real numbers of shape {keys.shape}"
-        raise wrong("weights", caller, must, f"{weights.dtype} of shape {weights.shape}")
+    has_type(weights, "iufb", "real numbers", "weights", caller=caller, shape=keys.shape)
     if not np.can_cast(weights.dtype, np.float64):
         raise wrong("weights", caller, "of a type that float64 holds", str(weights.dtype))
     return weights.ravel()

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.arguments import wrong
-from clgeom.errors import InvalidInput
+from clgeom.arguments import has_shape, named_dtype, wrong
 from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values
 from clgeom.intake.device_arrays import is_device_array, native_array
 
@@ -148,7 +147,7 @@ def key_dtype(keys, *, caller: str, name: str = "keys", others: str = "") -> np.
     if dtype not in KEY_TYPES and dtype.kind not in others:
         names = {"b": "bool", "M": "datetime64", "m": "timedelta64"}
         allowed = ", ".join([*(t.name for t in KEY_TYPES), *(names[kind] for kind in others)])
-        raise InvalidInput(f"The '{name}' parameter of {caller} must be one of {allowed}. Got {keys.dtype} instead.")
+        raise wrong(name, caller, f"one of {allowed}", keys.dtype)
     return dtype
 
 
@@ -162,8 +161,7 @@ def as_key_array(keys, *, caller: str, name: str = "keys", others: str = ""):
             return keys
     if not is_device_array(keys):
         keys = host_values(keys, caller=caller, name=name)
-    if keys.ndim != 1:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {keys.shape} instead.")
+    has_shape(keys, ("n",), name, caller=caller)
     dtype = key_dtype(keys, caller=caller, name=name, others=others)
     if is_device_array(keys):
         return keys
@@ -183,10 +181,4 @@ def index_dtype(index_type, on_device: bool, *, caller: str) -> np.dtype:
     """The type of the indices of a result: what the caller asks for, else int64 on the host, uint32 on the device."""
     if index_type is None:
         return INDEX_TYPES[on_device]
-    try:
-        dtype = np.dtype(index_type)
-    except (TypeError, ValueError, SyntaxError):  # as of "(2,"
-        dtype = None
-    if dtype not in INDEX_TYPES:
-        raise wrong("index_type", caller, "int64 or uint32", repr(index_type))
-    return dtype
+    return named_dtype(index_type, [dtype.name for dtype in INDEX_TYPES], "index_type", caller=caller)

@@ -9,7 +9,6 @@ import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.cl_arrays import converted, to_array
 from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
@@ -94,7 +93,7 @@ def _checked_keys(keys):
             within_memory(keys, caller=caller, name="keys")
         keys = [keys[i] for i in range(len(keys))]
     if not len(keys):
-        raise InvalidInput("The 'keys' parameter of lexsort must have one or more keys. Got none instead.")
+        raise wrong("keys", "lexsort", "one or more keys", "none", verb="have")
     keys = [as_key_array(key, caller=caller, name=f"keys[{i}]", others=OTHER_KINDS) for i, key in enumerate(keys)]
     for i, key in enumerate(keys):
         if is_device_array(key) != is_device_array(keys[0]):

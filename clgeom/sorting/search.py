@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import one_of, wrong
+from clgeom.arguments import has_type, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Step
@@ -103,8 +103,7 @@ def _checked_sorter(sorter, n):
     there = is_device_array(sorter)
     if not there:
         sorter = host_values(sorter, caller=caller, name="sorter")
-    if sorter.shape != (n,) or (n and sorter.dtype.kind not in "iu"):
-        raise wrong("sorter", caller, f"integers of shape ({n},)", f"{sorter.dtype} of shape {sorter.shape}")
+    has_type(sorter, "iu" if n else sorter.dtype.kind, "integers", "sorter", caller=caller, shape=(n,))
     if there:
         return sorter
     if n and not 0 <= (low := int(sorter.min())) <= int(sorter.max()) < n:

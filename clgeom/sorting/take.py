@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import one_of, wrong
+from clgeom.arguments import has_type, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Step
-from clgeom.errors import InvalidInput, is_integer
+from clgeom.errors import is_integer
 from clgeom.intake.arrays import MOST_ITEMS, c_name, host_values, session_of
 from clgeom.intake.cl_arrays import as_array
 from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
@@ -72,7 +72,7 @@ def take(
         return _on_the_host(values, indices, axis, mode)
     if values.ndim == 0:
         raise wrong("values", "take", "an array of at least one dimension", "shape ()")
-    _check_type(indices.dtype)
+    has_type(indices, "iu", "integers", "indices", caller="take")
     flat = axis is None
     rows, row_shape = (values.size, ()) if flat else (values.shape[0], values.shape[1:])
     _check_rows(rows, indices.size)
@@ -81,14 +81,9 @@ def take(
     return taken(session, values, indices, rows, row_shape, mode)
 
 
-def _check_type(dtype):
-    if dtype.kind not in "iu":
-        raise wrong("indices", "take", "integers", str(dtype))
-
-
 def _check_rows(rows, count):
     if count and not rows:
-        raise InvalidInput(f"The 'indices' parameter of take must be empty for no values. Got {count} of them instead.")
+        raise wrong("indices", "take", "empty for no values", f"{count} of them")
 
 
 def _on_the_host(values, indices, axis, mode):
@@ -97,7 +92,7 @@ def _on_the_host(values, indices, axis, mode):
     indices = host_values(indices, caller="take", name="indices")
     if indices.size == 0:
         indices = indices.astype(np.int64)
-    _check_type(indices.dtype)
+    has_type(indices, "iu", "integers", "indices", caller="take")
     if axis == 0 and values.ndim == 0:
         raise wrong("values", "take", "an array of at least one dimension", "shape ()")
     rows = values.size if axis is None else len(values)

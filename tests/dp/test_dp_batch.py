@@ -211,7 +211,7 @@ def test_faults_name_the_table(check):
 @pytest.mark.parametrize(
     "shapes, options, message",
     [
-        ([(2, 2)], {}, "needs the parameter 'b', which was not given"),
+        ([(2, 2)], {}, r"needs the parameter 'b' \(.*\), which was not given"),
         ([(2, 2)], {"b": "a", "c": 1}, "has no parameter 'c'"),
         ([(2, 2)], {"b": ["a", "b"]}, "are for 2 tables, and there are 1 shapes"),
         (

@@ -73,7 +73,7 @@ def test_wrong_arguments():
     for wrong, said in (
         (
             lambda: problems.reject_allowances(-1, 1, 0.5, 1, 1),
-            "'setup' parameter of reject_allowances must be at least 0",
+            "'setup' parameter of reject_allowances must be a finite number of 0 or more",
         ),
         (lambda: problems.reject_allowances(1, 1, 1.5, 1, 1), "'success' parameter of reject_allowances"),
         (lambda: problems.reject_allowances(1, 1, 0.5, 1, 0), "'runs'"),

@@ -161,7 +161,7 @@ def test_before_the_launch(subtests, session):
     assert dp.fill(gaps, (30, 28)).overflow == "impossible"
     with pytest.raises(IntegerOverflow, match="with the value 1099511627776: int64 is enough"):
         dp.fill(dp.Equation(lambda M, i, j: dp.where(i == 0, 2**40, M[i - 1, j]), dtype="int8", pattern="RUD"), (2, 2))
-    with pytest.raises(InvalidInput, match="must be one of wrap, trap, saturate"):
+    with pytest.raises(InvalidInput, match="must be one of 'wrap', 'trap', 'saturate'"):
         dp.Equation("1", overflow="clip")
     with pytest.raises(InvalidInput, match="cannot be 'trap' for int64"):
         dp.Equation("1", dtype="int64", overflow="trap")

@@ -19,8 +19,11 @@ from clgeom.errors import (
 @pytest.mark.parametrize(
     "options, message",
     (
-        ({"shape": (0, 3)}, r"'shape' parameter of fill must have at least one cell. Got \(0, 3\) instead"),
-        ({"shape": (2, -3)}, "at least one cell"),
+        (
+            {"shape": (0, 3)},
+            r"'shape' parameter of fill must be integers \(rows, columns\), both at least 1. Got \(0, 3\) instead",
+        ),
+        ({"shape": (2, -3)}, "both at least 1"),
         ({"shape": 5}, r"must be integers \(rows, columns\)"),
         ({"shape": (2.0, 3)}, r"must be integers \(rows, columns\)"),
         ({"shape": (2**31, 2)}, r"below 2\*\*31"),

@@ -154,9 +154,9 @@ def test_bad_input(session):
         infer_pattern(equation, (3, 3), method="prove")
     with pytest.raises(InvalidInput, match="'shape' parameter of infer_pattern"):
         infer_pattern(equation, (3, 0))
-    with pytest.raises(InvalidInput, match="first parameter of infer_pattern must be a dp.Equation. Got str"):
+    with pytest.raises(InvalidInput, match="'equation' parameter of infer_pattern must be a dp.Equation. Got str"):
         infer_pattern("M(i - 1, j)", (3, 3))
-    with pytest.raises(InvalidInput, match="first parameter of dependency_graph must be a dp.Equation. Got str"):
+    with pytest.raises(InvalidInput, match="'equation' parameter of dependency_graph must be a dp.Equation. Got str"):
         dp.dependency_graph("M(i - 1, j)", (3, 3))
     with pytest.raises(DependencyError, match=r"Cell \(0, 0\) reads \(0, -1\), outside"):
         infer_pattern(dp.Equation("M(i, j - 1)"), (3, 3), method="probe", device=session)

@@ -5,7 +5,7 @@ import pytest
 
 from clgeom.dp import problems
 from clgeom.dp.problems import sequences
-from clgeom.dp.problems.arguments import numbers
+from clgeom.dp.problems.arrays import numbers
 from clgeom.errors import InvalidInput
 
 BAD = [
@@ -47,7 +47,7 @@ BAD = [
     ),
     (lambda p: p.matrix_chain([3, 2**31, 2]), "may not fit 64 bits"),
     (lambda p: p.binomial(-1, 0), "'n' parameter of binomial must be a whole number from 0 to"),
-    (lambda p: p.binomial(3, 1, dtype="int8"), "'dtype' parameter of binomial must be 'int32' or 'int64'"),
+    (lambda p: p.binomial(3, 1, dtype="int8"), "'dtype' parameter of binomial must be one of 'int32', 'int64'"),
     (
         lambda p: p.search_tree([1], [1]),
         "'gaps' parameter of search_tree must be one number more than 'keys'",
@@ -84,7 +84,7 @@ BAD = [
     ),
     (
         lambda p: p.replacement([[1]]),
-        "'costs' parameter of replacement must be square, with at least two rows",
+        "'costs' parameter of replacement must be square, with at least 2 rows",
     ),
     (
         lambda p: p.shortest_paths([[0]], 1),

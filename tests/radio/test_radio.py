@@ -194,8 +194,8 @@ GOOD = {"distance": 1.0, "frequency": 900.0, "base_height": 30.0}
         ("line_of_sight", 0.5, "'line_of_sight' parameter .* must be bool"),
         ("distance", 1j, "must be numbers"),
         ("distance", [1.0, [2.0]], "must be numbers"),
-        ("city", "village", "must be 'medium' or 'metropolitan'. Got 'village' instead"),
-        ("outside", "ignore", "must be 'raise', 'clip' or 'nan'. Got 'ignore' instead"),
+        ("city", "village", "must be one of 'medium', 'metropolitan'. Got 'village' instead"),
+        ("outside", "ignore", "must be one of 'raise', 'clip', 'nan'. Got 'ignore' instead"),
         ("dtype", "float16", "must be 'float32' or 'float64'. Got 'float16' instead"),
     ),
 )
@@ -367,8 +367,8 @@ def test_maps_are_in_metres(crs):
 @pytest.mark.parametrize(
     ("call", "words"),
     (
-        (lambda: shadowing((0, 5)), r"'shape' parameter of shadowing must be \(rows, columns\)"),
-        (lambda: shadowing((5, 5), sigma=-1), "'sigma' parameter of shadowing must be 0 or more"),
+        (lambda: shadowing((0, 5)), r"'shape' parameter of shadowing must be integers \(rows, columns\)"),
+        (lambda: shadowing((5, 5), sigma=-1), "'sigma' parameter of shadowing must be a finite number of 0 or more"),
         (lambda: shadowing((5, 5), correlation=0), "'correlation' parameter of shadowing must be positive"),
         (lambda: distance_map((5, 5), (1, 1), pixel=float("nan")), "'pixel' parameter of distance_map"),
         (lambda: coverage_map((5, 5), pixel=0), "'pixel' parameter of coverage_map"),

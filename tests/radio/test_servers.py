@@ -390,7 +390,7 @@ def test_a_map_without_a_served_cell():
         ({"transmitters": [(1, 2)]}, r"Got \(1, 2\) instead"),
         ({"transmitters": [Transmitter(1e12, 0)]}, "within 8,388,608 cells of the map"),
         ({"model": "okumura"}, "'model' .* one of 'wim'"),
-        ({"shape": (2.7, 3)}, r"'shape' parameter of best_server must be \(rows, columns\)"),
+        ({"shape": (2.7, 3)}, r"'shape' parameter of best_server must be integers \(rows, columns\)"),
         ({"transform": None}, "'transform' .* must place the map in metres"),
         ({"transform": (math.nan, 0, 0, 0, 1, 0)}, "'transform' parameter of best_server must be 6 finite numbers"),
         ({"crs": "EPSG:4326"}, "'crs' parameter of best_server must be in metres"),

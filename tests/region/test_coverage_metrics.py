@@ -149,7 +149,7 @@ def test_localize_refuses(session):
     assert localize([plain, plain]).area == 9 and localize([one, one.to_shapely()]).area == 9
     with pytest.raises(InvalidInput, match="must be regions or geometries. Got int instead"):
         localize([one, 5])
-    with pytest.raises(InvalidInput, match="must be 'regions' or 'hulls'. Got 'boxes' instead"):
+    with pytest.raises(InvalidInput, match="must be one of 'regions', 'hulls'. Got 'boxes' instead"):
         localize([one, one], method="boxes")
     with pytest.raises(InvalidInput, match=r"'masks' parameter of localize_masks must be bool"):
         localize_masks(np.ones((2, 3, 3)))

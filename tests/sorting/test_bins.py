@@ -194,7 +194,7 @@ def test_a_type_of_counts_for_results_that_are_floats(session, index_type):
     for option in ({"weights": [1, 2]}, {"density": True}, {"weights": [1, 2], "density": True}):
         with pytest.raises(InvalidInput, match=must.format("histogram", next(iter(option)))):
             histogram([1, 2], 3, **option, index_type=index_type, device=session)
-    with pytest.raises(InvalidInput, match="'index_type' parameter of bincount must be int64 or uint32"):
+    with pytest.raises(InvalidInput, match="'index_type' parameter of bincount must be one of 'int64', 'uint32'"):
         bincount([1, 2], weights=[1, 2], index_type="int8", device=session)
 
 

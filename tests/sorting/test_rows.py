@@ -81,7 +81,9 @@ def test_slices_on_the_device_as_flat_arrays(session):
 
 def test_index_types_that_are_none():
     for index_type in ("int32", "zzz", "(2,", [("a", "i4"), ("a", "i4")], 3.5):
-        with pytest.raises(InvalidInput, match="'index_type' parameter of argsort must be int64 or uint32. Got"):
+        with pytest.raises(
+            InvalidInput, match="'index_type' parameter of argsort must be one of 'int64', 'uint32'. Got"
+        ):
             argsort([3, 1], index_type=index_type)
 
 

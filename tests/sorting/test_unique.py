@@ -175,8 +175,8 @@ def test_unique_says_its_phases(session):
         ({"keys": np.ma.array([1, 2], mask=[0, 1])}, "no masked entries"),
         ({"return_index": "yes"}, "'return_index' parameter of unique must be True or False. Got 'yes'"),
         ({"equal_nan": None}, "'equal_nan' parameter of unique must be True or False"),
-        ({"index_type": "int16"}, "'index_type' parameter of unique must be int64 or uint32. Got 'int16'"),
-        ({"index_type": "nothing"}, "must be int64 or uint32"),
+        ({"index_type": "int16"}, "'index_type' parameter of unique must be one of 'int64', 'uint32'. Got 'int16'"),
+        ({"index_type": "nothing"}, "must be one of 'int64', 'uint32'"),
     ),
 )
 def test_what_unique_refuses(arguments, message):

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.dp.analysis.dependences import dependences_of, offset
 from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.mistakes import deep_enough
@@ -32,26 +33,20 @@ def checked_band(band, shape, outside, *, caller) -> tuple[int, int] | None:
     """
     if band is None:
         if isinstance(outside, Mapping) or not (isinstance(outside, numbers.Number) and outside == 0):
-            raise InvalidInput(
-                f"The 'outside' parameter of {caller} must be left out without a band. Got {short(outside)} instead."
-            )
+            raise wrong("outside", caller, "left out without a band", short(outside))
         return None
     try:
         low, high = band
     except (TypeError, ValueError):
         low = high = None
     if not all(isinstance(end, numbers.Integral) and not isinstance(end, bool) for end in (low, high)):
-        raise InvalidInput(
-            f"The 'band' parameter of {caller} must be two integers, low <= j - i <= high. Got {short(band)} instead."
-        )
+        raise wrong("band", caller, "two integers, low <= j - i <= high", short(band))
     if low > high:
-        raise InvalidInput(f"The 'band' parameter of {caller} must have low <= high. Got {short(band)} instead.")
+        raise wrong("band", caller, "low <= high", short(band), verb="have")
     n, m = shape
     low, high = max(int(low), 1 - n), min(int(high), m - 1)
     if low > high:
-        raise InvalidInput(
-            f"The 'band' parameter of {caller} must hold cells of the table. Got {short(band)} for {n} x {m} cells."
-        )
+        raise wrong("band", caller, "cells of the table", f"{short(band)} for {n} x {m} cells", verb="hold")
     return None if (low, high) == (1 - n, m - 1) else (low, high)
 
 
@@ -60,10 +55,8 @@ def check_reachable(band, pattern, shape, *, caller) -> None:
     first = pattern.cell(0, 0, *shape) if pattern.kind == "nose" else None
     for what, at in (("answers for the table", pattern.corner(*shape)), ("is filled first", first)):
         if at is not None and not band[0] <= at[1] - at[0] <= band[1]:
-            raise InvalidInput(
-                f"The 'band' parameter of {caller} must hold cell {at}, which {what} with pattern {pattern.name}: "
-                f"there j - i is {at[1] - at[0]}. Got {band} instead."
-            )
+            expected = f"cell {at}, which {what} with pattern {pattern.name}: there j - i is {at[1] - at[0]}"
+            raise wrong("band", caller, expected, band, verb="hold")
 
 
 def with_band(equation, band, outside, *, caller):
@@ -72,9 +65,7 @@ def with_band(equation, band, outside, *, caller):
     given = outside if isinstance(outside, Mapping) else dict.fromkeys(cells, outside)
     if set(given) != set(cells):
         fields = f", or one for each of the fields {', '.join(cells)}" if equation.cell.fields else ""
-        raise InvalidInput(
-            f"The 'outside' parameter of {caller} must be a number{fields}. Got {short(outside)} instead."
-        )
+        raise wrong("outside", caller, f"a number{fields}", short(outside))
     values = {LOW: np.int32(band[0]), HIGH: np.int32(band[1])}
     for name, cell in cells.items():
         values[_outside(name)] = _checked(given[name], cell, caller)
@@ -92,9 +83,7 @@ def _checked(value, cell, caller):
     if right and cell.limits is not None:
         right = isinstance(value, numbers.Integral) and cell.limits[0] <= value <= cell.limits[1]
     if not right:
-        raise InvalidInput(
-            f"The 'outside' parameter of {caller} must be a number of {cell.name}. Got {short(value)} instead."
-        )
+        raise wrong("outside", caller, f"a number of {cell.name}", short(value))
     return kind(value)
 
 

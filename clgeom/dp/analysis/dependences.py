@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.language.nodes import depends_on, evaluate, loop_of, walk
 from clgeom.dp.language.trace import Expr, widest
-from clgeom.errors import InvalidInput, is_integer, short
+from clgeom.errors import is_integer, short
 
 #: A bound beyond the columns of every table. Bounds are clamped to it, so that their negatives fit in the type.
 FAR = 1 << 40
@@ -53,10 +54,7 @@ class Near:
         try:
             offsets = sorted({(operator.index(di), operator.index(dj)) for di, dj in self.offsets})
         except (TypeError, ValueError):
-            raise InvalidInput(
-                "The 'offsets' parameter of Near must be pairs of integers (di, dj). "
-                f"Got {short(self.offsets)} instead."
-            ) from None
+            raise wrong("offsets", "Near", "pairs of integers (di, dj)", short(self.offsets)) from None
         object.__setattr__(self, "offsets", tuple(offsets))
 
 
@@ -94,13 +92,10 @@ class Row:
 
     def __post_init__(self) -> None:
         if self.step not in (-1, 1):
-            raise InvalidInput(f"The 'step' parameter of Row must be -1 or 1. Got {short(self.step)} instead.")
+            raise wrong("step", "Row", "-1 or 1", short(self.step))
         for name, bound in (("low", self.low), ("high", self.high)):
             if not (bound is None or is_integer(bound) or isinstance(bound, Expr)):
-                raise InvalidInput(
-                    f"The {name!r} parameter of Row must be an integer, an expression of i and parameters, or None. "
-                    f"Got {short(bound)} instead."
-                )
+                raise wrong(name, "Row", "an integer, an expression of i and parameters, or None", short(bound))
 
     def bounds(self, rows: Any, values: dict[str, Any], shape: tuple[int, int] = (0, 0)) -> tuple[Any, Any]:
         """The bounds of the columns that cells read in the row before or behind.

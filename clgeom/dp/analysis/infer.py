@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import instance, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.policies import ceil_div
 from clgeom.dp.analysis.bounds import indices_fit
@@ -140,15 +141,9 @@ def infer_pattern(
     >>> dp.infer_pattern(equation, (5, 9)).best
     'NOSE'
     """
-    if not isinstance(equation, Equation):
-        raise InvalidInput(
-            f"The first parameter of infer_pattern must be a dp.Equation. Got {type(equation).__name__} instead."
-        )
+    instance(equation, Equation, "a dp.Equation", "equation", caller="infer_pattern")
     n, m = check_shape(shape, caller="infer_pattern")
-    if method not in ("auto", "prove", "probe"):
-        raise InvalidInput(
-            f"The 'method' parameter of infer_pattern must be 'auto', 'prove' or 'probe'. Got {method!r} instead."
-        )
+    one_of(method, ("auto", "prove", "probe"), "method", caller="infer_pattern")
     given = given_values(values, parameters, caller="infer_pattern")
     parameters = some_values(equation, given, caller="infer_pattern")
     nodes = nodes_of(equation)

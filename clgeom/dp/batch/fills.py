@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import instance, one_of, wrong
 from clgeom.core import launch
 from clgeom.core.call import unrecorded
 from clgeom.core.device import as_session
@@ -128,13 +128,9 @@ def fill_batch(
     >>> batch.corners.tolist(), batch[1].tolist()
     ([1, 1], [[0, 1], [1, 1], [2, 1]])
     """
-    if not isinstance(equation, Equation):
-        raise InvalidInput(
-            f"The first parameter of fill_batch must be a dp.Equation. Got {type(equation).__name__} instead."
-        )
+    instance(equation, Equation, "a dp.Equation", "equation", caller="fill_batch")
     one_of(keep, KEEPS, "keep", caller="fill_batch")
-    if not isinstance(check, (bool, np.bool_)) and check != "auto":
-        raise InvalidInput(f"The 'check' parameter of fill_batch must be 'auto', True or False. Got {check!r} instead.")
+    one_of(check, ("auto", True, False), "check", caller="fill_batch")
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given, plain = given_values(values, parameters, caller="fill_batch"), equation
@@ -143,10 +139,7 @@ def fill_batch(
         equation, more = bands.with_band(equation, band, outside, caller="fill_batch")
         given |= more
     if offsets is not None and not isinstance(offsets, Mapping):
-        raise InvalidInput(
-            f"The 'offsets' parameter of fill_batch must be a dictionary by the names of parameters. "
-            f"Got {type(offsets).__name__} instead."
-        )
+        raise wrong("offsets", "fill_batch", "a dictionary by the names of parameters", type(offsets).__name__)
     held, count = parameters_of(equation, given, dict(offsets or {}), caller="fill_batch")
     shapes = _shapes(shapes, count)
     session = as_session(device)
@@ -178,9 +171,11 @@ def _shapes(shapes, count) -> np.ndarray:
     if found.shape == (0,):
         found = np.empty((0, 2), np.int64)
     if found.dtype.kind not in "iu" or found.shape[-1:] != (2,) or found.ndim > 2:
-        raise InvalidInput(
-            "The 'shapes' parameter of fill_batch must be integers of shape (tables, 2), or (rows, columns). "
-            f"Got {'other things' if found.dtype == object else f'{found.dtype}, shape {found.shape}'} instead."
+        raise wrong(
+            "shapes",
+            "fill_batch",
+            "integers of shape (tables, 2), or (rows, columns)",
+            "other things" if found.dtype == object else f"{found.dtype}, shape {found.shape}",
         )
     found = found.astype(np.int64)
     if found.ndim == 1:
@@ -197,10 +192,8 @@ def _shapes(shapes, count) -> np.ndarray:
     bad = (found < 1).any(axis=1) | (found.sum(axis=1) > LONGEST_SIDE)
     if bad.any():
         at = int(np.argmax(bad))
-        raise InvalidInput(
-            "The 'shapes' parameter of fill_batch must have at least one cell each, and below 2**31 rows and columns "
-            f"together. Got {tuple(found[at].tolist())} for table {at:,} instead."
-        )
+        expected = "at least one cell each, and below 2**31 rows and columns together"
+        raise wrong("shapes", "fill_batch", expected, f"{tuple(found[at].tolist())} for table {at:,}", verb="have")
     cells = found.prod(axis=1, dtype=np.float64).sum()
     if cells >= 2**60:
         raise DeviceLimit(f"The tables of fill_batch have {cells:.3g} cells, and {2**60:,} are the most.")

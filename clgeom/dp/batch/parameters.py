@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.dp.job import no_parameter, some_values
-from clgeom.dp.language.parameters import Parameter
+from clgeom.dp.language.parameters import Parameter, require_given
 from clgeom.dp.pairs.inputs import sequences
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import is_device_array
@@ -52,9 +53,7 @@ class Own:
 
 def parameters_of(equation, given, offsets, *, caller) -> tuple[dict, int | None]:
     """The parameters by name as `Shared` or `Own`, and the number of tables that they tell, None if all are shared."""
-    missing = [name for name in equation.parameters if name not in given]
-    if missing:
-        raise InvalidInput(f"{caller} of {equation.name} needs the parameter {missing[0]!r}, which was not given.")
+    require_given(equation, given, caller=caller)
     for name in (*given, *offsets):
         if name not in equation.parameters:
             raise no_parameter(equation, name, None)
@@ -110,17 +109,13 @@ def _one(equation, p, value, offsets, *, caller):
         return Own(p, held.letters, held.offsets)
     at = next((k for k, one in enumerate(value) if is_device_array(one)), None)
     if at is not None:
-        raise InvalidInput(
-            f"The {p.name!r} parameter of {caller} must be arrays on the host, or one on the device with offsets. "
-            f"Got an array on the device at index {at} instead."
-        )
+        expected = "arrays on the host, or one on the device with offsets"
+        raise wrong(p.name, caller, expected, f"an array on the device at index {at}")
     parts = [np.asarray(one) for one in value]
-    wrong = next((k for k, part in enumerate(parts) if part.ndim != p.ndim), None)
-    if wrong is not None:
-        raise InvalidInput(
-            f"The {p.name!r} parameter of {caller} must have {p.ndim} dimension{'s' * (p.ndim > 1)} for each table. "
-            f"Got shape {parts[wrong].shape} for table {wrong:,}."
-        )
+    bad = next((k for k, part in enumerate(parts) if part.ndim != p.ndim), None)
+    if bad is not None:
+        expected = f"{p.ndim} dimension{'s' * (p.ndim > 1)} for each table"
+        raise wrong(p.name, caller, expected, f"shape {parts[bad].shape} for table {bad:,}", verb="have")
     at = np.append(0, np.cumsum([part.size for part in parts], dtype=np.int64))
     shapes = np.array([part.shape for part in parts], np.int32).reshape(-1, 2) if p.ndim == 2 else None
     full = [part.ravel() for part in parts if part.size]

@@ -15,8 +15,8 @@ from clgeom.dp.language import trace, types
 from clgeom.dp.language.cells import cell_type_of, fits_in_c
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import MOST_DEEP, depth, walk, with_own_indices
-from clgeom.dp.language.parameters import annotated, declaration, parameters_of, taken
+from clgeom.dp.language.nodes import require_shallow, walk, with_own_indices
+from clgeom.dp.language.parameters import annotated, parameters_of, require_declared, taken
 from clgeom.dp.language.returned import parts_of
 from clgeom.errors import DependencyError, InvalidInput
 from clgeom.intake.typing import DTypeLike
@@ -191,24 +191,14 @@ class CubeEquation:
         given = list(inspect.signature(function).parameters)
         if len(given) < 4:
             raise InvalidInput(f"The function {self.name} must take the cells and three indices: f(M, i, j, k, ...).")
-        extra = [n for n in given[4:] if n not in self.parameters and n not in ("n", "m", "p")]
-        if extra:
-            names = ", ".join(extra)
-            raise InvalidInput(
-                f"The function {self.name} takes {names}, which the 'parameters' of CubeEquation do not name. "
-                f"Declare each, such as {declaration(extra[0])}."
-            )
+        require_declared(given[4:], (*self.parameters, "n", "m", "p"), self.name, caller="CubeEquation")
         with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
             result = function(Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
             if isinstance(result, tuple):
                 raise InvalidInput(f"{self.name} must return one number: tables with three indices have no choices.")
             value = parts_of(result, self, None)[0]
-        if depth(value) > MOST_DEEP:
-            raise InvalidInput(
-                f"{self.name} has {depth(value):,} operators inside each other, and {MOST_DEEP} is the most that "
-                "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
-            )
+        require_shallow(self.name, value)
         (self.value,) = with_own_indices(value)
 
     def _argument(self, name):

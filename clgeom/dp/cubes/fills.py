@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import instance, integers, one_of, wrong
 from clgeom.core import launch
 from clgeom.core.call import recording
 from clgeom.core.device import Session, as_session
@@ -226,14 +226,10 @@ def fill_cube(
     >>> dp.fill_cube(shortest, (4, 3, 3), keep="last", w=w).last.tolist()
     [[0.0, 1.0, 3.0], [9.0, 0.0, 2.0], [9.0, 9.0, 0.0]]
     """
-    if not isinstance(equation, CubeEquation):
-        raise InvalidInput(
-            f"The first parameter of fill_cube must be a dp.CubeEquation. Got {type(equation).__name__} instead."
-        )
+    instance(equation, CubeEquation, "a dp.CubeEquation", "equation", caller="fill_cube")
     shape = _checked_shape(shape)
     one_of(keep, KEEPS, "keep", caller="fill_cube")
-    if not isinstance(check, (bool, np.bool_)) and check != "auto":
-        raise InvalidInput(f"The 'check' parameter of fill_cube must be 'auto', True or False. Got {check!r} instead.")
+    one_of(check, ("auto", True, False), "check", caller="fill_cube")
     given = given_values(values, parameters, caller="fill_cube")
     held = check_values(equation, given, caller="fill_cube")
     session = next((session_of_array(v, device) for v in given.values() if is_device_array(v)), None)
@@ -351,24 +347,11 @@ def _series(session, equation, planes, held, arguments, ring, keep, checked, fau
 
 
 def _checked_shape(shape) -> tuple[int, int, int]:
-    try:
-        lengths = tuple(shape)
-    except TypeError:
-        lengths = ()
-    if len(lengths) != 3 or not all(isinstance(x, numbers.Integral) and not isinstance(x, bool) for x in lengths):
-        raise InvalidInput(
-            f"The 'shape' parameter of fill_cube must be three integers (n, m, p). Got {short(shape)} instead."
-        )
-    if min(lengths) < 1:
-        raise InvalidInput(
-            f"The 'shape' parameter of fill_cube must have at least one cell. Got {short(shape)} instead."
-        )
-    n, m, p = map(int, lengths)
+    expected = "three integers (n, m, p), each at least 1"
+    n, m, p = integers(shape, 3, expected, "shape", caller="fill_cube", least=1)
     if n + m + p - 2 > LONGEST or max(n * m, n * p, m * p) >= 2**32:
-        raise InvalidInput(
-            "The 'shape' parameter of fill_cube must have below 2**32 cells in each plane, and lengths of below 2**31 "
-            f"together. Got {short(shape)} instead."
-        )
+        expected = "below 2**32 cells in each plane, and lengths of below 2**31 together"
+        raise wrong("shape", "fill_cube", expected, short(shape), verb="have")
     return n, m, p
 
 

@@ -8,14 +8,14 @@ overflow (trap), or becomes the nearest value of the type (saturate).
 from __future__ import annotations
 
 import functools
-import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clgeom.dp.language.parameters import C_NAME, RESERVED
+from clgeom.arguments import one_of
+from clgeom.dp.language.parameters import RESERVED, require_c_name
 from clgeom.dp.language.types import LIMITS, TYPES
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import C_NAMES
@@ -189,10 +189,7 @@ def _cell_type_of(dtype, overflow):
     if not dtype:
         raise InvalidInput(f"T{what[1:]} must name at least one field. Got none instead.")
     for name in dtype:
-        if not isinstance(name, str) or not C_NAME.match(name) or keyword.iskeyword(name):
-            raise InvalidInput(
-                f"A field of an equation's cells must have a name in C and in Python. Got {name!r} instead."
-            )
+        require_c_name(name, "A field of an equation's cells must have")
         if name in NOT_FIELDS or name.startswith(("dp_", "DP_", "__")):
             raise InvalidInput(
                 f"A field of an equation's cells cannot be called {name!r}: this name has a meaning in C."
@@ -220,11 +217,7 @@ def _overflow(overflow, dtype) -> str:
     """What becomes of values beyond a type; by default narrow types trap, and others wrap around."""
     if overflow is None:
         return "wrap" if dtype.name in ("int32", "int64", "uint64") or dtype.kind == "f" else "trap"
-    if overflow not in OVERFLOWS:
-        raise InvalidInput(
-            f"The 'overflow' parameter of Equation must be one of {', '.join(OVERFLOWS)}. "
-            f"Got {short(overflow)} instead."
-        )
+    one_of(overflow, OVERFLOWS, "overflow", caller="Equation")
     if overflow != "wrap" and dtype.name in ("int64", "uint64"):
         raise InvalidInput(
             f"The 'overflow' parameter of Equation cannot be {overflow!r} for {dtype.name} cells, since no type is "

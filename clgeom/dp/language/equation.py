@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.cache import Cache
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
@@ -20,12 +21,12 @@ from clgeom.dp.language import trace, types, users_c
 from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
 from clgeom.dp.language.indexed import Cells, Values, refused_by_python
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import MOST_DEEP, as_rows, depth, from_rows, walk, with_own_indices
-from clgeom.dp.language.parameters import Parameter, annotated, declaration, parameters_of
+from clgeom.dp.language.nodes import as_rows, from_rows, require_shallow, walk, with_own_indices
+from clgeom.dp.language.parameters import Parameter, annotated, parameters_of, require_declared
 from clgeom.dp.language.returned import parts_of
 from clgeom.dp.language.trace import Expr
 from clgeom.dp.patterns import pattern_name
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import DeviceLike, DTypeLike
 
 #: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
@@ -217,22 +218,12 @@ class Equation:
         given = list(inspect.signature(function).parameters)
         if len(given) < 3:
             raise InvalidInput(f"The function {self.name} must take the cells and two indices: f(M, i, j, ...).")
-        extra = [n for n in given[3:] if n not in self.parameters and n not in ("n", "m")]
-        if extra:
-            raise InvalidInput(
-                f"The function {self.name} takes {', '.join(extra)}, which the 'parameters' of Equation do not name. "
-                f"Declare each, such as {declaration(extra[0])}."
-            )
+        require_declared(given[3:], (*self.parameters, "n", "m"), self.name, caller="Equation")
         with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
             i, j = (trace.node(name, type="int") for name in "ij")
             result = function(Cells(self.cell), i, j, *map(self._argument, given[3:]))
             value, decision, self.places = parts_of(result, self, _count)
-        deep = depth(value, decision)
-        if deep > MOST_DEEP:
-            raise InvalidInput(
-                f"{self.name} has {deep:,} operators inside each other, and {MOST_DEEP} is the most that "
-                "compilers take: use dp.sum_over or dp.min_over, not a loop in Python."
-            )
+        require_shallow(self.name, value, decision)
         self.value, self.decision = with_own_indices(value, decision)
 
     def _argument(self, name):
@@ -246,10 +237,7 @@ class Equation:
         if decisions is not None and decisions != "index":
             whole = isinstance(decisions, (int, np.integer)) and not isinstance(decisions, bool)
             if not whole or not 2 <= decisions <= 1 << 31:
-                raise InvalidInput(
-                    f"The 'decisions' parameter of Equation must be a count of at least 2, or 'index'. "
-                    f"Got {decisions!r} instead."
-                )
+                raise wrong("decisions", "Equation", "a count of at least 2, or 'index'", short(decisions))
             decisions = int(decisions)
         if self.traced and decisions is not None and self.decision is None:
             raise InvalidInput(f"{self.name} must return (value, choice), since 'decisions' is given.")

@@ -9,6 +9,7 @@ import numpy as np
 from clgeom.dp.language.mistakes import mistake
 from clgeom.dp.language.trace import FOLD, Expr, widest
 from clgeom.dp.language.types import LIMITS
+from clgeom.errors import InvalidInput
 
 #: Most operators inside each other. Compilers accept 256 nested brackets; the writer of nodes makes three nested calls
 #: for each operator, and Python's stack has 1,000.
@@ -34,6 +35,16 @@ def walk(*roots):
             seen.add(id(expr))
             stack.append((expr, True))
             stack.extend((arg, False) for arg in reversed(expr.args))
+
+
+def require_shallow(name: str, *roots) -> None:
+    """Refuse expressions that are too deep for compilers."""
+    deep = depth(*roots)
+    if deep > MOST_DEEP:
+        raise InvalidInput(
+            f"{name} has {deep:,} operators inside each other, and {MOST_DEEP} is the most that compilers take: use "
+            "dp.sum_over or dp.min_over, not a loop in Python."
+        )
 
 
 def depth(*roots) -> int:

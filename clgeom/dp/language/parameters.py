@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import instance
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.types import CELL_TYPES
 from clgeom.errors import InvalidInput
@@ -103,11 +104,7 @@ def annotated(function, given) -> dict:
 
 def parameters_of(given) -> dict[str, Parameter]:
     """The `parameters` parameter of Equation, checked."""
-    if not isinstance(given, dict):
-        raise InvalidInput(
-            "The 'parameters' parameter of Equation must be a dictionary of names and types. "
-            f"Got {type(given).__name__} instead."
-        )
+    instance(given, dict, "a dictionary of names and types", "parameters", caller="Equation")
     found = {name: parameter(name, what) for name, what in given.items()}
     taken: dict[str, str] = {}
     for p in found.values():
@@ -118,10 +115,15 @@ def parameters_of(given) -> dict[str, Parameter]:
     return found
 
 
+def require_c_name(name: Any, what: str) -> None:
+    """Refuse a name that C or Python does not allow; `what` begins the message."""
+    if not isinstance(name, str) or not C_NAME.match(name) or keyword.iskeyword(name):
+        raise InvalidInput(f"{what} a name in C and in Python. Got {name!r} instead.")
+
+
 def parameter(name: str, what) -> Parameter:
     """A parameter from "int32", "int32[]" or "int32[,]"; a NumPy type stands for a scalar."""
-    if not isinstance(name, str) or not C_NAME.match(name) or keyword.iskeyword(name):
-        raise InvalidInput(f"A parameter's name must be a name in C and in Python. Got {name!r} instead.")
+    require_c_name(name, "A parameter's name must be")
     if name in RESERVED or name.startswith(RESERVED_STEMS):
         raise InvalidInput(f"A parameter cannot be called {name!r}: this name has a meaning in every equation.")
     if isinstance(what, Parameter):
@@ -143,6 +145,25 @@ def parameter(name: str, what) -> Parameter:
             f"and [,] for a table. Got {what!r} instead."
         )
     return Parameter(name, dtype.newbyteorder("="), ndim)
+
+
+def require_declared(names: list[str], known: tuple[str, ...], function: str, *, caller: str) -> None:
+    """Refuse a traced function that takes a parameter its equation does not declare."""
+    extra = [name for name in names if name not in known]
+    if extra:
+        raise InvalidInput(
+            f"The function {function} takes {', '.join(extra)}, which the 'parameters' of {caller} do not name. "
+            f"Declare each, such as {declaration(extra[0])}."
+        )
+
+
+def require_given(equation, given: dict, *, caller: str) -> None:
+    """Refuse a call without one of the equation's parameters."""
+    for p in equation.parameters.values():
+        if p.name not in given:
+            raise InvalidInput(
+                f"{caller} of {equation.name} needs the parameter {p.name!r} ({p}), which was not given."
+            )
 
 
 def declaration(name: str, value: Any = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 
+from clgeom.arguments import instance, wrong
 from clgeom.core.messages import first_error
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.codegen.text import users_line
@@ -56,10 +57,7 @@ def uncommented(source: str) -> str:
 
 def c_text(source, *, caller, name, empty=False) -> str:
     """The user's C text, validated; `empty`: it may be empty."""
-    if not isinstance(source, str):
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must be OpenCL C text. Got {type(source).__name__} instead."
-        )
+    instance(source, str, "OpenCL C text", name, caller=caller)
     source = source.replace("\r\n", "\n")
     strange = STRANGE.search(source)
     if strange is not None:  # compilers and we may not agree on where a line ends
@@ -112,10 +110,8 @@ def _check_length(bare, *, caller, name):
         (longest, MOST_IN_STATEMENT, "in one statement"),
     ):
         if count > most:
-            raise InvalidInput(
-                f"The '{name}' parameter of {caller} must have at most {most:,} words and marks {where}, for compilers "
-                f"end or hang on more. Got {count:,} instead: write a loop."
-            )
+            expected = f"at most {most:,} words and marks {where}, for compilers end or hang on more"
+            raise wrong(name, caller, expected, f"{count:,}", verb="have", hint="Write a loop.")
 
 
 def body_and_kind(source) -> tuple[str, bool]:

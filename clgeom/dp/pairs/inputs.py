@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import held
-from clgeom.dp.problems import arguments
+from clgeom.arguments import held, instance, wrong
+from clgeom.dp.problems import arrays
 from clgeom.intake.device_arrays import fetched, flattened, is_device_array
 from clgeom.intake.interop import arrow, strings
 
@@ -107,14 +107,13 @@ def sequences(value, name, *, caller) -> Sequences:
         if value.ndim == 2 and value.dtype.kind in "iu" and not np.ma.is_masked(value):
             return Sequences(*strings.of_rows(value))
         if value.ndim != 1 or value.dtype.kind not in "USTO":
-            raise arguments.wrong(caller, name, EXPECTED, f"an array of {value.dtype}, shape {value.shape}")
+            raise wrong(name, caller, EXPECTED, f"an array of {value.dtype}, shape {value.shape}")
         if np.ma.is_masked(value):
-            raise arguments.wrong(caller, name, "free of masked elements", "some")
+            raise wrong(name, caller, "free of masked elements", "some")
         if value.dtype.kind in "US":
             return Sequences(*strings.of_fixed(value))
         value = value.tolist()
-    if not isinstance(value, (list, tuple)):
-        raise arguments.wrong(caller, name, EXPECTED, type(value).__name__)
+    instance(value, (list, tuple), EXPECTED, name, caller=caller)
     return _from_list(value, name, caller=caller)
 
 
@@ -161,7 +160,7 @@ def _from_list(values, name, *, caller):
         if at is None:
             raise
         expected = f"a list of {kind.__name__} only, or another kind of batch"
-        raise arguments.wrong(caller, name, expected, f"{type(values[at]).__name__} at index {at}") from None
+        raise wrong(name, caller, expected, f"{type(values[at]).__name__} at index {at}") from None
     return Sequences(_codes("".join(values)) if letters is None else letters, offsets)
 
 
@@ -178,13 +177,11 @@ def _from_offsets(letters, offsets, name, *, caller):
     if is_device_array(letters) and letters.ndim == 1:
         codes = _as_bytes(letters)
     else:
-        codes = arguments.sequence(letters, name, caller=caller)
+        codes = arrays.sequence(letters, name, caller=caller)
     offsets = fetched(offsets) if is_device_array(offsets) else offsets
-    bounds = arguments.whole_numbers(offsets, name, caller=caller)
+    bounds = arrays.whole_numbers(offsets, name, caller=caller)
     if not len(bounds) or bounds[0] != 0 or bounds[-1] != len(codes) or (np.diff(bounds) < 0).any():
-        raise arguments.wrong(
-            caller, name, f"offsets that ascend from 0 to the number of letters, {len(codes):,}", "others"
-        )
+        raise wrong(name, caller, f"offsets that ascend from 0 to the number of letters, {len(codes):,}", "others")
     return Sequences(codes, bounds)
 
 
@@ -197,7 +194,7 @@ def _from_arrow(column, name, *, caller):
     """Of an array of Arrow. Letters of ASCII are taken as they lie in memory."""
     column = arrow.text_of(column)
     if column.null_count:
-        raise arguments.wrong(caller, name, "free of missing sequences", f"{column.null_count:,}")
+        raise wrong(name, caller, "free of missing sequences", f"{column.null_count:,}")
     found = strings.of_arrow(column)
     return _from_list(column.to_pylist(), name, caller=caller) if found is None else Sequences(*found)
 
@@ -206,7 +203,7 @@ def pairs(a, b, *, caller) -> tuple[Sequences, Sequences]:
     """Two batches of as many sequences, alike."""
     found = both(a, b, caller=caller)
     if len(found[0]) != len(found[1]):
-        raise arguments.wrong(caller, "b", f"as many sequences as 'a', {len(found[0]):,}", f"{len(found[1]):,}")
+        raise wrong("b", caller, f"as many sequences as 'a', {len(found[0]):,}", f"{len(found[1]):,}")
     return found
 
 
@@ -218,5 +215,5 @@ def both(a, b, *, caller) -> tuple[Sequences, Sequences]:
 def batch(value, name, *, caller) -> Sequences:
     """A batch; one sequence is refused."""
     if isinstance(value, (str, bytes, bytearray)):
-        raise arguments.wrong(caller, name, EXPECTED, f"one sequence, {type(value).__name__}")
+        raise wrong(name, caller, EXPECTED, f"one sequence, {type(value).__name__}")
     return sequences(value, name, caller=caller)

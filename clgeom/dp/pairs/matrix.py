@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import boolean, integer, one_of, wrong
+from clgeom.arguments import boolean, integer, one_of, whole_number, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
@@ -16,7 +16,7 @@ from clgeom.core.plan import Scratch
 from clgeom.core.tuning import select
 from clgeom.dp.pairs import inputs, words
 from clgeom.dp.paths.bits import Pair
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.errors import InvalidInput
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
@@ -171,7 +171,7 @@ def cutoff_of(score_cutoff, *, caller) -> int | None:
     """The `score_cutoff` parameter."""
     if score_cutoff is None:
         return None
-    return arguments.whole(score_cutoff, "score_cutoff", caller=caller)
+    return whole_number(score_cutoff, "score_cutoff", caller=caller)
 
 
 # What is kept of the blocks ---------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class _Dense:
 
     def __init__(self, shape, problem, cutoff):
         self.problem, self.cutoff = problem, cutoff
-        beyond = 0 if problem == "lcs" or cutoff is None else min(cutoff, arguments.INT32 - 1) + 1
+        beyond = 0 if problem == "lcs" or cutoff is None else min(cutoff, arrays.INT32 - 1) + 1
         self.matrix = np.full(shape, beyond, np.int32)
 
     def take(self, rows, columns, values):
@@ -226,7 +226,7 @@ class _Nearest:
     def take(self, rows, columns, values):
         if not self.k:
             return
-        lacks = arguments.INT32 - values.astype(np.int64) if self.problem == "lcs" else values.astype(np.int64)
+        lacks = arrays.INT32 - values.astype(np.int64) if self.problem == "lcs" else values.astype(np.int64)
         keys = lacks * self.shape[1] + columns
         if self.cutoff is not None:
             keys[values < self.cutoff if self.problem == "lcs" else values > self.cutoff] = NONE
@@ -239,7 +239,7 @@ class _Nearest:
         keys = np.sort(self.keys, axis=1)
         absent = keys == NONE
         values, columns = np.divmod(keys, max(self.shape[1], 1))
-        values = arguments.INT32 - values if self.problem == "lcs" else values
+        values = arrays.INT32 - values if self.problem == "lcs" else values
         beyond = 0 if self.problem == "lcs" or self.cutoff is None else self.cutoff + 1
         return Neighbours(np.where(absent, -1, columns), np.where(absent, beyond, values).astype(np.int32))
 

@@ -7,10 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from clgeom.arguments import whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
@@ -96,8 +97,8 @@ def allotment(costs: ArrayLike, total: IntLike, *, device: DeviceLike = None) ->
     >>> allotment([[inf, 1, 0.8, 0.4, 0], [inf, 1, 0.5, 0, 0], [inf, 1, 0.6, 0.3, 0]], 4).value
     2.5
     """
-    costs = arguments.numbers(costs, "costs", caller="allotment", ndim=2, infinite=True, empty=False).astype(float)
-    total = arguments.whole(total, "total", caller="allotment", most=arguments.INT32 - 1)
+    costs = arrays.numbers(costs, "costs", caller="allotment", ndim=2, infinite=True, empty=False).astype(float)
+    total = whole_number(total, "total", caller="allotment", most=arrays.INT32 - 1)
     users = len(costs)
     shape, upto = (users + 1, total + 1), costs.shape[1] - 1
     table = fill(ALLOTMENT, shape, c=costs, upto=upto, keep="decisions", device=device)
@@ -172,11 +173,11 @@ def reliability(costs: ArrayLike, rates: ArrayLike, budget: IntLike, *, device: 
     0.648
     """
     caller = "reliability"
-    costs = arguments.whole_numbers(costs, "costs", caller=caller, least=1, empty=False)
-    rates = arguments.numbers(rates, "rates", caller=caller, least=0, size=(len(costs), "as many numbers as 'costs'"))
+    costs = arrays.whole_numbers(costs, "costs", caller=caller, least=1, empty=False)
+    rates = arrays.numbers(rates, "rates", caller=caller, least=0, size=(len(costs), "as many numbers as 'costs'"))
     if rates.max() > 1:
-        raise arguments.wrong(caller, "rates", "at most 1", rates.max())
-    budget = arguments.whole(budget, "budget", caller=caller, most=arguments.INT32 - 1)
+        raise wrong("rates", caller, "at most 1", rates.max())
+    budget = whole_number(budget, "budget", caller=caller, most=arrays.INT32 - 1)
     if sum(costs.tolist()) > budget:  # a sum of int64 may wrap around
         return Allocation(0.0)
     works = 1 - (1 - rates[:, None].astype(float)) ** np.arange(budget // costs.min() + 1)
@@ -243,10 +244,8 @@ def assignment(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     (5.0, [1, 0, 2])
     """
     caller = "assignment"
-    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+    costs = arrays.square_table(costs, "costs", caller=caller, most=MOST_TASKS)
     n = len(costs)
-    if costs.shape != (n, n) or n > MOST_TASKS:
-        raise arguments.wrong(caller, "costs", f"square, with {MOST_TASKS} rows at most", f"shape {costs.shape}")
     bit = np.array([1 << k for k in range(n)], np.int32)
     table = fill(ASSIGNMENT, (n + 1, 1 << n), c=costs, bit=bit, keep="decisions", device=device)
     return follow_choices(table, table.corner, (0, (1 << n) - 1), n, lambda i, j, x: (i + 1, j - (1 << x)))
@@ -299,9 +298,9 @@ def covering(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike = None) -> 
     >>> covering([1, 4, 5, 7, 8, 12, 13, 18, 19, 21], 3).value
     129.0
     """
-    sizes = np.sort(arguments.numbers(sizes, "sizes", caller="covering", least=0, empty=False).astype(float))
+    sizes = np.sort(arrays.numbers(sizes, "sizes", caller="covering", least=0, empty=False).astype(float))
     n = len(sizes)
-    kinds = arguments.whole(kinds, "kinds", caller="covering", least=1, most=n)
+    kinds = whole_number(kinds, "kinds", caller="covering", least=1, most=n)
     costs = np.zeros((n + 1, n + 1))
     costs[:, 1:] = np.maximum(np.arange(1, n + 1) - np.arange(n + 1)[:, None], 0) * sizes
     found = _parts(costs, kinds, device)
@@ -359,9 +358,9 @@ def covering_as_knapsack(sizes: ArrayLike, kinds: IntLike, *, device: DeviceLike
     129.0
     """
     caller = "covering_as_knapsack"
-    sizes = np.sort(arguments.numbers(sizes, "sizes", caller=caller, least=0, empty=False).astype(float))
+    sizes = np.sort(arrays.numbers(sizes, "sizes", caller=caller, least=0, empty=False).astype(float))
     n = len(sizes)
-    kinds = arguments.whole(kinds, "kinds", caller=caller, least=1, most=n)
+    kinds = whole_number(kinds, "kinds", caller=caller, least=1, most=n)
     table = fill(COVERS, (kinds + 1, n + 1), size=sizes, keep="decisions", device=device)
     return follow_choices(table, table.corner, (0, n), kinds, lambda i, j, x: (i + 1, j - x))
 
@@ -399,12 +398,12 @@ def curve_fitting(x: ArrayLike, y: ArrayLike, segments: IntLike, *, device: Devi
     (0.0, [0, 2])
     """
     caller = "curve_fitting"
-    x = arguments.numbers(x, "x", caller=caller, empty=False).astype(float)
-    y = arguments.numbers(y, "y", caller=caller, size=(len(x), "as many numbers as 'x'")).astype(float)
+    x = arrays.numbers(x, "x", caller=caller, empty=False).astype(float)
+    y = arrays.numbers(y, "y", caller=caller, size=(len(x), "as many numbers as 'x'")).astype(float)
     n = len(x)
     if (np.diff(x) < 0).any():
-        raise arguments.wrong(caller, "x", "in ascending order", "others")
-    segments = arguments.whole(segments, "segments", caller=caller, least=1, most=n)
+        raise wrong("x", caller, "in ascending order", "others")
+    segments = whole_number(segments, "segments", caller=caller, least=1, most=n)
     return _parts(_fit_errors(x, y), segments, device)
 
 
@@ -487,10 +486,10 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
     36
     """
     caller = "integer_program"
-    profits = arguments.whole_numbers(profits, "profits", caller=caller, empty=False)
+    profits = arrays.whole_numbers(profits, "profits", caller=caller, empty=False)
     n = len(profits)
-    limits = arguments.whole_numbers(limits, "limits", caller=caller, least=0, empty=False)
-    rows = arguments.whole_numbers(
+    limits = arrays.whole_numbers(limits, "limits", caller=caller, least=0, empty=False)
+    rows = arrays.whole_numbers(
         rows,
         "rows",
         caller=caller,
@@ -500,9 +499,7 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
     )
     free = ~(rows > 0).any(axis=0) & (profits > 0)
     if free.any():
-        raise arguments.wrong(
-            caller, "rows", "above 0 in every column with a profit", f"zeros in column {free.argmax()}"
-        )
+        raise wrong("rows", caller, "above 0 in every column with a profit", f"zeros in column {free.argmax()}")
     columns = int(np.prod([int(limit) + 1 for limit in limits], dtype=object))
     if columns > 1 << 26:
         raise InvalidInput(f"The 'limits' parameter of {caller} is too large: {columns:,} combinations may be left.")
@@ -513,8 +510,7 @@ def integer_program(profits: ArrayLike, rows: ArrayLike, limits: ArrayLike, *, d
         uses = rows[:, k] > 0
         if uses.any():
             upto[k] = (left[:, uses] // rows[uses, k]).min(axis=1)
-    if int(upto.max()) * sum(abs(int(p)) for p in profits) > arguments.INT64:
-        raise InvalidInput(f"The 'profits' parameter of {caller} is too large: the sums may not fit 64 bits.")
+    arrays.sum_type(int(upto.max()) * sum(abs(int(p)) for p in profits), "profits", caller=caller)
     step = np.minimum((rows * strides[:, None]).sum(axis=0), columns)  # what never fits is never taken
     given = {"p": profits, "upto": upto, "step": step.astype(np.int32)}
     table = fill(integer_program_equation(), (n + 1, columns), **given, keep="decisions", device=device)

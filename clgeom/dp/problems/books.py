@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.arguments import number, whole_number
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import minimum, where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
@@ -92,10 +93,10 @@ def reject_allowances(
     """
     caller = "reject_allowances"
     costs = {"setup": setup, "unit": unit, "penalty": penalty}
-    given = {name: float(arguments.numbers([cost], name, caller=caller, least=0)[0]) for name, cost in costs.items()}
-    success = arguments.fraction(success, "success", caller=caller)
-    runs = arguments.whole(runs, "runs", caller=caller, least=1, most=1 << 20)
-    largest = arguments.whole(largest, "largest", caller=caller, most=1 << 20)
+    given = {name: number(cost, name, caller=caller, least=0) for name, cost in costs.items()}
+    success = number(success, "success", caller=caller, least=0, most=1)
+    runs = whole_number(runs, "runs", caller=caller, least=1, most=1 << 20)
+    largest = whole_number(largest, "largest", caller=caller, most=1 << 20)
     miss = (1 - success) ** np.arange(largest + 1, dtype=float)
     table = fill(REJECTS, (runs + 1, 1), **given, miss=miss, largest=largest, keep="decisions", device=device)
     return follow_choices(table, table.corner, (0, 0), runs, lambda i, j, x: (i + 1, j))
@@ -152,8 +153,8 @@ def project_investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike
     (17.0, [1, 2, 1])
     """
     caller = "project_investment"
-    returns = arguments.numbers(returns, "returns", caller=caller, ndim=2, empty=False).astype(float)
-    money = arguments.whole(money, "money", caller=caller, most=arguments.INT32 - 1)
+    returns = arrays.numbers(returns, "returns", caller=caller, ndim=2, empty=False).astype(float)
+    money = whole_number(money, "money", caller=caller, most=arrays.INT32 - 1)
     projects, upto = len(returns), returns.shape[1] - 1
     table = fill(PROJECTS, (projects + 1, money + 1), r=returns, upto=upto, keep="decisions", device=device)
     return follow_choices(table, table.corner, (0, money), projects, lambda i, j, x: (i + 1, j - x))
@@ -196,11 +197,11 @@ def equipment_replacement(
     (1280.0, [1, 2, 5])
     """
     caller = "equipment_replacement"
-    price = float(arguments.numbers([price], "price", caller=caller)[0])
-    maintenance = arguments.numbers(maintenance, "maintenance", caller=caller, empty=False).astype(float)
+    price = number(price, "price", caller=caller)
+    maintenance = arrays.numbers(maintenance, "maintenance", caller=caller, empty=False).astype(float)
     ages = len(maintenance)
-    trade_in = arguments.numbers(trade_in, "trade_in", caller=caller, size=(ages, "as many as 'maintenance'"))
-    years = arguments.whole(years, "years", caller=caller, least=1, most=MOST_YEARS)
+    trade_in = arrays.numbers(trade_in, "trade_in", caller=caller, size=(ages, "as many as 'maintenance'"))
+    years = whole_number(years, "years", caller=caller, least=1, most=MOST_YEARS)
     of_age = np.append(np.inf, price + np.cumsum(maintenance) - trade_in)
     age = np.arange(years + 1) - np.arange(years + 1)[:, None]
     costs = np.where((age > 0) & (age <= ages), of_age[np.clip(age, 0, ages)], np.inf)

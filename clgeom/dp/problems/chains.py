@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import boolean
+from clgeom.arguments import boolean, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
 from clgeom.errors import InvalidInput
@@ -198,16 +198,14 @@ def matrix_chain(dims: ArrayLike, *, order: bool = True, device: DeviceLike = No
     >>> chain.multiplications, chain.parenthesisation
     (15125, '((A0 (A1 A2)) ((A3 A4) A5))')
     """
-    dims = arguments.whole_numbers(dims, "dims", caller="matrix_chain", least=1)
+    dims = arrays.whole_numbers(dims, "dims", caller="matrix_chain", least=1)
     n = len(dims) - 1
     if n < 1:
-        raise arguments.wrong("matrix_chain", "dims", "at least two numbers", len(dims))
+        raise wrong("dims", "matrix_chain", "at least two numbers", len(dims))
     # left to right costs no more than the first sum for any part; all that the equation looks at is within both
     largest = int(dims.max())
     bound = largest * sum(map(int.__mul__, dims[:-1].tolist(), dims[1:].tolist())) + largest**3
-    if bound > arguments.INT64:
-        raise InvalidInput("The 'dims' parameter of matrix_chain is too large: the sums may not fit 64 bits.")
-    equation = matrix_chain_equation("int32" if bound <= arguments.INT32 else "int64")
+    equation = matrix_chain_equation(arrays.sum_type(bound, "dims", caller="matrix_chain"))
     dims = dims.astype(equation.dtype)
     if not boolean(order, "order", caller="matrix_chain"):
         return MatrixChain(int(fill(equation, (n, n), d=dims, keep="corner", device=device).corner))
@@ -245,7 +243,7 @@ def alphabetic_tree(weights: ArrayLike, *, tree: bool = True, device: DeviceLike
     >>> alphabetic_tree([2, 3, 1, 4]).cost
     20
     """
-    weights = arguments.numbers(weights, "weights", caller="alphabetic_tree", least=0, empty=False)
+    weights = arrays.numbers(weights, "weights", caller="alphabetic_tree", least=0, empty=False)
     n = len(weights)
     equation = alphabetic_tree_equation(_sum_type(weights, n, caller="alphabetic_tree", name="weights"))
     sums = np.concatenate([[0], np.cumsum(weights)]).astype(equation.dtype)
@@ -291,10 +289,10 @@ def search_tree(
     2.75
     """
     caller = "search_tree"
-    keys = arguments.numbers(keys, "keys", caller=caller, least=0)
+    keys = arrays.numbers(keys, "keys", caller=caller, least=0)
     n = len(keys)
     gaps = np.zeros(n + 1, np.int64) if gaps is None else gaps
-    gaps = arguments.numbers(gaps, "gaps", caller=caller, least=0, size=(n + 1, "one number more than 'keys'"))
+    gaps = arrays.numbers(gaps, "gaps", caller=caller, least=0, size=(n + 1, "one number more than 'keys'"))
     dtype = _sum_type(np.concatenate([keys, gaps]), n + 1, caller=caller, name="keys")
     equation = search_tree_equation(dtype)
     p, q = (np.concatenate([[0], np.cumsum(part)]).astype(equation.dtype) for part in (keys, gaps))
@@ -309,8 +307,7 @@ def _sum_type(weights, depth, *, caller, name):
     """int64 for whole numbers whose weighted sums fit, else float64."""
     if weights.dtype.kind == "f":
         return "float64"
-    if sum(map(int, weights)) * (depth + 1) > arguments.INT64:
-        raise InvalidInput(f"The '{name}' parameter of {caller} is too large: the cost may not fit 64 bits.")
+    arrays.sum_type(sum(map(int, weights)) * (depth + 1), name, caller=caller)
     return "int64"
 
 

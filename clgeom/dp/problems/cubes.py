@@ -14,7 +14,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.cubes.equation import CubeEquation
 from clgeom.dp.cubes.fills import fill_cube
 from clgeom.dp.language.functions import maximum, minimum, where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.sequences import Codes, taken
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
@@ -111,7 +111,7 @@ def lcs_of_three(
     CommonOfThree(length=3, subsequence='cba')
     """
     caller = "lcs_of_three"
-    codes = [arguments.sequence(x, name, caller=caller) for x, name in zip((a, b, c), "abc")]
+    codes = [arrays.sequence(x, name, caller=caller) for x, name in zip((a, b, c), "abc")]
     if np.result_type(*codes).kind == "f":  # of int64 and uint64
         codes = [x.astype(object) for x in codes]
     numbers = np.unique(np.concatenate(codes), return_inverse=True)[1].astype(np.int32)
@@ -170,10 +170,8 @@ def all_pairs_shortest_paths(lengths: ArrayLike, *, device: DeviceLike = None) -
     [[0.0, 1.0, -1.0], [2.0, 0.0, -2.0], [4.0, 5.0, 0.0]]
     """
     caller = "all_pairs_shortest_paths"
-    lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+    lengths = arrays.square_table(lengths, "lengths", caller=caller)
     n = len(lengths)
-    if lengths.shape != (n, n):
-        raise arguments.wrong(caller, "lengths", "square", f"shape {lengths.shape}")
     found = fill(ALL_PAIRS, (n + 1, n, n), keep="last", w=lengths, device=device).last
     if (found.diagonal() < 0).any():
         raise InvalidInput(f"The 'lengths' parameter of {caller} must be free of circles of negative length.")

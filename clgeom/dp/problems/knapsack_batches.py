@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.dp.batch.fills import fill_batch
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.errors import InvalidInput
 
 
 def is_batch(values, weights, capacity) -> bool:
     """Whether these are several knapsacks: several capacities, or a list of lists or arrays."""
-    lists = any(isinstance(one, (list, tuple)) and len(one) and arguments.several(one[0]) for one in (values, weights))
-    return lists or (arguments.several(capacity) and not any(map(arguments.several, capacity)))
+    lists = any(isinstance(one, (list, tuple)) and len(one) and arrays.several(one[0]) for one in (values, weights))
+    return lists or (arrays.several(capacity) and not any(map(arrays.several, capacity)))
 
 
 def solve(values, weights, capacity, equation_of, check, *, items, caller, device):
@@ -55,9 +55,9 @@ def _count(values, weights, capacity, *, caller):
     """The number of knapsacks, and for each parameter whether it has a value for each."""
     given = []
     for name, value in (("values", values), ("weights", weights)):
-        own = isinstance(value, (list, tuple)) and len(value) > 0 and arguments.several(value[0])
+        own = isinstance(value, (list, tuple)) and len(value) > 0 and arrays.several(value[0])
         given.append((name, value, own))
-    given.append(("capacity", capacity, arguments.several(capacity)))
+    given.append(("capacity", capacity, arrays.several(capacity)))
     counts = {name: len(value) for name, value, own in given if own}
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{count:,} '{name}'" for name, count in counts.items())

@@ -9,14 +9,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from clgeom.arguments import boolean
+from clgeom.arguments import boolean, whole_number
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where, which_max
-from clgeom.dp.problems import arguments, knapsack_batches
+from clgeom.dp.problems import arrays, knapsack_batches
 from clgeom.dp.problems.over import most
 from clgeom.dp.problems.tables import fill
-from clgeom.errors import InvalidInput
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 
@@ -256,17 +255,15 @@ def _many(values, weights, capacity, equation_of, items, device, *, caller, **op
 
 
 def _arguments(values, weights, capacity, *, caller, least=0, many=False):
-    values = arguments.numbers(values, "values", caller=caller, least=0)
-    weights = arguments.whole_numbers(
+    values = arrays.numbers(values, "values", caller=caller, least=0)
+    weights = arrays.whole_numbers(
         weights, "weights", caller=caller, least=least, size=(len(values), "as many numbers as 'values'")
     )
-    capacity = arguments.whole(capacity, "capacity", caller=caller, most=arguments.INT32 - 1)
+    capacity = whole_number(capacity, "capacity", caller=caller, most=arrays.INT32 - 1)
     if values.dtype.kind == "f":
         return values, weights, capacity, "float64"
     bound = sum(map(int, values)) * (max(capacity, 1) if many else 1)
-    if bound > arguments.INT64:
-        raise InvalidInput(f"The 'values' parameter of {caller} is too large: the best value may not fit 64 bits.")
-    return values, weights, capacity, "int32" if bound <= arguments.INT32 else "int64"
+    return values, weights, capacity, arrays.sum_type(bound, "values", caller=caller)
 
 
 def _plain(value):

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import named_dtype, whole_number
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.tables import fill
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import InvalidInput
 from clgeom.intake.typing import DeviceLike, DTypeLike, IntLike, NDArray
 
 
@@ -80,8 +81,8 @@ def binomial(n: IntLike, k: IntLike, *, dtype: DTypeLike = "int64", device: Devi
     >>> binomial(33, 16)
     Binomial(n=33, k=16, value=1166803110)
     """
-    n = arguments.whole(n, "n", caller="binomial", most=arguments.INT32 - 1)
-    k = arguments.whole(k, "k", caller="binomial", most=arguments.INT32 - 1)
+    n = whole_number(n, "n", caller="binomial", most=arrays.INT32 - 1)
+    k = whole_number(k, "k", caller="binomial", most=arrays.INT32 - 1)
     dtype = _type(dtype, caller="binomial")
     if k > n:
         return Binomial(n, k, 0)
@@ -125,7 +126,7 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
     """
     caller = "pascal_triangle"
     dtype = _type(dtype, caller=caller)
-    rows = arguments.whole(rows, "rows", caller=caller, least=1)
+    rows = whole_number(rows, "rows", caller=caller, least=1)
     if rows > {"int32": 34, "int64": 67}[dtype]:
         raise InvalidInput(f"The row {rows - 1} of Pascal's triangle does not fit {dtype}.")
     return fill(binomial_equation(dtype), (rows, rows), device=device).numpy()
@@ -133,10 +134,4 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
 
 def _type(dtype, *, caller) -> str:
     """The name of a type, if coefficients have it."""
-    try:
-        name = np.dtype(dtype).name
-    except (TypeError, ValueError):
-        name = ""
-    if dtype is None or name not in ("int32", "int64"):
-        raise arguments.wrong(caller, "dtype", "'int32' or 'int64'", short(dtype))
-    return name
+    return named_dtype(dtype, ("int32", "int64"), "dtype", caller=caller).name

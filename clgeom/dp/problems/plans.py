@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clgeom.arguments import number, whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
@@ -90,18 +91,16 @@ def discounted_profits(
     Allocation(value=7.5)
     """
     caller = "discounted_profits"
-    profits = arguments.numbers(profits, "profits", caller=caller, ndim=2, empty=False).astype(float)
+    profits = arrays.square_table(profits, "profits", caller=caller, infinite=False)
     m = len(profits)
-    if profits.shape != (m, m):
-        raise arguments.wrong(caller, "profits", "square", f"shape {profits.shape}")
-    growth = arguments.whole_numbers(
+    growth = arrays.whole_numbers(
         growth, "growth", caller=caller, least=0, size=(m, "as many numbers as 'profits' has rows")
     )
     if growth.max() >= m:
-        raise arguments.wrong(caller, "growth", f"at most {m - 1}, the last row of 'profits'", growth.max())
-    stock = arguments.whole(stock, "stock", caller=caller, most=m - 1)
-    years = arguments.whole(years, "years", caller=caller, least=1, most=1 << 20)
-    discount = float(arguments.numbers([discount], "discount", caller=caller)[0])
+        raise wrong("growth", caller, f"at most {m - 1}, the last row of 'profits'", growth.max())
+    stock = whole_number(stock, "stock", caller=caller, most=m - 1)
+    years = whole_number(years, "years", caller=caller, least=1, most=1 << 20)
+    discount = number(discount, "discount", caller=caller)
     given = {"p": profits, "grown": growth.astype(np.int32), "discount": discount}
     table = fill(DISCOUNTED, (years + 1, m), **given, keep="decisions", device=device)
     return follow_choices(table, table.last[stock], (0, stock), years, lambda i, j, x: (i + 1, int(growth[j - x])))
@@ -157,8 +156,8 @@ def investment(returns: ArrayLike, money: IntLike, *, device: DeviceLike = None)
     Allocation(value=7)
     """
     caller = "investment"
-    returns = arguments.whole_numbers(returns, "returns", caller=caller, ndim=2, least=0, empty=False)
-    money = arguments.whole(money, "money", caller=caller, most=MOST_CELLS)
+    returns = arrays.whole_numbers(returns, "returns", caller=caller, ndim=2, least=0, empty=False)
+    money = whole_number(money, "money", caller=caller, most=MOST_CELLS)
     years, offered = len(returns), returns.shape[1] - 1
     gains = np.maximum(returns - np.arange(offered + 1), 0).max(axis=1)
     most_money = money + sum(map(int, gains))
@@ -236,18 +235,18 @@ def production(
     Allocation(value=6.0)
     """
     caller = "production"
-    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
+    demands = arrays.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     months = len(demands)
     if demands.max() > 1 << 20:
-        raise arguments.wrong(caller, "demands", f"at most {1 << 20:,}", demands.max())
-    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+        raise wrong("demands", caller, f"at most {1 << 20:,}", demands.max())
+    costs = arrays.numbers(costs, "costs", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     if len(costs) != months:
-        raise arguments.wrong(caller, "costs", "a row for each of 'demands'", f"{len(costs)} rows")
-    holding = arguments.numbers(
-        holding, "holding", caller=caller, size=(months, "as many numbers as 'demands'")
-    ).astype(float)
-    warehouse = arguments.whole(warehouse, "warehouse", caller=caller, most=1 << 20)
-    stock = arguments.whole(stock, "stock", caller=caller, most=warehouse)
+        raise wrong("costs", caller, "a row for each of 'demands'", f"{len(costs)} rows")
+    holding = arrays.numbers(holding, "holding", caller=caller, size=(months, "as many numbers as 'demands'")).astype(
+        float
+    )
+    warehouse = whole_number(warehouse, "warehouse", caller=caller, most=1 << 20)
+    stock = whole_number(stock, "stock", caller=caller, most=warehouse)
     given = {"c": costs, "demand": demands.astype(np.int32), "holding": holding}
     shape = months + 1, warehouse + 1
     table = fill(PRODUCTION, shape, **given, capacity=costs.shape[1] - 1, keep="decisions", device=device)
@@ -317,24 +316,24 @@ def distribution(
     Allocation(value=5.0)
     """
     caller = "distribution"
-    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
+    demands = arrays.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     n = len(demands)
     served = sum(demands.tolist())  # a sum of int64 may wrap around
-    if served > arguments.INT32:
-        raise arguments.wrong(caller, "demands", "together below 2**31", served)
-    if not arguments.several(costs) or len(costs) != 2:
-        raise arguments.wrong(caller, "costs", "two tables", repr(costs)[:60])
+    if served > arrays.INT32:
+        raise wrong("demands", caller, "together below 2**31", served)
+    if not arrays.several(costs) or len(costs) != 2:
+        raise wrong("costs", caller, "two tables", repr(costs)[:60])
     first, other = (
-        arguments.numbers(part, f"costs[{w}]", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+        arrays.numbers(part, f"costs[{w}]", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
         for w, part in enumerate(costs)
     )
     for w, part in enumerate((first, other)):
         if len(part) != n or part.shape[1] <= demands.max():
             expected = f"a row for each of {n} customers, up to {demands.max()} pieces"
-            raise arguments.wrong(caller, f"costs[{w}]", expected, f"shape {part.shape}")
-    if not arguments.several(stocks) or len(stocks) != 2:
-        raise arguments.wrong(caller, "stocks", "two numbers", repr(stocks)[:60])
-    stocks = [arguments.whole(s, f"stocks[{w}]", caller=caller) for w, s in enumerate(stocks)]
+            raise wrong(f"costs[{w}]", caller, expected, f"shape {part.shape}")
+    if not arrays.several(stocks) or len(stocks) != 2:
+        raise wrong("stocks", caller, "two numbers", repr(stocks)[:60])
+    stocks = [whole_number(s, f"stocks[{w}]", caller=caller) for w, s in enumerate(stocks)]
     if sum(stocks) < served:
         return Allocation(INF)
     here = min(stocks[0], served)  # the first warehouse cannot send more
@@ -401,12 +400,12 @@ def transportation(
     Allocation(value=11.0)
     """
     caller = "transportation"
-    costs = arguments.numbers(costs, "costs", caller=caller, ndim=2, empty=False).astype(float)
+    costs = arrays.numbers(costs, "costs", caller=caller, ndim=2, empty=False).astype(float)
     rows, columns = costs.shape
-    supplies = arguments.whole_numbers(
+    supplies = arrays.whole_numbers(
         supplies, "supplies", caller=caller, least=0, size=(rows, f"{rows} numbers, one for each row of 'costs'")
     )
-    demands = arguments.whole_numbers(
+    demands = arrays.whole_numbers(
         demands,
         "demands",
         caller=caller,
@@ -416,7 +415,7 @@ def transportation(
     wanted = sum(demands.tolist())  # a sum of int64 may wrap around
     if sum(supplies.tolist()) < wanted:
         return Allocation(INF)
-    supplies = np.minimum(supplies, min(wanted, arguments.INT64))  # no customer takes more
+    supplies = np.minimum(supplies, min(wanted, arrays.INT64))  # no customer takes more
     width = int(supplies.max()) + 1
     cells = width * int(np.prod([int(d) + 1 for d in demands], dtype=object))
     if cells * (rows * columns + 1) > MOST_CELLS:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clgeom.arguments import number, whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
@@ -81,15 +82,15 @@ def inventory(
     Allocation(value=20.0)
     """
     caller = "inventory"
-    demands = arguments.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
+    demands = arrays.whole_numbers(demands, "demands", caller=caller, least=0, empty=False)
     costs = {
-        name: float(arguments.numbers([value], name, caller=caller)[0])
+        name: number(value, name, caller=caller)
         for name, value in (("setup", setup), ("unit", unit), ("holding", holding))
     }
-    capacity = arguments.whole(capacity, "capacity", caller=caller, most=1 << 20)
-    warehouse = arguments.whole(warehouse, "warehouse", caller=caller, most=1 << 20)
+    capacity = whole_number(capacity, "capacity", caller=caller, most=1 << 20)
+    warehouse = whole_number(warehouse, "warehouse", caller=caller, most=1 << 20)
     if demands.max() > 1 << 20:
-        raise arguments.wrong(caller, "demands", f"at most {1 << 20:,}", demands.max())
+        raise wrong("demands", caller, f"at most {1 << 20:,}", demands.max())
     given = {"demand": demands.astype(np.int32), "capacity": capacity, **costs}
     table = fill(INVENTORY, (len(demands) + 1, warehouse + 1), **given, keep="decisions", device=device)
     value = table.last[0]
@@ -145,8 +146,8 @@ def deadline_scheduling(profits: ArrayLike, deadlines: ArrayLike, *, device: Dev
     Allocation(value=40.0)
     """
     caller = "deadline_scheduling"
-    profits = arguments.numbers(profits, "profits", caller=caller, least=0, empty=False).astype(float)
-    deadlines = arguments.whole_numbers(
+    profits = arrays.numbers(profits, "profits", caller=caller, least=0, empty=False).astype(float)
+    deadlines = arrays.whole_numbers(
         deadlines, "deadlines", caller=caller, least=0, size=(len(profits), "as many numbers as 'profits'")
     )
     n = len(profits)
@@ -230,9 +231,9 @@ def las_vegas(p: FloatLike, plays: IntLike, *, chips: IntLike, goal: IntLike, de
     0.740740740741
     """
     caller = "las_vegas"
-    p = arguments.fraction(p, "p", caller=caller)
-    plays = arguments.whole(plays, "plays", caller=caller, most=1 << 20)
-    goal = arguments.whole(goal, "goal", caller=caller, least=1, most=1 << 20)
-    chips = min(arguments.whole(chips, "chips", caller=caller), goal)
+    p = number(p, "p", caller=caller, least=0, most=1)
+    plays = whole_number(plays, "plays", caller=caller, most=1 << 20)
+    goal = whole_number(goal, "goal", caller=caller, least=1, most=1 << 20)
+    chips = min(whole_number(chips, "chips", caller=caller), goal)
     table = fill(LAS_VEGAS, (plays + 1, goal + 1), p=p, keep="decisions", device=device)
     return Bets(float(table.last[chips]), table.decisions.numpy()[:plays].astype(np.int64))

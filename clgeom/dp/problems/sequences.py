@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from clgeom.arguments import boolean, one_of
+from clgeom.arguments import absent, boolean, instance, one_of, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
@@ -19,7 +19,7 @@ from clgeom.dp.pairs import inputs
 from clgeom.dp.pairs.matrix import Batch, cutoff_of
 from clgeom.dp.pairs.words import values
 from clgeom.dp.paths.bits import Pair
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.arrays import session_of
@@ -155,22 +155,19 @@ class Edits:
         if self.operations is None:
             raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
         if not (isinstance(gap, str) and len(gap) == 1 and gap.isascii()):
-            raise arguments.wrong("aligned", "gap", "one ASCII character", repr(gap))
+            raise wrong("gap", "aligned", "one ASCII character", repr(gap))
         rows = tuple(_with_gaps(self.operations, *row, gap) for row in ((a, "a", "insert"), (b, "b", "delete")))
         if type(rows[0]) is not type(rows[1]):
-            raise arguments.wrong("aligned", "b", f"of the type of 'a', {type(a).__name__}", type(b).__name__)
+            raise wrong("b", "aligned", f"of the type of 'a', {type(a).__name__}", type(b).__name__)
         return rows
 
 
 def _with_gaps(operations, sequence, name, absent, gap):
     """A sequence with a gap at each operation that takes none of its symbols."""
-    if not isinstance(sequence, (str, bytes)):
-        raise arguments.wrong("aligned", name, "text or bytes", type(sequence).__name__)
+    instance(sequence, (str, bytes), "text or bytes", name, caller="aligned")
     own = len(operations) - operations.count(absent)
     if len(sequence) != own:
-        raise arguments.wrong(
-            "aligned", name, f"the sequence of edit_distance, of {own:,} symbols", f"{len(sequence):,}"
-        )
+        raise wrong(name, "aligned", f"the sequence of edit_distance, of {own:,} symbols", f"{len(sequence):,}")
     symbols = iter(sequence if isinstance(sequence, str) else map(chr, sequence))
     row = "".join(gap if operation == absent else next(symbols) for operation in operations)
     return row if isinstance(sequence, str) else row.encode("latin-1")
@@ -386,8 +383,7 @@ def edit_distance(
 
 def _of_chunks(chunks, b, many, *, caller):
     """The values of all pairs in chunks, one after another."""
-    if b is not None:
-        raise arguments.wrong(caller, "b", "left out for chunks, which are pairs of batches", short(b))
+    absent(b, "b", "for chunks, which are pairs of batches", caller=caller)
     found = [np.empty(0, np.int32)]
     with contextlib.closing(pairs_ahead(chunks, caller=caller)) as pairs:
         for number, (first, second) in enumerate(pairs):
@@ -409,7 +405,7 @@ def _of_chunks(chunks, b, many, *, caller):
 def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
     """The values of many pairs."""
     if one_of(method, METHODS, "method", caller=caller) == "equation":
-        raise arguments.wrong(caller, "method", "'auto' or 'bits' for many pairs", repr(method))
+        raise wrong("method", caller, "'auto' or 'bits' for many pairs", repr(method))
     if ways is not None and boolean(ways, name, caller=caller):
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
@@ -456,11 +452,11 @@ def _arguments(a, b, method, score_cutoff, device, *, caller):
     if score_cutoff is not None:
         raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
     try:
-        codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
+        codes = arrays.alike(arrays.sequence(a, "a", caller=caller), arrays.sequence(b, "b", caller=caller))
     except InvalidInput as error:
         _advise_cdist(a, b, caller, error)
         raise
-    if sum(map(len, codes)) > arguments.INT32 - 2:
+    if sum(map(len, codes)) > arrays.INT32 - 2:
         raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
     return codes, as_session(device)
 

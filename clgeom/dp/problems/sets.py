@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
@@ -82,14 +83,14 @@ def process_scheduling(
     17.0
     """
     caller = "process_scheduling"
-    times = arguments.numbers(times, "times", caller=caller, least=0, empty=False).astype(float)
+    times = arrays.numbers(times, "times", caller=caller, least=0, empty=False).astype(float)
     n = len(times)
     if n > MOST_THINGS:
-        raise arguments.wrong(caller, "times", f"at most {MOST_THINGS} numbers", f"{n}")
+        raise wrong("times", caller, f"at most {MOST_THINGS} numbers", f"{n}")
     same = n, "as many numbers as 'times'"
     weights = np.ones(n) if weights is None else weights
-    weights = arguments.numbers(weights, "weights", caller=caller, least=0, size=same).astype(float)
-    due = arguments.numbers(np.zeros(n) if due is None else due, "due", caller=caller, size=same).astype(float)
+    weights = arrays.numbers(weights, "weights", caller=caller, least=0, size=same).astype(float)
+    due = arrays.numbers(np.zeros(n) if due is None else due, "due", caller=caller, size=same).astype(float)
     free = np.zeros(1)
     for time in times:  # sets without and with the next process
         free = np.concatenate([free, free + time])
@@ -157,11 +158,11 @@ def spanning_tree(lengths: ArrayLike, *, device: DeviceLike = None) -> Allocatio
     Allocation(value=3.0)
     """
     caller = "spanning_tree"
-    lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+    lengths = arrays.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
     n = len(lengths)
     if lengths.shape != (n, n) or n > MOST_NODES or not np.array_equal(lengths, lengths.T):
         expected = f"square with at most {MOST_NODES} rows, and symmetric"
-        raise arguments.wrong(caller, "lengths", expected, f"shape {lengths.shape}")
+        raise wrong("lengths", caller, expected, f"shape {lengths.shape}")
     near = np.full((1, n), INF)
     for node in range(n):  # sets without and with the next node
         near = np.concatenate([near, np.minimum(near, lengths[node])])

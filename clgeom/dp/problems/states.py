@@ -7,11 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from clgeom.arguments import whole_number, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import argmax_over, argmin_over, max_over, maximum, min_over, where, which_max
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation
 from clgeom.dp.problems.sequences import Edits, Letters
 from clgeom.dp.problems.tables import fill, traceback
@@ -157,20 +158,20 @@ def gapped_alignment(
     4
     """
     caller, most = "gapped_alignment", 1 << 20
-    codes = arguments.alike(arguments.sequence(a, "a", caller=caller), arguments.sequence(b, "b", caller=caller))
-    match = arguments.whole(match, "match", caller=caller, least=-most, most=most)
-    mismatch = arguments.whole(mismatch, "mismatch", caller=caller, least=-most, most=most)
-    opening = arguments.whole(opening, "opening", caller=caller, most=most)
-    extension = arguments.whole(extension, "extension", caller=caller, most=most)
+    codes = arrays.alike(arrays.sequence(a, "a", caller=caller), arrays.sequence(b, "b", caller=caller))
+    match = whole_number(match, "match", caller=caller, least=-most, most=most)
+    mismatch = whole_number(mismatch, "mismatch", caller=caller, least=-most, most=most)
+    opening = whole_number(opening, "opening", caller=caller, most=most)
+    extension = whole_number(extension, "extension", caller=caller, most=most)
     if mismatch > match:
-        raise arguments.wrong(caller, "mismatch", f"at most 'match', {match}", mismatch)
+        raise wrong("mismatch", caller, f"at most 'match', {match}", mismatch)
     symbols, numbers = np.unique(np.concatenate(codes), return_inverse=True)
     a, b = np.split(numbers.astype(np.int32), [len(codes[0])])
     # no alignment scores beyond this; twice as much stands for none
     bound = (len(a) + len(b) + 1) * max(abs(match), abs(mismatch), extension, 1) + 2 * opening
     dtype = next((name for name in ("int16", "int32") if 3 * bound < np.iinfo(name).max), None)
     if dtype is None:
-        raise arguments.wrong(caller, "match", "so small that scores of these sequences stay within int32", match)
+        raise wrong("match", caller, "so small that scores of these sequences stay within int32", match)
     given = {"match": match, "mismatch": mismatch, "opening": opening, "extension": extension, "far": -2 * bound}
     session = as_session(device)
     way = traceback(
@@ -293,7 +294,7 @@ def viterbi(
     ([0, 0, 1], -4.1917)
     """
     caller = "viterbi"
-    observed = arguments.whole_numbers(observed, "observed", caller=caller, least=0, empty=False)
+    observed = arrays.whole_numbers(observed, "observed", caller=caller, least=0, empty=False)
     start = _logarithms(start, "start", caller, ndim=1)
     states = len(start)
     transitions = _logarithms(
@@ -301,11 +302,9 @@ def viterbi(
     )
     emissions = _logarithms(emissions, "emissions", caller, ndim=2)
     if len(emissions) != states:
-        raise arguments.wrong(caller, "emissions", f"a row for each of {states} states", f"{len(emissions)} rows")
+        raise wrong("emissions", caller, f"a row for each of {states} states", f"{len(emissions)} rows")
     if observed.max() >= emissions.shape[1]:
-        raise arguments.wrong(
-            caller, "observed", f"below {emissions.shape[1]}, the number of symbols", f"{observed.max()}"
-        )
+        raise wrong("observed", caller, f"below {emissions.shape[1]}, the number of symbols", f"{observed.max()}")
     given = {"start": start, "transitions": transitions, "emissions": emissions, "observed": observed.astype(np.int32)}
     table = fill(VITERBI, (len(observed), states), values=given, keep="decisions", device=device)
     best = int(np.argmax(table.last))
@@ -318,9 +317,9 @@ def viterbi(
 
 def _logarithms(values, name, caller, **options) -> np.ndarray:
     """Logarithms of probabilities."""
-    array = arguments.numbers(values, name, caller=caller, least=0, empty=False, **options)
+    array = arrays.numbers(values, name, caller=caller, least=0, empty=False, **options)
     if array.max() > 1:
-        raise arguments.wrong(caller, name, "probabilities, at most 1", f"{array.max()}")
+        raise wrong(name, caller, "probabilities, at most 1", f"{array.max()}")
     with np.errstate(divide="ignore"):
         return np.log(array.astype(np.float64))
 
@@ -395,8 +394,8 @@ def coin_change(coins: ArrayLike, amount: IntLike, *, device: DeviceLike = None)
     (9, [4, 0, 2, 3])
     """
     caller = "coin_change"
-    coins = arguments.whole_numbers(coins, "coins", caller=caller, least=1)
-    amount = arguments.whole(amount, "amount", caller=caller, most=NEVER - 1)
+    coins = arrays.whole_numbers(coins, "coins", caller=caller, least=1)
+    amount = whole_number(amount, "amount", caller=caller, most=NEVER - 1)
     if amount == 0 or not len(coins):
         return Allocation(0 if amount == 0 else INF, None if amount else np.zeros(len(coins), np.int64))
     given = {"coins": np.minimum(coins, amount + 1).astype(np.int32), "count": len(coins)}

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from clgeom.arguments import whole_number, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import max_over, maximum, min_over, minimum, where
-from clgeom.dp.problems import arguments
+from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
@@ -115,17 +116,17 @@ def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
 
 def _through_layers(equation, legs, caller, device):
     if isinstance(legs, (str, bytes)) or not np.iterable(legs):
-        raise arguments.wrong(caller, "legs", "a sequence of tables", repr(legs)[:60])
+        raise wrong("legs", caller, "a sequence of tables", repr(legs)[:60])
     legs = [
-        arguments.numbers(leg, f"legs[{k}]", caller=caller, ndim=2, infinite=True, empty=False)
+        arrays.numbers(leg, f"legs[{k}]", caller=caller, ndim=2, infinite=True, empty=False)
         for k, leg in enumerate(legs)
     ]
     if not legs:
-        raise arguments.wrong(caller, "legs", "at least one table", "none")
+        raise wrong("legs", caller, "at least one table", "none")
     for k, (one, other) in enumerate(zip(legs, legs[1:])):
         if one.shape[1] != other.shape[0]:
             expected = f"tables that fit: legs[{k}] leads to {one.shape[1]} towns"
-            raise arguments.wrong(caller, "legs", expected, f"{other.shape[0]} rows in legs[{k + 1}]")
+            raise wrong("legs", caller, expected, f"{other.shape[0]} rows in legs[{k + 1}]")
     towns = max(max(leg.shape) for leg in legs)
     costs = np.full((len(legs), towns, towns), INF)
     for k, leg in enumerate(legs):
@@ -179,14 +180,14 @@ def assembly_line(
     Allocation(value=38.0)
     """
     caller = "assembly_line"
-    stations = arguments.numbers(stations, "stations", caller=caller, ndim=2, empty=False).astype(float)
+    stations = arrays.numbers(stations, "stations", caller=caller, ndim=2, empty=False).astype(float)
     lines, n = stations.shape
     ends = []
     for name, value in (("entry", entry), ("leave", leave)):
         value = np.zeros(lines) if value is None else value
-        ends.append(arguments.numbers(value, name, caller=caller, size=(lines, f"{lines} numbers, one for each line")))
+        ends.append(arrays.numbers(value, name, caller=caller, size=(lines, f"{lines} numbers, one for each line")))
     transfers = np.asarray(transfers, float).reshape(lines, 0) if n == 1 and np.size(transfers) == 0 else transfers
-    transfers = arguments.numbers(
+    transfers = arrays.numbers(
         transfers, "transfers", caller=caller, ndim=2, size=((lines, n - 1), f"a table of {lines} x {n - 1} numbers")
     )
     legs = []
@@ -252,9 +253,7 @@ def replacement(costs: ArrayLike, *, device: DeviceLike = None) -> Allocation:
     >>> found.value, found.choice.tolist()
     (7.0, [1, 2])
     """
-    costs = arguments.numbers(costs, "costs", caller="replacement", ndim=2, infinite=True, empty=False).astype(float)
-    if costs.shape[0] != costs.shape[1] or len(costs) < 2:
-        raise arguments.wrong("replacement", "costs", "square, with at least two rows", f"shape {costs.shape}")
+    costs = arrays.square_table(costs, "costs", caller="replacement", least=2)
     n = len(costs) - 1
     table = fill(REPLACEMENT, (1, n + 1), c=costs, keep="decisions", device=device)
     value = float(table.corner)
@@ -341,11 +340,9 @@ def shortest_paths(lengths: ArrayLike, source: IntLike = 0, *, device: DeviceLik
     [0.0, 1.0, -1.0]
     """
     caller = "shortest_paths"
-    lengths = arguments.numbers(lengths, "lengths", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
+    lengths = arrays.square_table(lengths, "lengths", caller=caller)
     n = len(lengths)
-    if lengths.shape != (n, n):
-        raise arguments.wrong(caller, "lengths", "square", f"shape {lengths.shape}")
-    source = arguments.whole(source, "source", caller=caller, most=n - 1)
+    source = whole_number(source, "source", caller=caller, most=n - 1)
     # one column more than a path has edges: a shorter path there contains a cycle
     last = fill(SHORTEST_PATHS, (n, n + 1), c=lengths, source=source, keep="table", device=device).numpy()
     if not np.array_equal(last[:, n - 1], last[:, n]):
@@ -398,7 +395,7 @@ def fibonacci(n: IntLike, *, device: DeviceLike = None) -> int:
     >>> problems.fibonacci(10)
     55
     """
-    n = arguments.whole(n, "n", caller="fibonacci", most=92)
+    n = whole_number(n, "n", caller="fibonacci", most=92)
     return int(fill(FIBONACCI, (1, n + 1), keep="corner", device=device).corner)
 
 
@@ -432,7 +429,7 @@ def nim(n: IntLike, most: IntLike = 3, *, device: DeviceLike = None) -> int:
     >>> nim(10, 3)
     2
     """
-    n = arguments.whole(n, "n", caller="nim", most=1 << 24)
-    most = arguments.whole(most, "most", caller="nim", least=1)
+    n = whole_number(n, "n", caller="nim", most=1 << 24)
+    most = whole_number(most, "most", caller="nim", least=1)
     wins = fill(NIM, (1, n + 1), upto=most, device=device).numpy()[0]
     return next((x for x in range(1, min(n, most) + 1) if not wins[n - x]), 0)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import instance, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, read, run, write
@@ -148,10 +149,8 @@ class DependencyGraph:
         except (TypeError, ValueError):
             i = j = -1
         if not (0 <= i < self.shape[0] and 0 <= j < self.shape[1]):
-            raise InvalidInput(
-                f"The 'cell' parameter of DependencyGraph must be a (row, column) of the {self.shape[0]} x "
-                f"{self.shape[1]} table. Got {cell!r} instead."
-            )
+            expected = f"a (row, column) of the {self.shape[0]} x {self.shape[1]} table"
+            raise wrong("cell", "DependencyGraph", expected, short(cell))
         return i * self.shape[1] + j
 
     def _places(self, numbers) -> np.ndarray:
@@ -363,10 +362,7 @@ def fill_by_stages(
     given = given_values(values, parameters, caller=caller)
     cells = Cells(equation, (n, m), given, device, caller)
     if graph is not None and (not isinstance(graph, DependencyGraph) or graph.shape != (n, m)):
-        raise InvalidInput(
-            f"The 'graph' parameter of {caller} must be the DependencyGraph of a {n} x {m} table. "
-            f"Got {short(graph)} instead."
-        )
+        raise wrong("graph", caller, f"the DependencyGraph of a {n} x {m} table", short(graph))
     graph = graph or dependency_graph(equation, shape, values=given, device=device, caller=caller)
     order = np.concatenate([i * m + j for i, j in (stage.T for stage in graph.stages)]).astype(np.uint64)
     table, zeros = cells.empty_table(), np.zeros(n * m, np.uint32)
@@ -395,10 +391,7 @@ class Cells:
     """An equation bound to a device, to be computed cell by cell."""
 
     def __init__(self, equation, shape, parameters, device, caller):
-        if not isinstance(equation, Equation):
-            raise InvalidInput(
-                f"The first parameter of {caller} must be a dp.Equation. Got {type(equation).__name__} instead."
-            )
+        instance(equation, Equation, "a dp.Equation", "equation", caller=caller)
         if equation.cell.fields:
             raise InvalidInput(f"{caller} takes cells without fields. Those of {equation.name} have some.")
         self.equation, self.shape, self.session = equation, shape, as_session(device)
@@ -514,12 +507,8 @@ def check_shape(shape, caller="dependency_graph") -> tuple[int, int]:
     except (TypeError, ValueError, OverflowError):
         n = m = -1
     if n < 1 or m < 1:
-        raise InvalidInput(
-            f"The 'shape' parameter of {caller} must be (rows, columns), both at least 1. Got {short(shape)} instead."
-        )
+        raise wrong("shape", caller, "(rows, columns), both at least 1", short(shape))
     if n * m > MOST_CELLS:
-        raise InvalidInput(
-            f"The 'shape' parameter of {caller} must have {MOST_CELLS:,} cells at most: the graph is for looking at "
-            f"small tables. Got {n} x {m} instead."
-        )
+        expected = f"{MOST_CELLS:,} cells at most: the graph is for looking at small tables"
+        raise wrong("shape", caller, expected, f"{n} x {m}", verb="have")
     return n, m

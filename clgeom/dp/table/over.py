@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core import launch
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
@@ -373,10 +374,7 @@ class OverTable:
     def _region(self, region, caller) -> Region:
         found = region_of(region, self.shape, caller=caller)
         if found is None:
-            raise InvalidInput(
-                f"The 'region' parameter of {caller} must be at most two integers or slices. "
-                f"Got {short(region)} instead."
-            )
+            raise wrong("region", caller, "at most two integers or slices", short(region))
         return found
 
     def _reduced(self, op, axis, region, field, *which, out=None, **options):
@@ -454,9 +452,9 @@ def _integers(indices, size, what) -> np.ndarray:
         return found.astype(np.int64)
     if found.dtype.kind not in "iu":
         raise InvalidInput(f"Indices of a table must be integers. Got {found.dtype} instead.")
-    wrong = (found < -size) | (found >= size)
-    if wrong.any():
-        raise IndexError(f"{what} {found[wrong].flat[0]} of a table with {size}")
+    bad = (found < -size) | (found >= size)
+    if bad.any():
+        raise IndexError(f"{what} {found[bad].flat[0]} of a table with {size}")
     found = found.astype(np.int64)
     return np.where(found < 0, found + size, found)
 

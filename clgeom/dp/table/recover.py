@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
@@ -25,9 +26,9 @@ def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
     bare = uncommented(source)
     out_type = np.dtype(dtype)
     if out_type.name not in C_NAMES or out_type.name == "float16":
-        raise InvalidInput(f"The 'dtype' parameter of recover must be a type of numbers. Got {short(dtype)} instead.")
+        raise wrong("dtype", "recover", "a type of numbers", short(dtype))
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
-        raise InvalidInput(f"The 'size' parameter of recover must be a count below 2**31. Got {short(size)} instead.")
+        raise wrong("size", "recover", "a count below 2**31", short(size))
     if "return" not in bare:
         raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
     resumed = state is not None
@@ -92,9 +93,7 @@ def _state(state, parameters) -> np.ndarray:
     except (TypeError, ValueError, OverflowError):
         found = np.empty((0, 0))
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.dtype == np.uint64:
-        raise InvalidInput(
-            f"The 'state' parameter of recover must be integers, at least one. Got {short(state)} instead."
-        )
+        raise wrong("state", "recover", "integers, at least one", short(state))
     return found.astype(np.int64)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from clgeom.arguments import one_of, wrong
 from clgeom.core import launch
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
@@ -268,13 +269,9 @@ def comparison_of(comparison, bound, dtype, *, caller: str):
 
     Integers and floats are compared exactly.
     """
-    if not isinstance(comparison, str) or comparison not in COMPARISONS:
-        raise InvalidInput(
-            f"The 'comparison' parameter of {caller} must be one of {', '.join(COMPARISONS)}. "
-            f"Got {short(comparison)} instead."
-        )
+    one_of(comparison, COMPARISONS, "comparison", caller=caller)
     if not isinstance(bound, (int, float, np.integer, np.floating, np.bool_)):
-        raise InvalidInput(f"The 'value' parameter of {caller} must be a number. Got {short(bound)} instead.")
+        raise wrong("value", caller, "a number", short(bound))
     which = COMPARISONS.index(comparison)
     if dtype.kind == "f":
         return _of_floats(which, bound, dtype)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput, short
 
 
@@ -66,10 +67,7 @@ class Region:
         except TypeError:
             at = len(kept)
         if isinstance(axis, (bool, np.bool_)) or not -len(kept) <= at < len(kept):
-            raise InvalidInput(
-                f"The 'axis' parameter of {caller} must be None or an axis of a region with {len(kept)} dimensions. "
-                f"Got {short(axis)} instead."
-            )
+            raise wrong("axis", caller, f"None or an axis of a region with {len(kept)} dimensions", short(axis))
         return kept[at]
 
     def parts(self, axis: int, most: int):

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clgeom.arguments import one_of, wrong
 from clgeom.core import launch
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
@@ -125,18 +126,14 @@ def traceback(
     job = _job(equation, shape, values, device, parameters, caller, band, outside)
     fields, moves = _moves(moves, equation, job.pattern, caller)
     if field is not None and not callable(field) and field not in fields:
-        raise InvalidInput(f"The 'field' parameter of {caller} must be a field with choices. Got {field!r} instead.")
+        raise wrong("field", caller, "a field with choices", short(field))
     if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
             f"{caller} needs an equation with near dependences in one quadrant. {equation.name} reads {equation.reach}."
         )
     if tiles.flips_for(job, _offsets(moves)) is None:
-        raise InvalidInput(
-            f"The 'moves' parameter of {caller} must lead to one corner, as the reads of {equation.name} do. "
-            f"Got {_offsets(moves)}."
-        )
-    if check not in ("auto", False):
-        raise InvalidInput(f"The 'check' parameter of {caller} must be 'auto' or False. Got {check!r} instead.")
+        raise wrong("moves", caller, f"to one corner, as the reads of {equation.name} do", _offsets(moves), verb="lead")
+    one_of(check, ("auto", False), "check", caller=caller)
     if job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values):
         raise InvalidInput(
             f"{caller} needs integers that stay in their type in indices and conditions, and with these parameters "
@@ -186,10 +183,7 @@ def _moves(moves, equation, pattern, caller):
     for of, count in zip(moves, counts):
         made = tuple(None if move is None else _move(move, fields, pattern, caller) for move in of)
         if len(made) != count:
-            raise InvalidInput(
-                f"The 'moves' parameter of {caller} must have one entry for each of {count} choices. "
-                f"Got {len(made)} instead."
-            )
+            raise wrong("moves", caller, f"one entry for each of {count} choices", len(made), verb="have")
         found.append(made)
     return fields, tuple(found)
 
@@ -198,10 +192,8 @@ def _move(move, fields, pattern, caller):
     *by, last = (*move, "") if fields == ("",) else tuple(move)
     by = tuple(int(one) for one in by)
     if len(by) != 2 or not pattern.allows(*by) or last not in fields:
-        raise InvalidInput(
-            f"The 'moves' parameter of {caller} must lead where {pattern.name} reads"
-            f"{'' if fields == ('',) else ', and to a field'}. Got {tuple(move)} instead."
-        )
+        expected = f"where {pattern.name} reads{'' if fields == ('',) else ', and to a field'}"
+        raise wrong("moves", caller, expected, tuple(move), verb="lead")
     return (*by, fields.index(last))
 
 

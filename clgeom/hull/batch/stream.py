@@ -19,12 +19,11 @@ import numpy as np
 
 from clgeom.core.call import recording
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.geo.geodesy import same_crs
 from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.hull.antimeridian import warn_of_samples
 from clgeom.hull.batch.result import HullBatch
 from clgeom.hull.batch.within import Within
-from clgeom.hull.pieces import piece_bytes
+from clgeom.hull.pieces import piece_bytes, require_same_crs
 from clgeom.hull.stream import LEAST_POINTS
 from clgeom.intake.arrays import as_given_with_sizes, canonical_points, error_from
 from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
@@ -154,12 +153,8 @@ class LabelledStream:
                 f"The chunks of {CALLER} must be pairs of points and labels. Got {type(chunk).__name__} as chunk "
                 f"{number}."
             ) from None
-        crs, known = crs_of(points), self.crs_found
-        if crs is not None and known is not None and not same_crs(crs, known):
-            raise InvalidInput(
-                f"The chunks of {CALLER} must be in one coordinate reference system. Got {str(known)[:60]} and, in "
-                f"chunk {number}, {str(crs)[:60]} instead."
-            )
+        crs = crs_of(points)
+        require_same_crs(crs, self.crs_found, number, caller=CALLER)
         self.crs = self.crs if crs is None else crs
         title = getattr(labels, "name", None)
         self.name = self.name or (title if isinstance(title, str) else None)

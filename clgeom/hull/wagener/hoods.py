@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import one_of, wrong
 from clgeom.core.call import recording
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, run, write
 from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
 from clgeom.hull.wagener.trace import NOT_WRITTEN, HoodMerge, merges_of, results_size
@@ -206,9 +206,7 @@ def _hood(caller, side, points, collinear, method, trace, device, profile):
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
     one_of(method, ("auto", "published", "runs"), "method", caller=caller)
     if trace and method == "runs":
-        raise InvalidInput(
-            f"The 'method' parameter of {caller} must be 'published' or 'auto' with trace. Got 'runs' instead."
-        )
+        raise wrong("method", caller, "'published' or 'auto' with trace", "'runs'")
     session = session_of(points, device)
     array = as_device_points(session, points, caller=caller)
     if array.n and max(chunk.count for chunk in array.chunks) >= 1 << 31:
@@ -304,10 +302,12 @@ def require_order(points, *, caller, drop=False):
             first = chunk.start + least
     if first is not None:
         before, got = points.to_host()[first - 1 : first + 1].tolist()
-        raise InvalidInput(
-            f"The 'points' parameter of {caller} must be in lexicographic order, by x and where that is equal by y. "
-            f"Got {tuple(got)} at index {first} after {tuple(before)} instead. numpy.lexsort(points.T[::-1]) has the "
-            f"order."
+        raise wrong(
+            "points",
+            caller,
+            "in lexicographic order, by x and where that is equal by y",
+            f"{tuple(got)} at index {first} after {tuple(before)}",
+            hint="numpy.lexsort(points.T[::-1]) has the order.",
         )
 
 

@@ -21,7 +21,7 @@ from clgeom.core.call import Call, recording
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.errors import DeviceLimit, short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import lexsort
@@ -177,11 +177,9 @@ def region_of(
     for name, value, choices in (("cuts", cuts, CUTS), ("axis", axis, AXES), ("kernel", kernel, KERNELS)):
         one_of(value, choices, name, caller=CALLER)
     if assume_sorted and axis != "x":
-        raise InvalidInput(f"The 'axis' parameter of {CALLER} must be 'x' with assume_sorted. Got {axis!r} instead.")
+        raise wrong("axis", CALLER, "'x' with assume_sorted", short(axis))
     if cuts == "width" and segments > MOST_WIDTHS:
-        raise InvalidInput(
-            f"The 'segments' parameter of {CALLER} must be at most {MOST_WIDTHS:,} with cuts='width'. Got {segments:,}."
-        )
+        raise wrong("segments", CALLER, f"at most {MOST_WIDTHS:,} with cuts='width'", f"{segments:,}")
     chunks, bounds = as_chunks(points), checked_bounds(bounds, cuts, caller=CALLER)
     if chunks is None and bounds is not None:
         chunks = Chunks([points], copy=False)

@@ -241,9 +241,12 @@ def _check_bounds(piece, bounds, passes):
     if outside.any():
         row, column = np.argwhere(outside)[0].tolist()
         number = int(piece.numbers(np.array([row]))[0])
-        raise InvalidInput(
-            f"The 'bounds' parameter of {passes.caller} must hold all points. Got {rows[row, column]} at index "
-            f"[{number}, {column}] outside of them."
+        raise wrong(
+            "bounds",
+            passes.caller,
+            "all points",
+            f"{rows[row, column]} at index [{number}, {column}] outside of them",
+            verb="hold",
         )
 
 

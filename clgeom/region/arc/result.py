@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
@@ -522,9 +523,7 @@ def _turned_round(ring):
 
 def checked_tolerance(tolerance, *, caller):
     if not (is_number(tolerance) and tolerance >= 0):
-        raise InvalidInput(
-            f"The 'tolerance' parameter of {caller} must be a number of at least 0. Got {short(tolerance)} instead."
-        )
+        raise wrong("tolerance", caller, "a number of at least 0", short(tolerance))
     return tolerance
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
 from clgeom.optional import require_shapely
 
 
@@ -108,7 +108,7 @@ def nested(regions, *, bands=False) -> list[Nested]:
     regions = [region for region in regions if region]
     directions = {region.direction for region in regions}
     if len(directions) > 1:
-        raise InvalidInput("The 'regions' parameter of nested must be of one direction. Got '>=' and '<=' instead.")
+        raise wrong("regions", "nested", "of one direction", "'>=' and '<='")
     found = []
     for number in sorted({region.map for region in regions}):
         own = [region for region in regions if region.map == number]

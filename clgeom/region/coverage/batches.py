@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from clgeom.arguments import absent
 from clgeom.core.call import each, watching
 from clgeom.core.launch import finish
 from clgeom.errors import InvalidInput
@@ -22,8 +23,7 @@ LEAST_SHARED = 1 << 26
 def stacks_of(raster, device):
     """The maps as a stack for each device that is to work on them; one after another if they are on devices."""
     if are_parts(raster):
-        if device is not None:
-            raise InvalidInput(f"The 'device' parameter of {CALLER} must be left out for arrays that are on devices.")
+        absent(device, "device", "for arrays that are on devices", caller=CALLER)
         stacks = [as_stack(part, None, caller=CALLER) for part in raster]
         if len({(stack.dtype, stack.rows, stack.columns) for stack in stacks}) > 1:
             raise InvalidInput(f"The 'raster' parameter of {CALLER} must have maps of one type and size.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.errors import InvalidInput
+from clgeom.arguments import wrong
 from clgeom.geo.geodesy import shown
 from clgeom.intake.typing import ArrayLike, NDArray
 
@@ -93,9 +93,7 @@ def as_grid(transform, crs, shape, *, caller, unit=None) -> Grid:
     """
     if transform is None:
         if crs is not None:
-            raise InvalidInput(
-                f"The 'transform' parameter of {caller} must place the raster in {shown(crs)}. Got None instead."
-            )
+            raise wrong("transform", caller, f"the raster in {shown(crs)}", "None", verb="place")
         return Grid(IDENTITY, crs, shape, unit)
     try:
         numbers = tuple(float(number) for number in tuple(transform))
@@ -105,9 +103,8 @@ def as_grid(transform, crs, shape, *, caller, unit=None) -> Grid:
         numbers = numbers[:6]
     grid = Grid(numbers, crs, shape, unit)
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)) or grid.determinant == 0:
-        raise InvalidInput(
-            f"The 'transform' parameter of {caller} must be 6 finite numbers a, b, c, d, e, f with a e - b d other "
-            f"than 0. Got {shown(transform, 200)} instead."
+        raise wrong(
+            "transform", caller, "6 finite numbers a, b, c, d, e, f with a e - b d other than 0", shown(transform, 200)
         )
     rows, columns = shape
     corners = grid.to_map([(0, 0), (0, rows), (columns, 0), (columns, rows)])
@@ -115,8 +112,11 @@ def as_grid(transform, crs, shape, *, caller, unit=None) -> Grid:
     with np.errstate(invalid="ignore", over="ignore"):
         told_apart = 16 * np.spacing(np.abs(corners).max()) < sides[1]
     if not (np.isfinite(corners).all() and math.isfinite(grid.determinant) and told_apart):
-        raise InvalidInput(
-            f"The 'transform' parameter of {caller} must put cells at coordinates that float64 holds and tells apart. "
-            f"Got {shown(transform, 200)} for {rows:,} x {columns:,} cells instead."
+        raise wrong(
+            "transform",
+            caller,
+            "cells at coordinates that float64 holds and tells apart",
+            f"{shown(transform, 200)} for {rows:,} x {columns:,} cells",
+            verb="put",
         )
     return grid

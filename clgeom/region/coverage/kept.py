@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.errors import InvalidInput
 from clgeom.intake.chunks import Chunks, Meter, Peak, read_ahead
 from clgeom.intake.device_arrays import fetched, is_device_array
@@ -68,7 +69,7 @@ def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, s
                 made.add(own.classes(raster[first : first + made.height]))
             del raster
     if made is None:
-        raise InvalidInput(f"The 'raster' parameter of {CALLER} must have a row. Got strips with none.")
+        raise wrong("raster", CALLER, "a row", "strips with none", verb="have")
     made.end()
     strips = Strips(made.window, (made.rows, made.columns), made.dtype)
     return Kept(strips, made.levels, meter)

@@ -186,7 +186,7 @@ def canonical_cells(raster, *, caller, name="raster") -> tuple[np.ndarray, bool]
         raise InvalidInput(f"The '{name}' parameter of {caller} must be an array of numbers. {error}") from error
     _check_shape(array.shape, caller, name)
     if array.dtype.kind not in "biuf":
-        raise InvalidInput(f"The '{name}' parameter of {caller} must hold numbers. Got {array.dtype} instead.")
+        raise wrong(name, caller, "numbers", array.dtype, verb="hold")
     integers = array.dtype.kind != "f"
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype == bool:
@@ -223,15 +223,9 @@ def _adopted(session, raster, caller):
 
 def _check_shape(shape, caller, name="raster"):
     if len(shape) not in (2, 3) or 0 in shape:
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have shape (rows, columns) or (maps, rows, columns), none of "
-            f"them 0. Got {shape} instead."
-        )
+        raise wrong(name, caller, "shape (rows, columns) or (maps, rows, columns), none of them 0", shape, verb="have")
     if max(shape[-2:]) > LARGEST_SIDE:
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have at most {LARGEST_SIDE:,} rows and columns. "
-            f"Got {shape} instead."
-        )
+        raise wrong(name, caller, f"at most {LARGEST_SIDE:,} rows and columns", shape, verb="have")
 
 
 @keeps_subnormals
@@ -369,7 +363,7 @@ def as_levels(levels, direction, nodata, raster_type, *, caller, integers=False)
     except (ValueError, TypeError, OverflowError):
         given = np.empty(0)
     if given.ndim != 1 or len(given) == 0:
-        raise InvalidInput(f"The 'levels' parameter of {caller} must be one or more numbers. Got {levels!r} instead.")
+        raise wrong("levels", caller, "one or more numbers", short(levels))
     if nodata is None or type(nodata) in (int, float):
         return _levels_again(tuple(given.tolist()), direction, nodata, raster_type, caller, integers)
     return _levels(given, direction, nodata, raster_type, caller, integers)
@@ -384,12 +378,10 @@ def _levels_again(given, direction, nodata, raster_type, caller, integers) -> Le
 def _levels(given, direction, nodata, raster_type, caller, integers) -> Levels:
     if not np.isfinite(given).all():
         bad = given[~np.isfinite(given)][0]
-        raise InvalidInput(f"The 'levels' parameter of {caller} must be finite. Got {bad} instead.")
+        raise wrong("levels", caller, "finite", bad)
     if len(np.unique(given)) < len(given):
         once, counts = np.unique(given, return_counts=True)
-        raise InvalidInput(
-            f"The 'levels' parameter of {caller} must name each level once. Got {once[counts > 1][0]} more than once."
-        )
+        raise wrong("levels", caller, "each level once", f"{once[counts > 1][0]} more than once", verb="name")
     threshold, thresholds = np.dtype(THRESHOLDS[raster_type.name]), given
     if integers or threshold.kind != "f":
         thresholds = np.floor(given) if direction == "<=" else np.ceil(given)
@@ -412,7 +404,7 @@ def _nodata(nodata, raster_type, caller, integers):
     try:
         number = float(nodata)
     except (TypeError, ValueError):
-        raise InvalidInput(f"The 'nodata' parameter of {caller} must be a number. Got {nodata!r} instead.") from None
+        raise wrong("nodata", caller, "a number", short(nodata)) from None
     if math.isnan(number):
         return None  # NaN is never covered
     if integers and not number.is_integer():

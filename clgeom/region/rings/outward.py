@@ -29,10 +29,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.launch import allocate, copy, fill, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.tuning import select
-from clgeom.errors import InvalidInput
 from clgeom.region.rings.budgets import Level, cut
 from clgeom.region.rings.trace import UINT, DeviceRings
 
@@ -94,10 +94,8 @@ def simplified(rings: DeviceRings, goal: Goal, *, below: bool, caller: str):
     if refused is None:
         return made
     what = "a part" if refused == "part_vertices" else "a map and level"
-    raise InvalidInput(
-        f"The '{refused}' parameter of {caller} must be at least {getattr(tried, refused):,}: {what} here needs that "
-        f"many to cover its cells. Got {getattr(goal, refused):,} instead."
-    )
+    expected = f"at least {getattr(tried, refused):,}: {what} here needs that many to cover its cells"
+    raise wrong(refused, caller, expected, f"{getattr(goal, refused):,}")
 
 
 class _TooFew(Exception):

@@ -11,10 +11,11 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import short
 from clgeom.intake.chunks import Peak
 from clgeom.intake.typing import FloatLike, NDArray
 from clgeom.optional import require_shapely
@@ -397,22 +398,20 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         if array.ndim == 1 and array.dtype == bool:
             if len(array) == count:
                 return np.flatnonzero(array)
-            wrong = f"{len(array):,} bools"
+            bad = f"{len(array):,} bools"
         elif array.ndim == 1 and array.dtype.kind in "iu":
             beyond = (array < -count) | (array >= count)
             if not beyond.any():
                 own = np.where(array < 0, array + count, array).astype(np.int64)
                 if (np.diff(own) > 0).all():
                     return own
-                wrong = f"{short(chosen)}, which does not ascend,"
+                bad = f"{short(chosen)}, which does not ascend,"
             else:
-                wrong = f"the index {array[beyond][0]}"
+                bad = f"the index {array[beyond][0]}"
         else:
-            wrong = short(chosen)
-        raise InvalidInput(
-            f"The 'chosen' parameter of select must be indices of the {count:,} polygons in ascending order, each "
-            f"once, or a bool for each polygon. Got {wrong} instead."
-        )
+            bad = short(chosen)
+        expected = f"indices of the {count:,} polygons in ascending order, each once, or a bool for each polygon"
+        raise wrong("chosen", "select", expected, bad)
 
     @property
     def crs(self) -> Any:

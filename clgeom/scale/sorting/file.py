@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import boolean, function, size_in_bytes
+from clgeom.arguments import boolean, function, size_in_bytes, wrong_file
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import printable
@@ -282,7 +282,7 @@ class _Job:
         """Refuse an input that was changed, of which nothing is kept."""
         if self.source.is_changed():
             self.keep = False
-            raise InvalidInput(f"The file '{printable(self.source.path)}' was changed while it was sorted.")
+            raise wrong_file(printable(self.source.path), "was changed while it was sorted")
 
     def _advance(self, count):
         self.read_keys += count

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from clgeom.arguments import has_shape, wrong
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import host_values
 from clgeom.intake.chunks import as_chunks
@@ -23,7 +24,7 @@ class FileKeys:
 
     def __init__(self, path):
         mapped = map_array(path)
-        _check_shape(mapped.shape)
+        has_shape(mapped, ("n",), "keys", caller=CALLER)
         self.path, self.n, self.stored, self._offset = os.path.realpath(path), len(mapped), mapped.dtype, mapped.offset
         self.dtype = key_dtype(mapped, caller=CALLER, others=OTHER_KINDS)
         self._facts = self._stat()
@@ -69,16 +70,15 @@ class ChunkKeys:
 
     def __init__(self, chunks):
         if isinstance(chunks, np.ndarray):
-            _check_shape(chunks.shape)
+            has_shape(chunks, ("n",), "keys", caller=CALLER)
             self.n, chunks = len(chunks), (chunks,)
         else:
             self.n = None
         try:
             self._chunks = iter(as_chunks(chunks) or chunks)
         except TypeError:
-            raise InvalidInput(
-                f"The 'keys' parameter of {CALLER} must be the path of a .npy file, an array, or an iterable of "
-                f"arrays. Got {type(chunks).__name__} instead."
+            raise wrong(
+                "keys", CALLER, "the path of a .npy file, an array, or an iterable of arrays", type(chunks).__name__
             ) from None
         self._rest, self.dtype, self._empty = np.empty(0, np.int64), None, None
         self.error = None  # an error of the system that the chunks raised
@@ -97,7 +97,7 @@ class ChunkKeys:
                 self.error = error
                 raise
             values = host_values(chunk, caller=CALLER, name="keys")
-            _check_shape(values.shape)
+            has_shape(values, ("n",), "keys", caller=CALLER)
             dtype = key_dtype(values, caller=CALLER, others=OTHER_KINDS)
             if self.dtype is None and len(values):
                 self.dtype = dtype
@@ -127,8 +127,3 @@ class ChunkKeys:
     def is_changed(self) -> bool:
         """False: nothing is read twice."""
         return False
-
-
-def _check_shape(shape):
-    if len(shape) != 1:
-        raise InvalidInput(f"The 'keys' parameter of {CALLER} must have shape (n,). Got {shape} instead.")

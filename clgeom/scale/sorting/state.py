@@ -13,6 +13,7 @@ import os
 import shutil
 from pathlib import Path
 
+from clgeom.arguments import wrong_file
 from clgeom.core.messages import printable
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import is_part
@@ -138,8 +139,8 @@ def _locked(folder, out):
                 return file
         except BlockingIOError:
             file.close()
-            raise InvalidInput(
-                f"The output '{printable(str(out))}' cannot be written: another process is writing it."
+            raise wrong_file(
+                printable(str(out)), "cannot be written: another process is writing it", "output"
             ) from None
         except FileNotFoundError:  # that of a folder that is gone
             pass

@@ -15,9 +15,9 @@ from itertools import count
 
 import numpy as np
 
-from clgeom.arguments import held
+from clgeom.arguments import held, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput
+from clgeom.errors import short
 
 #: How many of the next larger gaps a bound uses. More gaps can only make it smaller; these give all there is to gain.
 GENERATORS = 8
@@ -134,33 +134,32 @@ def gaps_for(gaps, n: int) -> tuple[int, ...]:
     """
     if isinstance(gaps, str):
         if gaps not in SEQUENCES:
-            raise InvalidInput(
-                f"The 'gaps' parameter of shellsort must be one of {', '.join(SEQUENCES)}, or decreasing integers "
-                f"that end in 1. Got {gaps!r} instead."
+            raise wrong(
+                "gaps", "shellsort", f"one of {', '.join(SEQUENCES)}, or decreasing integers that end in 1", short(gaps)
             )
         return tuple(reversed(SEQUENCES[gaps](max(n, 2))))
     return tuple(gap for gap in _checked(gaps) if gap < max(n, 2))
 
 
 def _checked(gaps) -> list[int]:
-    wanted = "The 'gaps' parameter of shellsort must be decreasing positive integers that end in 1."
+    refuse = functools.partial(wrong, "gaps", "shellsort", "decreasing positive integers that end in 1")
     held(gaps, "gaps", caller="shellsort")
     try:
         given = list(gaps)
     except (TypeError, MemoryError):
-        raise InvalidInput(f"{wanted} Got {gaps!r} instead.") from None
+        raise refuse(short(gaps)) from None
     if not given:
-        raise InvalidInput(f"{wanted} Got an empty list instead.")
+        raise refuse("an empty list")
     checked: list[int] = []
     for i, gap in enumerate(given):
         if isinstance(gap, (bool, np.bool_)) or not isinstance(gap, (int, np.integer)):
-            raise InvalidInput(f"{wanted} Got {gap!r} at index {i} instead.")
+            raise refuse(f"{gap!r} at index {i}")
         if gap < 1 or (checked and gap >= checked[-1]):
             after = f" after {checked[-1]}" if checked else ""
-            raise InvalidInput(f"{wanted} Got {int(gap)}{after} at index {i} instead.")
+            raise refuse(f"{int(gap)}{after} at index {i}")
         checked.append(int(gap))
     if checked[-1] != 1:
-        raise InvalidInput(f"{wanted} Got {checked[-1]} as the last one instead.")
+        raise refuse(f"{checked[-1]} as the last one")
     return checked
 
 

@@ -138,10 +138,7 @@ def shellsort(
     variant = _checked_variant(variant)
     items = _items_option(max_items_per_subsequence, MOST_ITEMS, "max_items_per_subsequence", variant)
     elements = _items_option(min_elements_per_item, LEAST_ELEMENTS, "min_elements_per_item", variant)
-    if order not in (None, "ascending", "descending"):
-        raise InvalidInput(
-            f"The 'order' parameter of shellsort must be None, 'ascending' or 'descending'. Got {order!r} instead."
-        )
+    one_of(order, (None, "ascending", "descending"), "order", caller="shellsort")
     session, sequence = session_of(keys, device), gaps_for(gaps, len(keys))
     if len(keys) > MOST_KEYS:
         raise DeviceLimit(f"shellsort takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")

@@ -1,45 +1,19 @@
-"""Arguments of the problems: numbers and sequences, checked once, with messages of one form."""
+"""Arrays of numbers and sequences of symbols that the problems take."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from clgeom.arguments import every, wrong
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop.objects import values_of
 
 INT32, INT64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 
 
-def wrong(caller, name, expected, got):
-    """The error for a parameter that is not as expected."""
-    return InvalidInput(f"The '{name}' parameter of {caller} must be {expected}. Got {got} instead.")
-
-
-def whole(value, name, *, caller, least=0, most=INT32) -> int:
-    """A whole number between two bounds."""
-    try:
-        number = value.__index__()
-    except (AttributeError, TypeError):
-        number = int(value) if isinstance(value, float) and value.is_integer() else None
-    if number is None or isinstance(value, (bool, np.bool_)) or not least <= number <= most:
-        raise wrong(caller, name, f"a whole number from {least:,} to {most:,}", repr(value))
-    return number
-
-
 def several(value) -> bool:
     """Whether this is a collection: not a number, not a 0-d array, not text."""
     return np.iterable(value) and hasattr(value, "__len__") and not isinstance(value, (str, bytes))
-
-
-def fraction(value, name, *, caller) -> float:
-    """A probability."""
-    try:
-        number = -1 if isinstance(value, (str, bytes, bool, np.bool_)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = -1
-    if not 0 <= number <= 1:
-        raise wrong(caller, name, "a number from 0 to 1", repr(value))
-    return number
 
 
 def numbers(values, name, *, caller, ndim=1, size=None, least=None, infinite=False, empty=True) -> np.ndarray:
@@ -50,59 +24,62 @@ def numbers(values, name, *, caller, ndim=1, size=None, least=None, infinite=Fal
     """
     what = f"{'an array' if ndim == 1 else 'a table'} of numbers"
     if np.ma.is_masked(values):
-        raise wrong(caller, name, what, "masked elements")
+        raise wrong(name, caller, what, "masked elements")
     values = values_of(values, caller=caller, name=name)
     try:
         array = np.asarray(values)
     except (RecursionError, MemoryError, OverflowError) as error:
-        raise wrong(caller, name, what, "what NumPy cannot hold") from error
+        raise wrong(name, caller, what, "what NumPy cannot hold") from error
     except ValueError:
-        raise wrong(caller, name, what + " with rows of the same length", "rows of several lengths") from None
+        raise wrong(name, caller, what + " with rows of the same length", "rows of several lengths") from None
     if array.size == 0 and array.ndim == 1:
         array = array.reshape((0,) * ndim).astype(np.int64)
     if array.dtype == object or array.dtype.kind not in "iuf":
-        raise wrong(caller, name, what, f"an array of {array.dtype}" if array.dtype != object else "other things")
+        raise wrong(name, caller, what, f"an array of {array.dtype}" if array.dtype != object else "other things")
     if array.ndim != ndim:
-        raise wrong(caller, name, f"{what} with {ndim} dimension{'s' * (ndim > 1)}", f"shape {array.shape}")
+        raise wrong(name, caller, f"{what} with {ndim} dimension{'s' * (ndim > 1)}", f"shape {array.shape}")
     if size is not None and (array.shape if ndim > 1 else len(array)) != size[0]:
-        raise wrong(caller, name, size[1], f"shape {array.shape}" if ndim > 1 else f"{len(array)}")
+        raise wrong(name, caller, size[1], f"shape {array.shape}" if ndim > 1 else f"{len(array)}")
     if not empty and array.size == 0:
-        raise wrong(caller, name, f"{what}, at least one", "none")
+        raise wrong(name, caller, f"{what}, at least one", "none")
     if array.dtype.kind == "f":
         array = array.astype(np.float64)
-        bad = ~np.isfinite(array)
-        if infinite:
-            bad &= array != np.inf
-        if bad.any():
-            at = tuple(int(k) for k in np.argwhere(bad)[0])
-            raise wrong(caller, name, "finite or inf" if infinite else "finite", f"{array[at]} at {_place(at)}")
+        good = np.isfinite(array) | (array == np.inf) if infinite else np.isfinite(array)
+        every(good, array, "finite or inf" if infinite else "finite", name, caller=caller)
     else:
         if array.dtype == np.uint64 and array.size and array.max() > INT64:
-            raise wrong(caller, name, f"at most {INT64}", array.max())
+            raise wrong(name, caller, f"at most {INT64}", array.max())
         array = array.astype(np.int64)
-    if least is not None and array.size and array.min() < least:
-        at = tuple(int(k) for k in np.argwhere(array < least)[0])
-        raise wrong(caller, name, f"at least {least}", f"{array[at]} at {_place(at)}")
+    if least is not None:
+        every(array >= least, array, f"at least {least}", name, caller=caller)
     return array
-
-
-def _place(at):
-    return f"index {at[0]}" if len(at) == 1 else f"{at}"
 
 
 def whole_numbers(values, name, *, caller, **options) -> np.ndarray:
     """Whole numbers as int64; floats are taken if they are whole."""
     array = numbers(values, name, caller=caller, **options)
     if array.dtype.kind == "f":
-        for bad, expected in (
-            (array != np.rint(array), "whole numbers"),
-            (np.abs(array) > 2**53, "within 2**53"),
-        ):
-            if bad.any():
-                at = tuple(int(k) for k in np.argwhere(bad)[0])
-                raise wrong(caller, name, expected, f"{array[at]} at {_place(at)}")
+        every(array == np.rint(array), array, "whole numbers", name, caller=caller)
+        every(np.abs(array) <= 2**53, array, "within 2**53", name, caller=caller)
         array = array.astype(np.int64)
     return array
+
+
+def square_table(values, name, *, caller, infinite=True, least=1, most=None) -> np.ndarray:
+    """A square table of numbers as float64, of so many rows."""
+    table = numbers(values, name, caller=caller, ndim=2, infinite=infinite, empty=False).astype(float)
+    n = len(table)
+    if table.shape != (n, n) or n < least or (most is not None and n > most):
+        rows = f", with at least {least} rows" * (least > 1) + f", with {most} rows at most" * (most is not None)
+        raise wrong(name, caller, f"square{rows}", f"shape {table.shape}")
+    return table
+
+
+def sum_type(bound, name, *, caller) -> str:
+    """The narrowest of int32 and int64 for sums up to this bound; `InvalidInput` beyond 64 bits."""
+    if bound > INT64:
+        raise InvalidInput(f"The '{name}' parameter of {caller} is too large: the sums may not fit 64 bits.")
+    return "int32" if bound <= INT32 else "int64"
 
 
 def sequence(value, name, *, caller) -> np.ndarray:
@@ -113,7 +90,7 @@ def sequence(value, name, *, caller) -> np.ndarray:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return np.frombuffer(value, np.uint8)
     if np.ma.is_masked(value):
-        raise wrong(caller, name, "a sequence without masked elements", "some")
+        raise wrong(name, caller, "a sequence without masked elements", "some")
     value = values_of(value, caller=caller, name=name)
     try:
         array = np.asarray(value)
@@ -126,7 +103,7 @@ def sequence(value, name, *, caller) -> np.ndarray:
         return letters.view(np.uint32 if array.dtype.kind == "U" else np.uint8).astype(np.uint32)
     if array.ndim != 1 or array.dtype.kind not in "iub":
         what = f"an array of {array.dtype}, shape {array.shape}" if isinstance(array, np.ndarray) else repr(value)
-        raise wrong(caller, name, "text, bytes, or a one-dimensional array of integers or letters", what)
+        raise wrong(name, caller, "text, bytes, or a one-dimensional array of integers or letters", what)
     if array.dtype in (np.uint8, np.bool_):
         return np.ascontiguousarray(array).view(np.uint8)
     array = array.astype(np.int64 if array.dtype != np.uint64 else np.uint64)
