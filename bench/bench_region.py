@@ -35,8 +35,8 @@ from clgeom import adaptive_region, coverage_regions
 from clgeom.core.device import as_session
 from clgeom.radio import coverage_map, shadowing
 from clgeom.region.arc.study import region_by_kernel
-from clgeom.region.coverage.contours import mask_polygons
-from clgeom.region.metrics import as_cells, hull_of, measure
+from clgeom.region.coverage.measures import as_cells, hull_of, measure
+from clgeom.region.coverage.outlines import mask_polygons
 
 PACKAGES = ("shapely", "opencv-python-headless", "rasterio", "concave_hull", "numba")
 LEVEL, TOLERANCE = -85.0, 2.0

@@ -28,10 +28,12 @@ _HOMES = {
     "hull.wagener.hoods": "Hood lower_hood upper_hood",
     "hull.wagener.trace": "HoodMerge",
     "intake.arrays": "pinned_empty",
+    "intake.interop.rasters": "Raster",
     "radio": "radio",
     "region.arc.adaptive": "adaptive_region",
     "region.arc.result": "CrossRegion Region",
-    "region.coverage.regions": "coverage_regions",
+    "region.coverage.outlines": "raster_outlines",
+    "region.coverage.regions": "coverage_regions raster_regions",
     "region.coverage.resolutions": "CoverageResolutions",
     "region.coverage.result": "CoverageRegion CoverageRegions",
     "region.covered": "CoveredArea covered_area",
@@ -76,10 +78,12 @@ if TYPE_CHECKING:
         CoveragePolygon as CoveragePolygon,
         CoveragePolygons as CoveragePolygons,
     )
-    from clgeom.region.coverage.regions import coverage_regions as coverage_regions
+    from clgeom.region.coverage.outlines import raster_outlines as raster_outlines
+    from clgeom.region.coverage.regions import coverage_regions as coverage_regions, raster_regions as raster_regions
     from clgeom.region.covered import CoveredArea as CoveredArea, covered_area as covered_area
     from clgeom.region.localize import localize as localize
     from clgeom.intake.arrays import pinned_empty as pinned_empty
+    from clgeom.intake.interop.rasters import Raster as Raster
     from clgeom.core.device import Session as Session, default_session as default_session, devices as devices
     from clgeom.core.plan import Phase as Phase
     from clgeom.core.profile import DeviceProfile as DeviceProfile

@@ -10,6 +10,7 @@ import click
 from clgeom.commands import terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
+from clgeom.commands.region_options import BUDGETS, POINTS_EACH, SEGMENTS
 from clgeom.commands.terminal import with_default
 from clgeom.errors import InvalidInput
 from clgeom.io.outputs import BY_PACKAGES, GEOMETRIES, IN_LONLAT, either
@@ -20,17 +21,11 @@ MODELS = (
 )
 CUTS = ("count", "width")
 OUTLINES = ("segments", "cells")
-#: Options that simplify polygons along the cells; with one of them the outline is that.
-BUDGETS = ("vertices", "part_vertices", "tolerance", "iou")
 #: Parameters of functions that are not options of the command: errors name the input.
 INPUTS = {"transform": "transform", "raster": "raster", "points": "points"}
 #: Least area of the parts of a computed map, in m2: a square of 50 m, which planners use as a bin. Smaller parts are
 #: specks of the shadowing: of the usual map at -75 dBm 853 of 880 parts, with 14% of the cells.
 MADE_LEAST = 2500.0
-#: Default number of segments, and points for each segment: a segment of one point has no area. The region of uniform
-#: random points with 64 segments has, of the area of their hull, 0% for 50 points, 56% for 200 and 89% for 1,000. With
-#: 16 points for each segment it has 100%, 87% and 90%.
-SEGMENTS, POINTS_EACH = 64, 16
 #: Most rows and columns of a computed map.
 MOST_CELLS_A_SIDE = 1 << 15
 
@@ -314,16 +309,6 @@ def _numbers(text):
     except ValueError:
         raise InvalidInput(f"The option --segments must be whole numbers, as 64 or 8,32,128. Got '{text}'.") from None
     return numbers[0] if len(numbers) == 1 else numbers
-
-
-def check_densify(densify, crs):
-    """Refuse --densify for a map in longitude and latitude, whose edges stay straight in the output."""
-    from clgeom.geo.lonlat import LonLat
-
-    if densify is not None and LonLat(crs, caller="region").mapping is None:
-        raise InvalidInput(
-            "The option --densify is for edges that become curves, and the input is in longitude and latitude already."
-        )
 
 
 def _check(file, levels, outputs, options):

@@ -45,8 +45,8 @@ RESOLUTIONS = {
 
 def measured(raster, kept, levels, options, session):
     """Return metrics of the convex hull and of the regions of each level."""
-    from clgeom.region.coverage.contours import mask_polygons
-    from clgeom.region.metrics import hull_of, measure
+    from clgeom.region.coverage.measures import hull_of, measure
+    from clgeom.region.coverage.outlines import mask_polygons
 
     rows = []
     for level in levels:

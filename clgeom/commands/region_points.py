@@ -9,8 +9,8 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
-from clgeom.commands.region import POINTS_EACH, SEGMENTS, check_densify
 from clgeom.commands.region_facts import finite, written_words
+from clgeom.commands.region_options import POINTS_EACH, SEGMENTS, check_densify
 from clgeom.core.messages import counted
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed

@@ -9,7 +9,6 @@ import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.commands import terminal
-from clgeom.commands.region import BUDGETS, check_densify
 from clgeom.commands.region_facts import (
     covered_cells,
     drawn_levels,
@@ -22,6 +21,7 @@ from clgeom.commands.region_facts import (
     print_resolutions,
     written_words,
 )
+from clgeom.commands.region_options import BUDGETS, check_densify
 from clgeom.errors import InputWarning, InvalidInput, warn
 from clgeom.geo.geodesy import shown
 from clgeom.optional import is_installed
@@ -183,8 +183,7 @@ def _regions(raster, levels, session, profile, options):
 
     names = ("direction", "segments", "cuts", "axis", "parts", "holes", "outline", *BUDGETS)
     given = {name: options[name] for name in names}
-    where = {"transform": raster.transform, "crs": raster.crs, "nodata": raster.nodata}
-    return coverage_regions(raster.values, levels, **given, **where, device=session, profile=profile), kept, left_out
+    return coverage_regions(raster, levels, **given, device=session, profile=profile), kept, left_out
 
 
 def _kept(found, raster, options):

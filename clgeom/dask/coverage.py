@@ -25,11 +25,13 @@ from clgeom.dask.graphs import SPLIT_EVERY, blocks_of, in_chunk, is_array, name_
 from clgeom.dask.workers import checked_device, session_of_worker
 from clgeom.intake.typing import FloatLike, IntLike, NDArray
 from clgeom.region.arc.chains import CUTS
-from clgeom.region.coverage import regions as whole
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.job import Job, Masks
+from clgeom.region.coverage.outlines import checked_goal, outlines_on_host
 from clgeom.region.coverage.parts import regions_of
 from clgeom.region.coverage.rasters import Stack, as_levels, as_stack, canonical_raster
+from clgeom.region.coverage.regions import checked_holes, refuse_others
+from clgeom.region.coverage.regions import coverage_regions as coverage_regions_of_chunk
 from clgeom.region.coverage.result import CoverageRegions
 from clgeom.region.coverage.runs import Runs, covered_runs
 from clgeom.region.rings.emission import ARRAYS, joined
@@ -114,11 +116,11 @@ def coverage_regions(
         None if transform is None else grid.transform,
         crs,
     )
-    own = {"segments": (segments, 64), "cuts": (cuts, "count"), "axis": (axis, "x"), "parts": (parts, True)}
-    whole._check_outline(outline, own, holes, (*options.budgets.values(), None))
+    segmentation = {"segments": options.segments, "cuts": cuts, "axis": axis, "parts": options.parts}
+    refuse_others(outline, segmentation, holes, options.budgets, caller=CALLER)
     options.levels_of(options.canonical)
-    whole._least_cells(holes, grid.cell_area)
-    whole._goal(vertices, part_vertices, tolerance, iou, grid)
+    checked_holes(holes, caller=CALLER)
+    checked_goal(vertices, part_vertices, tolerance, iou, caller=CALLER)
     by_strips = raster.ndim == 2
     try:
         raster = raster.rechunk({1: -1} if by_strips else {axis: -1 for axis in range(raster.ndim - 2, raster.ndim)})
@@ -200,9 +202,8 @@ def _strip(options: _Options, number: int, chunk: Any) -> Strip:
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
         turned = stack.turned() if options.cells["axis"] == "both" else None
-        job = Job(
-            stack, options.levels_of(stack.dtype, stack.integers), turned, options.segments, options.cells["cuts"]
-        )
+        levels = options.levels_of(stack.dtype, stack.integers)
+        job = Job(stack, levels, turned, options.segments, options.cells["cuts"])
         masks = Masks(job, stack, 0, 1)
         across = None if masks.turned is None else _packed(covered_runs(masks.turned))
         return Strip(stack.rows, stack.columns, _packed(covered_runs(masks)), across)
@@ -239,7 +240,8 @@ def _outlined(options: _Options, strip: Strip) -> CoverageRegions:
     (stack, chosen, grid), cells = _whole_of(options, strip), options.cells
     turned = None if strip.across is None else replace(stack, rows=strip.columns, columns=strip.rows)
     job = Job(stack, chosen, turned, options.segments, cells["cuts"])
-    least = whole._least_cells(cells["holes"], grid.cell_area)
+    holes = checked_holes(cells["holes"], caller=CALLER)
+    least = None if holes is None else holes / grid.cell_area
     runs = _unpacked(strip.down, strip.columns, strip.rows, len(chosen.given))
     there = None if turned is None else _unpacked(strip.across, strip.rows, strip.columns, len(chosen.given))
     groups = regions_of(Masks(job, stack, 0, 1), runs, there, [options.segments], parts=options.parts, least=least)[0]
@@ -270,7 +272,7 @@ def _rows(options: _Options, number: int, chunk: Any) -> Rows:
         return Rows(0, chunk.shape[1], np.empty((4, 0), np.int32))
     with in_chunk(number):
         stack = as_stack(options.checked(chunk), session_of_worker(options.device), caller=CALLER)
-        masks = Masks(Job(stack, options.levels_of(stack.dtype, stack.integers), None, 1, "count"), stack, 0, 1)
+        masks = Masks(Job(stack, options.levels_of(stack.dtype, stack.integers)), stack, 0, 1)
         return Rows(stack.rows, stack.columns, packed_runs(masks))
 
 
@@ -284,8 +286,8 @@ def _rows_below(options: _Options, strips: list[Rows]) -> Rows:
 def _polygons(options: _Options, strip: Rows) -> CoveragePolygons:
     """The polygons of all runs."""
     stack, chosen, grid = _whole_of(options, strip)
-    masks = Masks(Job(stack, chosen, None, 1, "count"), stack, 0, 1)
-    arrays, exact = whole._on_host(masks, whole._goal(**options.budgets, grid=grid), strip.runs)
+    goal = checked_goal(**options.budgets, caller=CALLER).in_cells(grid.transform)
+    arrays, exact = outlines_on_host(Masks(Job(stack, chosen), stack, 0, 1), goal, strip.runs)
     return CoveragePolygons(arrays, exact, grid, chosen.given, options.cells["direction"], ())
 
 
@@ -293,7 +295,7 @@ def _whole_of(options, strip):
     """The raster that all strips are, without its values; the levels; the grid."""
     if strip.rows == 0:
         raise wrong("raster", CALLER, "a row", "chunks with none", verb="have")
-    stack = Stack(session_of_worker(options.device), options.canonical, 1, strip.rows, strip.columns, None)
+    stack = Stack(session_of_worker(options.device), CALLER, options.canonical, 1, strip.rows, strip.columns, None)
     grid = as_grid(options.transform, options.crs, (strip.rows, strip.columns), caller=CALLER)
     return stack, options.levels_of(options.canonical), grid
 
@@ -308,7 +310,7 @@ def _maps(options: _Options, number: int, chunk: Any) -> tuple[int, Any]:
         return 0, None
     kinds = {"segments": options.segments, "parts": options.parts} if options.cells["outline"] == "segments" else {}
     with in_chunk(number):
-        found = whole.coverage_regions(
+        found = coverage_regions_of_chunk(
             options.checked(chunk),
             options.levels,
             **options.cells,

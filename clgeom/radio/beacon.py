@@ -16,12 +16,13 @@ from clgeom.arguments import has_shape, has_type, integer, number, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.arrays import host_values, is_device_array
 from clgeom.intake.device_arrays import fetched
+from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ArrayLike, DeviceLike, FloatLike, IntLike, NDArray
 from clgeom.optional import require_shapely
 from clgeom.radio.antennas import warn_unused
 from clgeom.region.coverage.grid import as_grid
 from clgeom.region.coverage.rasters import covered_mask
-from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.coverage.regions import raster_regions
 
 CALLER = "locate_by_beacon"
 METHODS = ("masks", "regions", "hulls")
@@ -156,7 +157,7 @@ def locate_by_beacon(
         Use at most so many places for a node, those that it hears with the most predicted power; 2 for the intersection
         of two maps.
     segments : int
-        Resolution of the regions, as for `coverage_regions`. Only for method="regions".
+        Resolution of the regions, as for `raster_regions`. Only for method="regions".
     device : optional
         As everywhere in clgeom. Masks are intersected on the host.
 
@@ -274,9 +275,8 @@ def _centroids_of_shapes(maps, level, sets, method, segments, transform, device)
     """(x, y, area) of the intersection of the regions, or of their convex hulls, for each set."""
     shapely = require_shapely()
     count = 1 if method == "hulls" else segments
-    regions = coverage_regions(
-        maps, level, transform=transform, segments=count, parts=method == "regions", device=device
-    )
+    raster = Raster(maps, transform)
+    regions = raster_regions(raster, level, segments=count, parts=method == "regions", device=device)
     parts: list = [[] for _ in range(len(maps))]
     for place, shape in zip(regions.maps.tolist(), regions.to_shapely()):
         parts[place].append(shape)

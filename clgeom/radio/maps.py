@@ -372,7 +372,7 @@ def coverage_map(
     See Also
     --------
     best_server : Many transmitters, antennas and terrain.
-    clgeom.coverage_regions : The polygons of the map.
+    clgeom.raster_regions : The polygons of the map.
 
     Examples
     --------

@@ -233,7 +233,7 @@ def best_server(
     See Also
     --------
     coverage_map : One map of a simple model.
-    clgeom.coverage_regions : The polygons of a map.
+    clgeom.raster_regions : The polygons of a map.
 
     Notes
     -----

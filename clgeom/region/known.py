@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.region.arc.adaptive import adaptive_region
-from clgeom.region.coverage.regions import coverage_regions
+from clgeom.region.coverage.outlines import raster_outlines
+from clgeom.region.coverage.regions import raster_regions
 
 SQUARES = 6
 
@@ -38,7 +39,7 @@ def raster(session, dtype) -> bool:
     values[0, :], values[:, 199] = 5, 5  # an angle
     values[144:149, 10:20] = 5
     values[146, 12:17] = 1
-    found = coverage_regions(values, [3.0], holes=0, segments=200, device=session)
+    found = raster_regions(values, [3.0], holes=0, segments=200, device=session)
     rings = sorted(_rings(region) for region in found)
     # the hull of the last two segments, columns 198 and 199, has an edge from one to the other
     angle = sorted([(0, 0), (200, 0), (200, 150), (199, 150), (198, 1), (0, 1)])
@@ -56,8 +57,8 @@ def rings(session, dtype) -> bool:
         mask[7:12, left + 2 : left + 7] = False
         mask[8, left + 3] = mask[9, left + 4] = True  # islands that touch at a corner
     mask[30:60, :60] = np.add.outer(np.arange(30), np.arange(60)) % 2 == 0
-    found = coverage_regions(mask, 1, outline="cells", device=session)
-    filled = coverage_regions(mask, 1, outline="cells", vertices=len(found.corners) - 37, device=session)
+    found = raster_outlines(mask, 1, device=session)
+    filled = raster_outlines(mask, 1, vertices=len(found.corners) - 37, device=session)
     squares, islands = 9, 18
     stairs = [[0, 0], [3, 0], [41, 19], [41, 20], [0, 20]]
     return bool(

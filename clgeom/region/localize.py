@@ -18,6 +18,7 @@ from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import FloatLike
 from clgeom.optional import require_shapely
 from clgeom.region.coverage.grid import as_grid
+from clgeom.region.coverage.outlines import mask_polygons
 
 METHODS = ("regions", "hulls")
 
@@ -121,7 +122,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
 
     See Also
     --------
-    coverage_regions : Regions to localize with.
+    raster_regions : Regions to localize with.
     clgeom.radio.locate_by_beacon : Positions from a moving beacon.
 
     Notes
@@ -132,7 +133,7 @@ def localize(regions: Iterable[Any], *, method: Literal["regions", "hulls"] = "r
     --------
     >>> import clgeom, numpy as np
     >>> left, right = np.array([[9, 9, 0]]), np.array([[0, 9, 9]])
-    >>> regions = [clgeom.coverage_regions(raster, 5)[0] for raster in (left, right)]
+    >>> regions = [clgeom.raster_regions(raster, 5)[0] for raster in (left, right)]
     >>> place = clgeom.localize(regions)
     >>> place.area, place.centroid
     (1.0, (1.5, 0.5))
@@ -181,8 +182,6 @@ def localize_masks(masks, *, transform=None) -> Location:
     >>> localize_masks(np.array([[[True, True, False]], [[False, True, True]]]))
     Location(area 1 in 1 part, centroid (1.5, 0.5))
     """
-    from clgeom.region.coverage.contours import mask_polygons
-
     masks = np.asarray(values_of(masks, caller="localize_masks", name="masks"))
     if masks.ndim != 3 or len(masks) < 2 or masks.dtype != bool:
         expected = "bool of shape (maps, rows, columns), two maps or more"

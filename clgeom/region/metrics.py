@@ -1,200 +1,14 @@
-"""How well a region stands for the cells it is of: superfluous and missed area, overlap, distance, vertices.
-
-All areas are in cells. What overlaps is measured by Shapely on the exact boundaries of the cells.
-"""
+"""How well regions stand for the cells that they cover: `measure` for any region, `compare` for several resolutions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-
-import numpy as np
-
-from clgeom.arguments import has_type, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.optional import require_shapely
-from clgeom.region.coverage.bands import Nested
-from clgeom.region.coverage.contours import mask_polygons
+from clgeom.region.coverage.measures import Metrics, hull_of, measure
+from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.rasters import covered_mask
-from clgeom.region.coverage.result import CoverageRegion
-from clgeom.region.rings.polygons import CoveragePolygon, CoveragePolygons
+from clgeom.region.coverage.regions import coverage_regions
 
-
-@keeps_subnormals
-@dataclass(frozen=True)
-class Metrics:
-    """Metrics of a region and its mask, in cells and as shares: the result of `measure`.
-
-    Parameters
-    ----------
-    area, mask_area : float
-        Of the region, and of the cells it should cover.
-    superfluous : float
-        Area of the region that is no cell of the mask.
-    superfluous_of_mask, superfluous_of_map : float
-        The same as a share of the mask's area and of the whole map's.
-    missed : float
-        Area of the mask that the region does not cover.
-    missed_of_mask : float
-    iou : float
-        Area of the intersection over that of the union; 1 for equal sets.
-    hausdorff : float
-        Largest distance from a vertex of one boundary to the other boundary, in cells; NaN where one is empty.
-    vertices : int
-
-    Examples
-    --------
-    >>> import clgeom, numpy as np
-    >>> from clgeom.region.metrics import measure
-    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
-    >>> found = measure(clgeom.coverage_regions(raster, 5), raster >= 5)
-    >>> found.superfluous, found.missed, found.asdict()["vertices"]
-    (0.5, 0.0, 9)
-    """
-
-    area: float
-    mask_area: float
-    superfluous: float
-    superfluous_of_mask: float
-    superfluous_of_map: float
-    missed: float
-    missed_of_mask: float
-    iou: float
-    hausdorff: float
-    vertices: int
-
-    def asdict(self) -> dict:
-        """The figures as plain values.
-
-        Returns
-        -------
-        dict
-            By the names of the attributes.
-        """
-        return asdict(self)
-
-
-@keeps_subnormals
-def measure(region, mask, *, hausdorff=True, polygons=None) -> Metrics:
-    """Compare a region with the cells that it should cover.
-
-    Parameters
-    ----------
-    region : CoverageRegion, CoveragePolygon, Nested, Region, Hull or Shapely geometry, or a sequence of them
-        Coordinates of all but the first three are columns and rows. Several count together, their overlaps once.
-    mask : array_like of bool, shape (rows, columns)
-        The cells that should be covered: ``covered_mask(raster, level)`` of `clgeom.region.coverage.rasters`, which
-        compares as the kernels do.
-    hausdorff : bool
-        Measure the distance, too, which takes longest.
-    polygons : shapely geometry, optional
-        The mask's exact boundary, ``contours.mask_polygons(mask)``, if it is at hand.
-
-    Returns
-    -------
-    Metrics
-
-    Raises
-    ------
-    InvalidInput
-        The mask is not of bools or not of the raster's shape, `region` holds other than regions and geometries, or
-        Shapely is not installed.
-
-    Examples
-    --------
-    >>> import clgeom, numpy as np
-    >>> from clgeom.region.metrics import measure
-    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
-    >>> round(measure(clgeom.coverage_regions(raster, 5), raster >= 5).iou, 3)
-    0.909
-    """
-    shapely = require_shapely()
-    mask = np.asarray(mask)
-    has_type(mask, "b", "bool", "mask", caller="measure", shape=("rows", "columns"))
-    _check_grids(region, mask.shape)
-    shape = as_cells(region)
-    exact = mask_polygons(mask) if polygons is None else polygons
-    area, mask_area = shape.area, float(np.count_nonzero(mask))
-    missed = exact.difference(shape).area if mask_area else 0.0
-    superfluous = max(area - (mask_area - missed), 0.0)
-    both = area + missed
-    distance = float("nan")
-    if hausdorff and not shape.is_empty and mask_area:
-        distance = max(_farthest(shape, exact, shapely), _farthest(exact, shape, shapely))
-    return Metrics(
-        area=area,
-        mask_area=mask_area,
-        superfluous=superfluous,
-        superfluous_of_mask=_share(superfluous, mask_area),
-        superfluous_of_map=superfluous / mask.size if mask.size else 0.0,
-        missed=missed,
-        missed_of_mask=_share(missed, mask_area),
-        iou=(mask_area - missed) / both if both else 1.0,
-        hausdorff=distance,
-        vertices=int(shapely.get_num_coordinates(shape)) - _rings(shape),
-    )
-
-
-def _check_grids(region, shape):
-    """Refuse regions of rasters of another shape than the mask's."""
-    if isinstance(region, (CoverageRegion, CoveragePolygon, CoveragePolygons, Nested)):
-        if tuple(region.grid.shape) != shape:
-            raise wrong("mask", "measure", f"the shape of the region's raster, {region.grid.shape}", shape, verb="have")
-    elif isinstance(region, Sequence) and not isinstance(region, str):
-        for one in region:
-            _check_grids(one, shape)
-
-
-def _farthest(shape, other, shapely) -> float:
-    """Largest distance from a vertex of one boundary to the other boundary, found in a tree of its edges."""
-    edges = []
-    for ring in shapely.get_rings(shapely.get_parts(other)):
-        at = shapely.get_coordinates(ring)
-        edges.append(np.stack([at[:-1], at[1:]], axis=1))
-    tree = shapely.STRtree(shapely.linestrings(np.concatenate(edges)))
-    vertices = shapely.points(np.unique(shapely.get_coordinates(shape), axis=0))
-    return float(tree.query_nearest(vertices, return_distance=True, all_matches=False)[1].max())
-
-
-def _share(part, whole):
-    """part / whole; what is superfluous to nothing is infinitely much."""
-    return part / whole if whole else float("inf") if part else 0.0
-
-
-def _rings(shape) -> int:
-    """How many rings a geometry has; each repeats its first vertex."""
-    parts = [part for part in getattr(shape, "geoms", [shape]) if part.geom_type == "Polygon"]
-    return sum(1 + len(part.interiors) for part in parts if not part.is_empty)
-
-
-def as_cells(region):
-    """A region, or several, as one Shapely geometry in columns and rows."""
-    shapely = require_shapely()
-    if isinstance(region, (CoverageRegion, CoveragePolygon)):
-        return region.to_shapely(cells=True)
-    if isinstance(region, CoveragePolygons):
-        return shapely.union_all(region.to_shapely(cells=True))
-    if isinstance(region, Nested):
-        return shapely.transform(region.to_shapely(), region.grid.to_cells)
-    if hasattr(region, "geom_type"):
-        return region
-    if hasattr(region, "to_shapely") and not isinstance(region, Sequence):
-        return region.to_shapely()
-    if not np.iterable(region) or isinstance(region, str):
-        raise wrong("region", "measure", "regions or geometries", type(region).__name__)
-    return shapely.union_all([as_cells(one) for one in region])
-
-
-def hull_of(mask):
-    """The convex hull of a mask's cells as a Shapely geometry in columns and rows: what regions are compared with."""
-    from clgeom.hull.convex import convex_hull
-
-    mask = np.asarray(mask, bool)
-    columns = np.flatnonzero(mask.any(axis=0))
-    first, last = mask[:, columns].argmax(axis=0), mask.shape[0] - mask[::-1, columns].argmax(axis=0)
-    corners = [(columns + side, row) for side in (0, 1) for row in (first, last)]
-    points = np.concatenate([np.stack(corner, axis=1) for corner in corners]).astype(np.float64)
-    return convex_hull(points).to_shapely()
+__all__ = ["Metrics", "compare", "measure"]
 
 
 @keeps_subnormals
@@ -230,8 +44,6 @@ def compare(raster, level, *, segments=(1, 4, 16, 64, 256), direction=">=", **op
     >>> [(row["shape"], row["area"], row["vertices"]) for row in rows]
     [('convex hull', 8.0, 4), ('4 segments', 5.5, 9)]
     """
-    from clgeom.region.coverage.regions import coverage_regions
-
     mask = covered_mask(raster, level, direction=direction, nodata=options.get("nodata"), caller="compare")
     exact = mask_polygons(mask)
     rows = [{"shape": "convex hull", **measure(hull_of(mask), mask, polygons=exact).asdict()}]

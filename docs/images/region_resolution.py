@@ -19,8 +19,8 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from clgeom import coverage_regions
 from clgeom.radio import coverage_map
-from clgeom.region.coverage.contours import mask_polygons
-from clgeom.region.metrics import hull_of, measure
+from clgeom.region.coverage.measures import hull_of, measure
+from clgeom.region.coverage.outlines import mask_polygons
 
 LEVEL, SIDE, MAPS = -85.0, 512, 5
 PIXEL = 2500 / SIDE  # 2.5 km by 2.5 km, as in the study

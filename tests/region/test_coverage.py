@@ -13,9 +13,9 @@ from hypothesis.extra import numpy as hnp
 
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.radio import shadowing
-from clgeom.region.coverage.contours import mask_polygons
+from clgeom.region.coverage.measures import hull_of, measure
+from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.regions import coverage_regions
-from clgeom.region.metrics import hull_of, measure
 
 
 def check(found, cells, k, cuts="count"):

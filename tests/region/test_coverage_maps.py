@@ -12,7 +12,7 @@ from clgeom.core.launch import read
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
 from clgeom.region.coverage.bands import nested
-from clgeom.region.coverage.contours import mask_polygons
+from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.rasters import Stack
 from clgeom.region.coverage.regions import coverage_regions
 
@@ -23,10 +23,10 @@ def test_pieces_of_maps_are_all_of_them(session):
     small = imposed_session(session.device, max_alloc_bytes=1 << 16)
     for rows, columns in ((20, 30), (100, 200), (170, 700)):
         maps = rng.integers(0, 1 << 30, (17, rows, columns)).astype(np.int32)
-        stack = Stack(small, maps.dtype, *maps.shape, maps)
+        stack = Stack(small, "test", maps.dtype, *maps.shape, maps)
         for first, count, halo in ((0, 17, 0), (5, 12, 0), (3, 1, 1)):
             found = []
-            for piece in stack.pieces(first, count, halo=halo, caller="test"):
+            for piece in stack.pieces(first, count, halo=halo):
                 n = piece.maps * piece.rows * columns
                 assert 4 * n <= 1 << 16
                 cells = read(small, piece.buffer, maps.dtype, n, piece.start).reshape(piece.maps, piece.rows, columns)

@@ -7,7 +7,7 @@ from reference.coverage import mask_polygons as reference_polygons
 
 from clgeom.errors import InvalidInput
 from clgeom.radio import shadowing
-from clgeom.region.coverage.contours import mask_polygons
+from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.metrics import measure
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.interop.strips import Strips, is_large
 
@@ -32,20 +33,48 @@ KILOMETRES = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
 ANGLES = ("rad", "radian", "radians", "microradian", "microradians")
 #: The transform of a dataset of rasterio without one.
 UNPLACED = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+#: Attributes of a `Raster` by which the parameters of a function replace those of an object.
+POSITION = ("transform", "crs", "nodata")
 #: Largest deviation of a coordinate from even spacing, in cells; files have coordinates of float32.
 UNEVEN = 0.02
 
 
+@keeps_subnormals
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """Values of a raster, and if they are known its transform, reference system, unit and transmitters.
+    """A raster with its position, for `raster_regions` and `raster_outlines`.
 
-    `bands` is the number of bands of its file, `sites` has the positions of transmitters in map coordinates.
+    Parameters
+    ----------
+    values : object
+        An array, an iterator or `clgeom.scale.Chunks` of strips, or a raster that has a position, which the other
+        parameters replace: a dataset of rasterio, a DataArray of xarray, a radio map.
+    transform : sequence of 6 floats or affine.Affine, optional
+        (a, b, c, d, e, f): pixel corner (column, row) is at ``x = a column + b row + c, y = d column + e row + f``, as
+        Rasterio has it; it may turn and shear. Without it x is the column and y the row.
+    crs : optional
+        Coordinate reference system of the transformed coordinates, as anything that pyproj takes; for areas in km2 and
+        for export. It needs a transform.
+    nodata : float, optional
+        Value of cells without data.
+    bands : int
+        Number of bands of the raster's file.
+    unit : str, optional
+        Unit of the values.
+    sites : sequence of (float, float)
+        Positions of transmitters in map coordinates, for pictures.
+
+    Examples
+    --------
+    >>> import clgeom
+    >>> raster = clgeom.Raster([[9, 0], [9, 9]], transform=(20, 0, 500_000, 0, -20, 5_000_000), crs="EPSG:32632")
+    >>> clgeom.raster_outlines(raster, 5).areas.tolist()
+    [1200.0]
     """
 
     values: Any
     transform: Sequence[float] | None = None
-    crs: object = None
+    crs: Any = None
     nodata: float | None = None
     bands: int = 1
     unit: str | None = None
@@ -68,7 +97,7 @@ def placed_raster(
     ----------
     raster : object
         A dataset of rasterio (all of its bands are maps), a DataArray of xarray, an object with `values`, `transform`
-        and `crs` such as a RadioMap, or anything else, which is the values.
+        and `crs` such as a RadioMap, a Raster of any of these, or anything else, which is the values.
     caller, name : str
         The public function and its parameter, for error messages.
     transform, crs, nodata : optional
@@ -83,7 +112,13 @@ def placed_raster(
             f"The '{name}' parameter of {caller} must be an array, an open dataset of rasterio or a DataArray. "
             f"Got the name of a file, {path}, instead: open it with rasterio.open({path})."
         )
-    found = raster if isinstance(raster, Raster) else Raster(raster)
+    if isinstance(raster, Raster):
+        own = {key: value for key in POSITION if (value := getattr(raster, key)) is not None}
+        own |= {key: value for key, value in zip(POSITION, (transform, crs, nodata)) if value is not None}
+        found = placed_raster(raster.values, caller=caller, name=name, strips=strips, **own)
+        facts = {"unit": raster.unit or found.unit, "sites": raster.sites or found.sites}
+        return replace(found, bands=max(raster.bands, found.bands), **facts)
+    found = Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
         what = f"The '{name}' parameter of {caller}"
         if transform is None:

@@ -100,7 +100,7 @@ def nested(regions, *, bands=False) -> list[Nested]:
     --------
     >>> import clgeom, numpy as np
     >>> from clgeom.region.coverage.bands import nested
-    >>> regions = clgeom.coverage_regions(np.array([[5, 7, 7, 5]]), [5, 7])
+    >>> regions = clgeom.raster_regions(np.array([[5, 7, 7, 5]]), [5, 7])
     >>> [shape.area for shape in nested(regions)], [band.area for band in nested(regions, bands=True)]
     ([4.0, 2.0], [2.0, 2.0])
     """

@@ -1,42 +1,20 @@
-"""The maps of a call on one device or several, and batches of them that fit in memory."""
+"""Jobs of a call on one device or several, and batches of maps that fit in memory."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import replace
 
-import numpy as np
-
-from clgeom.arguments import absent
 from clgeom.core.call import each, watching
 from clgeom.core.launch import finish
-from clgeom.errors import InvalidInput
-from clgeom.intake.dispatch import least_of
-from clgeom.intake.several import are_parts, as_sessions, in_turn, on_own, spread
-from clgeom.region.coverage.job import CALLER, CANDIDATES_AT_ONCE, Job, Masks
-from clgeom.region.coverage.rasters import as_stack
+from clgeom.intake.several import in_turn, on_own, spread
+from clgeom.region.coverage.job import CANDIDATES_AT_ONCE, Job, Masks
 
-#: Bytes of maps from which on GPUs share them (two H200s: 1 GB of maps of 512 x 512 in 0.28 s, one in 0.36 s).
-LEAST_SHARED = 1 << 26
+#: Most cells of masks in one batch for parts.
+CELLS_AT_ONCE = 1 << 26
 
 
-def stacks_of(raster, device):
-    """The maps as a stack for each device that is to work on them; one after another if they are on devices."""
-    if are_parts(raster):
-        absent(device, "device", "for arrays that are on devices", caller=CALLER)
-        stacks = [as_stack(part, None, caller=CALLER) for part in raster]
-        if len({(stack.dtype, stack.rows, stack.columns) for stack in stacks}) > 1:
-            raise InvalidInput(f"The 'raster' parameter of {CALLER} must have maps of one type and size.")
-        return stacks
-    sessions = as_sessions(raster, device, caller=CALLER)
-    stack = as_stack(raster, sessions[0], caller=CALLER)
-    if stack.array is None or stack.maps < 2 or stack.array.nbytes < least_of(sessions, LEAST_SHARED):
-        return [stack]
-    able = [one for one in sessions if one.profile.fp64 or stack.dtype != np.float64]
-    return [replace(stack, session=session) for session in able]
-
-
-def jobs_of(stacks, levels, both, segments, cuts):
+def jobs_of(stacks, levels, segments=1, cuts="count", *, both=False):
     """A job for each stack."""
     apart = stacks[0].array is None  # else they are one stack, for several devices
     before = [*itertools.accumulate((stack.maps for stack in stacks), initial=0)] if apart else [0] * len(stacks)

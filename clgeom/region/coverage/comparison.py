@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.errors import InvalidInput
-from clgeom.region.coverage.contours import mask_polygons
+from clgeom.region.coverage.measures import as_cells, hull_of, measure
+from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.rasters import covered_mask, known_values
-from clgeom.region.coverage.regions import coverage_regions
-from clgeom.region.metrics import as_cells, hull_of, measure
+from clgeom.region.coverage.regions import raster_regions
 
 #: Numbers of segments of the compared regions.
 COMPARED = (8, 32, 128)
@@ -31,9 +31,9 @@ def comparison(raster, level, *, direction=">=", segments=COMPARED, device=None)
         raise InvalidInput(f"No cell is {direction} {level:g}: there is nothing to compare.")
     shapes, options = {"convex hull": hull_of(mask)}, {"device": device}
     for k in segments:
-        shapes[f"{k} segments"] = coverage_regions(mask, 1, segments=k, parts=False, **options)[0]
+        shapes[f"{k} segments"] = raster_regions(mask, 1, segments=k, parts=False, **options)[0]
     large = max(mask.size // 2000, 1)
-    shapes[f"{segments[-1]}, both axes, parts"] = coverage_regions(
+    shapes[f"{segments[-1]}, both axes, parts"] = raster_regions(
         mask, 1, segments=segments[-1], axis="both", holes=large, **options
     )
     panels, exact = [], mask_polygons(mask)

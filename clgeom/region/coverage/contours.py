@@ -91,17 +91,6 @@ def trace_runs(column, top, bottom) -> list[np.ndarray]:
     return [ring + (first_column, first_row) for ring in trace(mask)]
 
 
-def mask_polygons(mask: np.ndarray, *, device=None):
-    """The cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
-    from clgeom.optional import require_shapely
-    from clgeom.region.coverage.regions import coverage_regions
-
-    shapely = require_shapely()
-    if not mask.any():
-        return shapely.geometry.MultiPolygon()
-    return shapely.multipolygons(coverage_regions(mask, 1, outline="cells", device=device).to_shapely(cells=True))
-
-
 def right_of(ring) -> tuple[int, int]:
     """Column and row of the unset cell to the right of the first edge of a ring."""
     along = np.sign(ring[1] - ring[0])

@@ -71,7 +71,7 @@ class Filed(Exchange):
         Examples
         --------
         >>> import clgeom, numpy as np, tempfile
-        >>> polygons = clgeom.coverage_regions(np.eye(3), 1, outline="cells")
+        >>> polygons = clgeom.raster_outlines(np.eye(3), 1)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     polygons.to_file(f"{folder}/diagonal.csv")
         Written(vertices=12, added=0)

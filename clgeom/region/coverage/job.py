@@ -1,4 +1,4 @@
-"""A call of `coverage_regions`: its checked arguments, bound to a device."""
+"""A call for regions or outlines of a raster: its checked arguments, bound to a device."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from clgeom.region.arc.chains import chains_of
 from clgeom.region.arc.outline_plans import OutlineOptions
 from clgeom.region.coverage.rasters import Levels, Stack
 
-#: Name of the public function in messages.
-CALLER = "coverage_regions"
 #: Type of coordinates: columns and rows are exact in float32.
 REAL = np.dtype(np.float32)
 #: Numbers of levels that one launch compares: few, since each is a build.
@@ -43,9 +41,9 @@ class Job:
 
     stack: Stack
     levels: Levels
-    turned: Stack | None
-    segments: int
-    cuts: str
+    turned: Stack | None = None
+    segments: int = 1
+    cuts: str = "count"
     before: int = 0
 
     @property
@@ -81,7 +79,7 @@ class Job:
 
     def sent(self, values: np.ndarray):
         """A buffer with these values, which kernels only read."""
-        return to_device(self.session, np.ascontiguousarray(values), caller=CALLER).chunks[0].buffer
+        return to_device(self.session, np.ascontiguousarray(values), caller=self.stack.caller).chunks[0].buffer
 
     def written(self, values: np.ndarray):
         """A buffer with these values, which kernels may write."""
@@ -128,7 +126,7 @@ class Masks:
 
     def pieces(self, *, halo):
         """The raster of these maps, in pieces that fit in one allocation, each with the rows around it."""
-        return self.stack.pieces(self.first_map, self.maps, halo=halo, caller=CALLER)
+        return self.stack.pieces(self.first_map, self.maps, halo=halo)
 
     def levels(self, most=LEVELS_AT_ONCE[-1]):
         """(first, thresholds on the device, template parameters) for the levels of each launch, at most `most`."""

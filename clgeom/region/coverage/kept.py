@@ -24,7 +24,6 @@ from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.rasters import placed_raster
 from clgeom.intake.interop.strips import Strips
-from clgeom.region.coverage.job import CALLER
 from clgeom.region.coverage.rasters import LARGEST_SIDE, Levels, as_levels, canonical_cells
 
 BLOCK_CELLS = 1 << 20
@@ -46,12 +45,12 @@ class Kept:
         return self.meter.peak()
 
 
-def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, session: Any) -> Kept:
+def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, session: Any, *, caller: str) -> Kept:
     """Read the strips of a raster, each some of its rows, and keep the classes of its cells."""
     meter, known, made = Meter(), {}, None
     session.pool.free_held()
     pieces = read_ahead(
-        _rasters(chunks),
+        _rasters(chunks, caller),
         max_bytes=max(chunks.max_bytes // 2, 1),
         size=lambda found: found[0].nbytes,
         meter=meter,
@@ -61,29 +60,29 @@ def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, s
         for raster, integers in pieces:
             if raster.dtype not in known:  # one type that was given may be two, where some strips have masked cells
                 known[raster.dtype] = as_levels(
-                    levels, direction, nodata, raster.dtype, caller=CALLER, integers=integers
+                    levels, direction, nodata, raster.dtype, caller=caller, integers=integers
                 )
             own = known[raster.dtype]
-            made = made or _Blocks(raster.shape[1], own, meter)
+            made = made or _Blocks(raster.shape[1], own, meter, caller)
             for first in range(0, len(raster), made.height):
                 made.add(own.classes(raster[first : first + made.height]))
             del raster
     if made is None:
-        raise wrong("raster", CALLER, "a row", "strips with none", verb="have")
+        raise wrong("raster", caller, "a row", "strips with none", verb="have")
     made.end()
     strips = Strips(made.window, (made.rows, made.columns), made.dtype)
     return Kept(strips, made.levels, meter)
 
 
-def _rasters(chunks) -> Iterator[tuple[np.ndarray, bool]]:
+def _rasters(chunks, caller) -> Iterator[tuple[np.ndarray, bool]]:
     """The strips that have rows, as canonical rasters, in memory of their own unless the source allows otherwise.
 
     With each, whether its cells are integers.
     """
     first: tuple[np.dtype, int] | None = None
     for number, chunk in enumerate(chunks):
-        where = f"The strips of {CALLER}"
-        placed = placed_raster(chunk, caller=CALLER)
+        where = f"The strips of {caller}"
+        placed = placed_raster(chunk, caller=caller)
         if placed.transform is not None or placed.crs is not None:
             raise InvalidInput(
                 f"{where} must be arrays, and 'transform' and 'crs' those of the whole raster. "
@@ -91,7 +90,7 @@ def _rasters(chunks) -> Iterator[tuple[np.ndarray, bool]]:
             )
         values = fetched(placed.values) if is_device_array(placed.values) else placed.values
         try:
-            values = values_of(values, caller=CALLER, name="raster")
+            values = values_of(values, caller=caller, name="raster")
             values = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
         except (ValueError, TypeError) as error:  # ragged lists and the like
             raise InvalidInput(f"{where} must be arrays of numbers. {error} That is strip {number}.") from error
@@ -109,7 +108,7 @@ def _rasters(chunks) -> Iterator[tuple[np.ndarray, bool]]:
             )
         if len(values):
             try:
-                (made,), integers = canonical_cells(values, caller=CALLER)
+                (made,), integers = canonical_cells(values, caller=caller)
             except InvalidInput as error:
                 raise InvalidInput(f"{error} That is strip {number}.") from error
             shared = chunks.copy and np.may_share_memory(made, np.ma.getdata(values))
@@ -123,6 +122,7 @@ class _Blocks:
     columns: int
     given: Levels
     meter: Meter
+    caller: str
     rows: int = 0
     packed: list[tuple[np.ndarray, np.ndarray | None]] = field(default_factory=list)
 
@@ -140,7 +140,7 @@ class _Blocks:
     def add(self, classes: np.ndarray) -> None:
         """Add rows, a block's at most."""
         if self.rows + len(classes) > LARGEST_SIDE:
-            raise InvalidInput(f"The strips of {CALLER} must have at most {LARGEST_SIDE:,} rows together.")
+            raise InvalidInput(f"The strips of {self.caller} must have at most {LARGEST_SIDE:,} rows together.")
         while len(classes):
             at = self.rows % self.height
             some = classes[: self.height - at]

@@ -51,10 +51,12 @@ class Piece:
 class Stack:
     """Maps of equal size: on the host (`array`, three-dimensional), on the device (`buffer`), or one in a file.
 
-    `integers` tells that cells are integers as floats, since some are masked.
+    `caller` is the public function, for messages. `integers` tells that cells are integers as floats, since some are
+    masked.
     """
 
     session: object
+    caller: str
     dtype: np.dtype
     maps: int
     rows: int
@@ -73,7 +75,7 @@ class Stack:
         if self.array is not None:
             return self.array[number]
         if self.strips is not None:
-            return _converted(canonical_raster(self.strips.whole(), caller="coverage_regions")[0], self.dtype)
+            return _converted(canonical_raster(self.strips.whole(), caller=self.caller)[0], self.dtype)
         cells = self.rows * self.columns
         return read(self.session, self.buffer, self.dtype, cells, number * cells).reshape(self.rows, self.columns)
 
@@ -85,9 +87,9 @@ class Stack:
         if array is None:
             array = np.stack([self.map(number) for number in range(self.maps)])
         turned = np.ascontiguousarray(array.swapaxes(1, 2))
-        return Stack(self.session, self.dtype, *turned.shape, turned)
+        return Stack(self.session, self.caller, self.dtype, *turned.shape, turned)
 
-    def pieces(self, first_map, maps, *, halo, caller):
+    def pieces(self, first_map, maps, *, halo):
         """Pieces of some of the maps, whole maps or whole rows of one map, none larger than allowed.
 
         With `halo` the buffer of a piece also has the rows above and below it.
@@ -95,7 +97,7 @@ class Stack:
         row_bytes = self.columns * self.dtype.itemsize
         limit = self.session.profile.max_alloc_bytes
         if self.strips is not None:
-            yield from self._read(halo, caller)
+            yield from self._read(halo)
             return
         if self.buffer is not None:
             start = first_map * self.rows * self.columns
@@ -105,38 +107,38 @@ class Stack:
         if fitting:
             for first in range(first_map, first_map + maps, fitting):
                 count = min(fitting, first_map + maps - first)
-                yield Piece(self._sent(self.array[first : first + count], caller), 0, first, count, 0, self.rows)
+                yield Piece(self._sent(self.array[first : first + count]), 0, first, count, 0, self.rows)
             return
-        rows = self._fitting_rows(halo, caller)
+        rows = self._fitting_rows(halo)
         for one in range(first_map, first_map + maps):
             for first in range(0, self.rows, rows):
                 last = min(first + rows, self.rows)
                 above = halo if first > 0 else 0
                 part = self.array[one, first - above : last + halo]
-                yield Piece(self._sent(part, caller), above * self.columns, one, 1, first, last - first)
+                yield Piece(self._sent(part), above * self.columns, one, 1, first, last - first)
 
-    def _fitting_rows(self, halo, caller):
+    def _fitting_rows(self, halo):
         """The most rows of a piece beside its halo."""
         row_bytes, limit = self.columns * self.dtype.itemsize, self.session.profile.max_alloc_bytes
         if limit // row_bytes <= 2 * halo:
             raise DeviceLimit(
-                f"One row of the raster of {caller} is {row_bytes:,} bytes, and {self.session.profile.name} allows "
-                f"buffers of {limit:,}."
+                f"One row of the raster of {self.caller} is {row_bytes:,} bytes, and {self.session.profile.name} "
+                f"allows buffers of {limit:,}."
             )
         return limit // row_bytes - 2 * halo
 
-    def _read(self, halo, caller):
+    def _read(self, halo):
         """The strips of a file as pieces."""
-        height = min(self.strips.height, self._fitting_rows(halo, caller))
+        height = min(self.strips.height, self._fitting_rows(halo))
         for first in range(0, self.rows, height):
             last = min(first + height, self.rows)
             above, below = min(halo, first), min(halo, self.rows - last)
-            part = canonical_raster(self.strips.rows(first - above, last + below), caller=caller)
+            part = canonical_raster(self.strips.rows(first - above, last + below), caller=self.caller)
             part = np.require(_converted(part, self.dtype), requirements=["C", "A"])
-            yield Piece(self._sent(part, caller), above * self.columns, 0, 1, first, last - first)
+            yield Piece(self._sent(part), above * self.columns, 0, 1, first, last - first)
 
-    def _sent(self, part, caller):
-        return to_device(self.session, part.reshape(-1), caller=caller).chunks[0].buffer
+    def _sent(self, part):
+        return to_device(self.session, part.reshape(-1), caller=self.caller).chunks[0].buffer
 
 
 def as_stack(raster, device, *, caller) -> Stack:
@@ -149,7 +151,7 @@ def as_stack(raster, device, *, caller) -> Stack:
     array, integers = canonical_cells(raster, caller=caller)
     if array.dtype == np.float64:
         session.profile.require_fp64(caller)
-    return Stack(session, array.dtype, *array.shape, array, integers=integers)
+    return Stack(session, caller, array.dtype, *array.shape, array, integers=integers)
 
 
 def _as_strips(strips, session, caller):
@@ -169,7 +171,7 @@ def _as_strips(strips, session, caller):
         dtype = np.result_type(*found)
     if dtype == np.float64:
         session.profile.require_fp64(caller)
-    return Stack(session, dtype, 1, *strips.shape, None, strips=strips, integers=integers)
+    return Stack(session, caller, dtype, 1, *strips.shape, None, strips=strips, integers=integers)
 
 
 def canonical_raster(raster, *, caller, name="raster") -> np.ndarray:
@@ -218,7 +220,7 @@ def _adopted(session, raster, caller):
     if raster.dtype == np.float64:
         session.profile.require_fp64(caller)
     maps = raster.shape[0] if raster.ndim == 3 else 1
-    return Stack(session, raster.dtype, maps, *raster.shape[-2:], None, buffer_of(raster))
+    return Stack(session, caller, raster.dtype, maps, *raster.shape[-2:], None, buffer_of(raster))
 
 
 def _check_shape(shape, caller, name="raster"):
@@ -285,6 +287,10 @@ class Levels:
     @property
     def dtype(self):
         return self.thresholds.dtype
+
+    @property
+    def direction(self) -> str:
+        return "<=" if self.below else ">="
 
     def on(self, profile) -> Levels:
         """The levels for kernels: by bits of floats if the device takes subnormal numbers for 0."""

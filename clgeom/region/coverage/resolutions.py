@@ -9,6 +9,8 @@ import numpy as np
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.optional import require
+from clgeom.region.coverage.measures import measure
+from clgeom.region.coverage.outlines import mask_polygons
 from clgeom.region.coverage.rasters import Levels, Stack
 from clgeom.region.coverage.result import CoverageRegions
 
@@ -25,7 +27,7 @@ class CoverageResolutions(Sequence[CoverageRegions]):
     --------
     >>> import clgeom, numpy as np
     >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
-    >>> found = clgeom.coverage_regions(raster, 5, segments=[1, 8], parts=False)
+    >>> found = clgeom.raster_regions(raster, 5, segments=[1, 8], parts=False)
     >>> [(row["segments"], row["area"], row["missed"], row["iou"]) for row in found.table()]
     [(1, 8.0, 0.0, 0.625), (8, 7.0, 0.0, 0.7142857142857143)]
     """
@@ -58,9 +60,6 @@ class CoverageResolutions(Sequence[CoverageRegions]):
             in the square of the map's unit; `iou`, the area of the intersection over that of the union. Regions of one
             map and level that overlap count once.
         """
-        from clgeom.region.coverage.contours import mask_polygons
-        from clgeom.region.metrics import measure
-
         grid, rows = self._found[0].grid, {}
         for number in range(self._stack.maps):
             for k, level in enumerate(self._levels.given):

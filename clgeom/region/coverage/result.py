@@ -82,7 +82,7 @@ class CoverageRegion(FiledRegion):
     --------
     >>> import clgeom, numpy as np
     >>> raster = np.array([[0, 5, 5], [0, 5, 0], [0, 0, 0]])
-    >>> region = clgeom.coverage_regions(raster, 5)[0]
+    >>> region = clgeom.raster_regions(raster, 5)[0]
     >>> region.cells, region.area, region.exterior.tolist()
     (3, 3.5, [[1.0, 0.0], [3.0, 0.0], [3.0, 1.0], [2.0, 2.0], [1.0, 2.0]])
     >>> region.contains([(1.5, 0.5), (0.5, 2.5)]).tolist()
@@ -369,7 +369,7 @@ class CoverageRegions(Filed, Drawable, Sequence[CoverageRegion]):
     Examples
     --------
     >>> import clgeom, numpy as np
-    >>> regions = clgeom.coverage_regions(np.array([[5, 0, 7], [5, 0, 0]]), [5, 7])
+    >>> regions = clgeom.raster_regions(np.array([[5, 0, 7], [5, 0, 0]]), [5, 7])
     >>> len(regions), regions.levels.tolist(), regions.areas.tolist()
     (3, [0, 0, 1], [2.0, 1.0, 1.0])
     >>> [region.area for region in regions.at_level(7)]

@@ -61,7 +61,7 @@ class Goal:
     part_vertices : int or None
         Most vertices of each polygon.
     tolerance : float or None
-        Largest distance of a new edge from the corners behind it, in cells.
+        Largest distance of a new edge from the corners behind it, in the map's unit, or after `in_cells` in cells.
     iou : float or None
         Least intersection over union of the polygons and the cells of each map and level.
     apart : bool
@@ -78,24 +78,31 @@ class Goal:
     def is_set(self) -> bool:
         return any(value is not None for value in (self.vertices, self.part_vertices, self.tolerance, self.iou))
 
+    def in_cells(self, transform) -> Goal:
+        """The goal for a raster with this transform: the tolerance in the direction in which cells are longest."""
+        if self.tolerance is None:
+            return self
+        a, b, _, d, e, _ = transform
+        return replace(self, tolerance=self.tolerance / float(np.linalg.norm(np.array([[a, b], [d, e]]), 2)))
 
-def simplified(rings: DeviceRings, goal: Goal, *, below: bool, caller: str):
+
+def simplified(rings: DeviceRings, goal: Goal):
     """Simplify the rings of masks (maps times levels) outwards as far as the goal says; nested by level.
 
-    `below` says that the lowest level is the most demanding one. Returns buffers of uint8: for each corner whether it
-    is taken away, and for each ring whether it is a hole that vanishes.
+    Returns buffers of uint8: for each corner whether it is taken away, and for each ring whether it is a hole that
+    vanishes.
     """
     tried, refused, made = goal, None, None
     while made is None:
         try:
-            made = _all_levels(rings, tried, below)
+            made = _all_levels(rings, tried)
         except _TooFew as few:  # where the level around is simplified less, the next one may need more
             refused, tried = refused or few.name, replace(tried, **{few.name: few.least})
     if refused is None:
         return made
     what = "a part" if refused == "part_vertices" else "a map and level"
     expected = f"at least {getattr(tried, refused):,}: {what} here needs that many to cover its cells"
-    raise wrong(refused, caller, expected, f"{getattr(goal, refused):,}")
+    raise wrong(refused, rings.masks.stack.caller, expected, f"{getattr(goal, refused):,}")
 
 
 class _TooFew(Exception):
@@ -106,8 +113,8 @@ class _TooFew(Exception):
         self.name, self.least = name, least
 
 
-def _all_levels(rings, goal, below):
-    given = rings.masks.job.levels.given
+def _all_levels(rings, goal):
+    given, below = rings.masks.job.levels.given, rings.masks.job.levels.below  # the lowest level may demand most
     work = _Work(rings, goal)
     order = sorted(range(len(given)), key=lambda k: given[k], reverse=below)
     for level in order:

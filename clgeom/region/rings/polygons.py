@@ -50,7 +50,7 @@ class CoveragePolygon(FiledRegion):
     Examples
     --------
     >>> import clgeom, numpy as np
-    >>> polygon = clgeom.coverage_regions(np.array([[5, 5], [5, 0]]), 5, outline="cells")[0]
+    >>> polygon = clgeom.raster_outlines(np.array([[5, 5], [5, 0]]), 5)[0]
     >>> polygon.cells, polygon.area, polygon.exterior.tolist()
     (3, 3.0, [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [1.0, 1.0], [1.0, 2.0], [0.0, 2.0]])
     """
@@ -194,7 +194,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
     --------
     >>> import clgeom, numpy as np
     >>> raster = np.array([[5, 5, 5], [5, 0, 5], [5, 5, 5], [0, 0, 0], [7, 0, 0]])
-    >>> polygons = clgeom.coverage_regions(raster, 5, outline="cells")
+    >>> polygons = clgeom.raster_outlines(raster, 5)
     >>> polygons, polygons.cells.tolist(), polygons.areas.tolist()
     (CoveragePolygons(2 polygons >= 5 of 5 x 3 cells, 12 vertices), [8, 1], [8.0, 1.0])
     >>> polygons.ring_offsets.tolist(), polygons.polygon_offsets.tolist()
@@ -372,7 +372,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         Examples
         --------
         >>> import clgeom, numpy as np
-        >>> polygons = clgeom.coverage_regions(np.eye(3), 1, outline="cells")
+        >>> polygons = clgeom.raster_outlines(np.eye(3), 1)
         >>> polygons.select([0, -1]).parts.tolist(), len(polygons.select(polygons.cells > 1))
         ([0, 2], 0)
         """

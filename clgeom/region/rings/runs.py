@@ -19,7 +19,6 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
-from clgeom.region.coverage.rasters import Stack
 
 RUNS, BITS, ENDS = (f"region/rings/rings_{name}" for name in "runs bits ends".split())
 UINT = np.dtype(np.uint32)
@@ -76,7 +75,7 @@ def _runs_of_strips(masks):
     """The same for a raster that is read by strips: runs do not cross rows, so those of all strips are those of it."""
     found, count = [], 0
     for piece in masks.pieces(halo=0):
-        strip = Stack(masks.job.session, masks.stack.dtype, 1, piece.rows, masks.stack.columns, None, piece.buffer)
+        strip = replace(masks.stack, rows=piece.rows, buffer=piece.buffer, strips=None)
         own = packed_runs(replace(masks, stack=strip, first_map=0))
         own[1] += np.int32(piece.first_row)
         count = _checked(count + own.shape[1], masks)

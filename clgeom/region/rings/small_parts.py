@@ -18,8 +18,8 @@ import numpy as np
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.interop.strips import Strips
 from clgeom.region.coverage.grid import as_grid
+from clgeom.region.coverage.outlines import raster_outlines
 from clgeom.region.coverage.rasters import as_levels, canonical_raster
-from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings.polygons import CoveragePolygons
 
 CALLER = "region"
@@ -49,7 +49,7 @@ def without_small_parts(
     raster : Raster
         With an array or with `Strips`. Its nodata value is that of the result only if there are no small parts.
     levels, direction, device
-        As for `coverage_regions`.
+        As for `raster_outlines`.
     least : float
         Least area of a part's cells, in the square of the map's unit.
     joined : {"sides", "corners", "levels"}
@@ -58,8 +58,7 @@ def without_small_parts(
         Called with the small parts of each level.
     """
     grid = as_grid(raster.transform, raster.crs, np.shape(raster.values)[-2:], caller=CALLER)
-    given: Any = {"direction": direction, "nodata": raster.nodata, "device": device, "outline": "cells"}
-    exact = coverage_regions(raster.values, levels, **given)
+    exact = raster_outlines(raster, levels, direction=direction, device=device)
     parts = _parts(exact, joined)
     is_small = np.bincount(parts, exact.cells)[parts] < least / grid.cell_area
     small = exact.select(is_small)

@@ -1,0 +1,224 @@
+"""Outlines of the covered cells of rasters along their sides: exact polygons, or simplified ones that cover all cells.
+
+masks      -> rings around their parts, on the device (rings.trace)
+rings      -> without the vertices that a budget takes away (rings.outward, rings.budgets)
+rings      -> arrays for the caller (rings.emission)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from clgeom.arguments import boolean, integer
+from clgeom.core.call import recording
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
+from clgeom.intake.arrays import is_device_array
+from clgeom.intake.interop.rasters import Raster
+from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
+from clgeom.optional import require_shapely
+from clgeom.region.arc.result import checked_tolerance
+from clgeom.region.coverage.batches import CELLS_AT_ONCE, batches_of, jobs_of, made_of, maps_at_once
+from clgeom.region.coverage.cells import CoveredCells, covered_cells
+from clgeom.region.rings.emission import arrays_of, emitted, joined
+from clgeom.region.rings.on_device import DevicePolygons
+from clgeom.region.rings.outward import Goal, simplified
+from clgeom.region.rings.polygons import CoveragePolygons
+from clgeom.region.rings.trace import rings_of
+
+#: More vertices than any polygons have.
+ANY_NUMBER = 1 << 62
+#: Bytes of a device's memory for each cell of a batch, where that gives more cells than `CELLS_AT_ONCE`.
+CELL_BYTES = 128
+
+
+@keeps_subnormals
+def raster_outlines(
+    raster: AnyArray | ChunksLike | Raster,
+    levels: FloatLike | Sequence[FloatLike],
+    *,
+    direction: Literal[">=", "<="] = ">=",
+    vertices: IntLike | None = None,
+    part_vertices: IntLike | None = None,
+    tolerance: FloatLike | None = None,
+    iou: FloatLike | None = None,
+    apart: bool = False,
+    device: DevicesLike = None,
+    profile: bool = False,
+) -> CoveragePolygons:
+    """Polygonize a raster: the outlines of the cells that reach a level, exact or simplified outwards.
+
+    There is a polygon, with all its holes, for each part of cells that share sides. Without a budget (`vertices` to
+    `iou`) it follows the sides of the cells exactly. With budgets it is simplified outwards: polygons cover every cell,
+    holes shrink or vanish, and polygons of one level do not overlap. A polygon of a higher level is within one of the
+    lower level.
+
+    Parameters
+    ----------
+    raster, levels, direction
+        As for `raster_regions`.
+    vertices, part_vertices : int, optional
+        Most vertices of each map and level, or of each polygon; of all ways that were tried to get there, the one that
+        adds the least area first. Vertices are counted before any reprojection.
+    tolerance : float, optional
+        Largest distance of the polygons from the cells, in the unit of the transformed coordinates.
+    iou : float, optional
+        Least area of the cells over that of the polygons, of each map and level, above 0 and at most 1. With this or
+        with `tolerance` alone, as few vertices remain as they allow.
+    apart : bool
+        Simplified polygons of different maps do not overlap either: for maps that share no cells, such as the areas of
+        best servers, ``best == numpy.arange(n)[:, None, None]``.
+    device : optional
+        As everywhere in clgeom. "all", or a list of devices, shares maps of the host out among them; polygons are
+        simplified by the first one.
+    profile : bool
+        Measure each phase with the device's clock.
+
+    Returns
+    -------
+    CoveragePolygons
+        Polygons as arrays of vertices and offsets, ordered by map, by level as given, and by part from top to bottom;
+        a level that no cell reaches has none. For a raster on the device they stay there. `peak` is the memory that
+        strips took.
+
+    Raises
+    ------
+    InvalidInput
+        As for `raster_regions`. For fewer vertices than polygons need that cover their cells: the message says how many
+        that is. For maps that share cells with ``apart=True``.
+    DeviceLimit
+        For a raster of float64 on a device without float64, or too little memory.
+
+    See Also
+    --------
+    raster_regions : Outlines of a chosen resolution, with few vertices.
+    covered_area : Areas and weights alone.
+
+    Examples
+    --------
+    >>> import clgeom, numpy as np
+    >>> raster = np.array([[9, 0, 0, 9], [9, 9, 0, 9]])
+    >>> polygons = clgeom.raster_outlines(raster, 5)
+    >>> polygons, polygons.areas.tolist()
+    (CoveragePolygons(2 polygons >= 5 of 2 x 4 cells, 10 vertices), [3.0, 2.0])
+    >>> clgeom.raster_outlines(raster, 5, part_vertices=5).areas.tolist()
+    [3.5, 2.0]
+    """
+    goal = checked_goal(vertices, part_vertices, tolerance, iou, apart, caller="raster_outlines")
+    return outlined(raster, levels, goal, direction=direction, device=device, profile=profile, caller="raster_outlines")
+
+
+def checked_goal(vertices, part_vertices, tolerance, iou, apart=False, *, caller) -> Goal:
+    """The budgets of a simplification, with the distance in the map's unit."""
+    counts = [
+        None if count is None else min(integer(count, name, caller=caller), ANY_NUMBER)
+        for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
+    ]
+    if tolerance is not None:
+        tolerance = finite(checked_tolerance(tolerance, caller=caller))
+    if iou is not None:
+        if not (is_number(iou) and 0 < iou <= 1 and float(iou) > 0):
+            raise InvalidInput(
+                f"The 'iou' parameter of {caller} must be above 0 and at most 1. Got {short(iou)} instead."
+            )
+        iou = float(iou)
+    return Goal(*counts, tolerance, iou, boolean(apart, "apart", caller=caller))
+
+
+def finite(number) -> float:
+    """A number of any real type, 0 or more, as a finite float."""
+    try:
+        return min(float(number), sys.float_info.max)
+    except OverflowError:
+        return sys.float_info.max
+
+
+def outlined(raster, levels, goal, *, direction, device, profile, caller) -> CoveragePolygons:
+    """The polygons of `raster_outlines` for a checked goal."""
+    profile = boolean(profile, "profile", caller=caller)
+    cells = covered_cells(raster, levels, direction, device, caller=caller, whole=goal.apart)
+    if goal.apart:
+        _check_apart(cells, caller)
+    goal, jobs = goal.in_cells(cells.grid.transform), jobs_of(cells.stacks, cells.levels)
+    with recording(profile) as phases:
+        arrays, exact, kind = _arrays(cells, jobs, goal)
+    polygons = kind(arrays, exact, cells.grid, cells.levels.given, cells.levels.direction, tuple(phases))
+    polygons.apart, polygons.peak = goal.apart, cells.peak
+    return polygons
+
+
+def _arrays(cells, jobs, goal):
+    """(arrays of the polygons, number of vertices before simplification, class of the result)."""
+    job, on_device = jobs[0], is_device_array(cells.values)
+    most = max(CELLS_AT_ONCE, job.session.profile.global_mem_bytes // CELL_BYTES)
+    if goal.apart:  # one device simplifies them, together
+        jobs = [job] if job.stack.array is not None else jobs
+        if maps_at_once(job, most) < job.stack.maps:
+            caller = job.stack.caller
+            raise DeviceLimit(f"{caller} takes maps that stay apart all at once, and these are too large for that.")
+    if len(jobs) > 1:
+        pieces = list(made_of(jobs, lambda masks: outlines_on_host(masks, goal), cells_at_once=CELLS_AT_ONCE))
+        return joined([piece for piece, _ in pieces]), sum(count for _, count in pieces), CoveragePolygons
+    made = []
+    for masks in batches_of(job, cells_at_once=most):
+        made += _emitted(masks, goal, made)
+    queue = (cells.values.queue if on_device else None) or job.session.queue
+    arrays = arrays_of(job.session, made, queue, on_device=on_device)
+    return arrays, sum(one.exact_corners for one in made), DevicePolygons if on_device else CoveragePolygons
+
+
+def outlines_on_host(masks, goal, runs=None):
+    """The arrays of the polygons of some masks, and the number of corners before they were simplified.
+
+    `runs` are those in the rows of a raster that is not there itself.
+    """
+    made = _emitted(masks, goal, [], runs)
+    return arrays_of(masks.job.session, made, on_device=False), sum(one.exact_corners for one in made)
+
+
+def _emitted(masks, goal, before, runs=None):
+    """The polygons of some masks, that follow others, in a list; of halves of the maps if memory is short."""
+    made, pending = [], [masks]
+    while pending:
+        some = pending.pop()
+        try:
+            rings = rings_of(some, runs)
+            if rings is None:  # nothing is covered
+                continue
+            taken = simplified(rings, goal) if goal.is_set else None
+            made.append(emitted(rings, [*before, *made], taken))
+        except DeviceLimit:
+            if some.maps == 1 or goal.apart:
+                raise
+            pending += reversed(some.halves())
+    return made
+
+
+def _check_apart(cells: CoveredCells, caller):
+    """Refuse maps that share covered cells."""
+    stack, levels = cells.stacks[0], cells.levels
+    if stack.array is None and len(cells.stacks) > 1:
+        raise InvalidInput(f"The 'apart' parameter of {caller} is for maps in one array. Got {len(cells.stacks)}.")
+    for k, level in enumerate(levels.given):
+        seen = np.zeros((stack.rows, stack.columns), bool)
+        for number in range(stack.maps):
+            mask = levels.mask(stack.map(number), k)
+            if (seen & mask).any():
+                row, column = np.argwhere(seen & mask)[0].tolist()
+                raise InvalidInput(
+                    f"The 'raster' parameter of {caller} must have maps that share no covered cells for apart=True. "
+                    f"Got the cell ({row}, {column}) in map {number} and in one before, at level {level:g}."
+                )
+            seen |= mask
+
+
+def mask_polygons(mask: np.ndarray, *, device=None):
+    """The cells of a mask that are set as a valid Shapely MultiPolygon, in columns and rows."""
+    shapely = require_shapely()
+    if not mask.any():
+        return shapely.geometry.MultiPolygon()
+    return shapely.multipolygons(raster_outlines(mask, 1, device=device).to_shapely(cells=True))
