@@ -129,12 +129,13 @@ def test_files_and_pictures_know_no_algorithm(name):
 
 
 def test_no_import_cycles():
+    """Imports inside functions count, too, but in core."""
     edges = {}
     for name in MODULES:
         targets = set()
         for target, lazy in imports(MODULES[name], name):
             module = target if target in MODULES else target.rpartition(".")[0]
-            if not lazy and module in MODULES:
+            if module in MODULES and not (lazy and name.startswith("core.")):
                 targets.add(module)
         edges[name] = targets
     done, path = set(), []

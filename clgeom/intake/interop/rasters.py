@@ -116,8 +116,8 @@ def placed_raster(
         own = {key: value for key in POSITION if (value := getattr(raster, key)) is not None}
         own |= {key: value for key, value in zip(POSITION, (transform, crs, nodata)) if value is not None}
         found = placed_raster(raster.values, caller=caller, name=name, strips=strips, **own)
-        facts = {"unit": raster.unit or found.unit, "sites": raster.sites or found.sites}
-        return replace(found, bands=max(raster.bands, found.bands), **facts)
+        unit, sites, bands = raster.unit or found.unit, raster.sites or found.sites, max(raster.bands, found.bands)
+        return replace(found, unit=unit, sites=sites, bands=bands)
     found = Raster(raster)
     if _is_of("rasterio", raster, "read", "transform", "nodatavals"):
         what = f"The '{name}' parameter of {caller}"
