@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from clgeom.arguments import boolean, integer
+from clgeom.arguments import boolean, integer, real, wrong
 from clgeom.core.call import recording
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
@@ -119,22 +119,12 @@ def checked_goal(vertices, part_vertices, tolerance, iou, apart=False, *, caller
         for name, count in (("vertices", vertices), ("part_vertices", part_vertices))
     ]
     if tolerance is not None:
-        tolerance = finite(checked_tolerance(tolerance, caller=caller))
+        tolerance = min(real(checked_tolerance(tolerance, caller=caller)), sys.float_info.max)
     if iou is not None:
         if not (is_number(iou) and 0 < iou <= 1 and float(iou) > 0):
-            raise InvalidInput(
-                f"The 'iou' parameter of {caller} must be above 0 and at most 1. Got {short(iou)} instead."
-            )
+            raise wrong("iou", caller, "above 0 and at most 1", short(iou))
         iou = float(iou)
     return Goal(*counts, tolerance, iou, boolean(apart, "apart", caller=caller))
-
-
-def finite(number) -> float:
-    """A number of any real type, 0 or more, as a finite float."""
-    try:
-        return min(float(number), sys.float_info.max)
-    except OverflowError:
-        return sys.float_info.max
 
 
 def outlined(raster, levels, goal, *, direction, device, profile, caller) -> CoveragePolygons:

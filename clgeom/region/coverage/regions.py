@@ -11,13 +11,14 @@ All decisions are made in columns and rows, which are integers; the transform is
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from clgeom.arguments import boolean, integer, one_of
+from clgeom.arguments import boolean, integer, one_of, real, wrong
 from clgeom.core.call import recording
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, is_number, short
@@ -30,7 +31,7 @@ from clgeom.region.arc.chains import CUTS
 from clgeom.region.coverage.batches import CELLS_AT_ONCE, jobs_of, made_of
 from clgeom.region.coverage.cells import covered_cells
 from clgeom.region.coverage.extents import whole_regions
-from clgeom.region.coverage.outlines import checked_goal, finite, outlined
+from clgeom.region.coverage.outlines import checked_goal, outlined
 from clgeom.region.coverage.parts import regions_of_runs
 from clgeom.region.coverage.resolutions import CoverageResolutions
 from clgeom.region.coverage.result import CoverageRegions
@@ -366,8 +367,5 @@ def checked_holes(holes, *, caller) -> float | None:
     if holes is None or holes is False:
         return None
     if not (is_number(holes) and holes >= 0):
-        raise InvalidInput(
-            f"The 'holes' parameter of {caller} must be the least area of a hole, 0 or more. "
-            f"Got {short(holes)} instead."
-        )
-    return finite(holes)
+        raise wrong("holes", caller, "the least area of a hole, 0 or more", short(holes))
+    return min(real(holes), sys.float_info.max)
