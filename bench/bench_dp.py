@@ -34,12 +34,23 @@ from dp_by_hand import ByHand
 from clgeom.core.device import as_session
 from clgeom.dp import Equation, maximum, min_over, where
 from clgeom.dp.filling import fill
-from clgeom.dp.problems import chains, knapsacks, pascal, sequences
+from clgeom.dp.problems import chains, edits, knapsacks, pascal
 from clgeom.plotting.benchmarks import DP_CASES
 
 CASES = tuple(DP_CASES)
 #: Cells beyond which a candidate is left out because it would take too long. ``--most`` changes them.
 MOST = {"numba": 3e8, "host": 3e8, "stages": 1e9, "numba chains": 5e6, "stages chains": 2e6}
+#: The traceback from the last cell to the first, on the device, from kept choices.
+EDITS = """
+int i = n - 1, j = m - 1, count = 0;
+while (i > 0 || j > 0) {
+    const int step = i == 0 ? 3 : j == 0 ? 2 : (int)D(i, j);
+    i -= step != 3;
+    j -= step != 2;
+    out[count++] = step;
+}
+return count;
+"""
 #: Letters beyond which the rivals of two long sequences are left out: of 2^20 they take half a minute a call.
 MOST_LETTERS = 1 << 18
 #: The order of calls of candidates.
@@ -149,8 +160,8 @@ def measure(session, case, cells, options):
         equation, shape, arguments = pascal.binomial_equation("int32"), (side, side), (side, side)
     elif case == "lcs":
         a, b = arguments = [rng.integers(0, 4, side - 1).astype(np.int32) for _ in "ab"]
-        equation, decided, shape, given = LCS, sequences.LCS, (side, side), {"a": a, "b": b}
-        source, traceback = sequences.STEPS, lambda table: traceback_lcs(table, a, b)
+        equation, decided, shape, given = LCS, edits.LCS, (side, side), {"a": a, "b": b}
+        source, traceback = EDITS, lambda table: traceback_lcs(table, a, b)
     elif case == "knapsack":
         items = min(1000, side)
         shape = items + 1, max(cells // (items + 1), 2)

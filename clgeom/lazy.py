@@ -18,7 +18,8 @@ def lazy_names(package, namespace, homes, *others, renamed=None):
     namespace : dict
         The package's ``globals()``, where names are kept once they are imported.
     homes : dict of str to str
-        The public names of each module below the package, apart by spaces. A module's own name stands for the module.
+        The public names of each module, apart by spaces. Modules are below the package, or begin with "clgeom.": so a
+        package has names of a layer above it. A module's own name stands for the module.
     *others : str
         Public names that the package defines itself.
     renamed : dict of str to tuple, optional
@@ -38,8 +39,9 @@ def lazy_names(package, namespace, homes, *others, renamed=None):
             return getattr(import_module(package), new)
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(f"{package}.{modules[name]}")
-        value = namespace[name] = module if name == modules[name] else getattr(module, name)
+        home = modules[name]
+        module = import_module(home if home.startswith("clgeom.") else f"{package}.{home}")
+        value = namespace[name] = module if name == home else getattr(module, name)
         return value
 
     def __dir__():

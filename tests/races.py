@@ -228,7 +228,7 @@ def dp_batches(session):
 
     from clgeom import dp
     from clgeom.dp.problems import edit_distance, lcs
-    from clgeom.dp.problems.sequences import EDIT_DISTANCE
+    from clgeom.dp.problems.edits import EDIT_DISTANCE
 
     rng = np.random.default_rng(2)
     lengths = [0, 3, 64, 65, 130, 9, 33] * 3
@@ -252,16 +252,16 @@ def alignment(session):
     import numpy as np
 
     from clgeom import align
-    from clgeom.sequences import job
+    from clgeom.sequences import align_tiles
 
     rng = np.random.default_rng(3)
     a, b = (["".join(rng.choice(list("ACGT"), n)) for n in rng.permutation([1, 5, 18, 33, 40])] for _ in range(2))
     for options in ({}, {"mode": "local", "matrix": "NUC.4.4"}, {"mode": "semiglobal", "band": 40}):
         whole = align(a, b, device=session, **options)
         assert np.array_equal(align(a, b, path=False, device=session, **options).scores, whole.scores)
-        side, job.Job.tile_side = job.Job.tile_side, lambda self, n, m, path: 16
+        side, align_tiles.Job.tile_side = align_tiles.Job.tile_side, lambda self, n, m, path: 16
         tiles = align(a, b, device=session, **options)
-        job.Job.tile_side = side
+        align_tiles.Job.tile_side = side
         assert tiles.cigars == whole.cigars and np.array_equal(tiles.scores, whole.scores)
 
 

@@ -175,7 +175,7 @@ def _refuse_empty(records, path):
 
 def _refuse_letters(records, path, matrix):
     """Refuse a letter that the matrix, or the letters without a matrix, do not have."""
-    from clgeom.sequences.batches import letter_hint
+    from clgeom.sequences.letters import letter_hint
     from clgeom.sequences.scoring import UNKNOWN, as_scoring
 
     scoring = as_scoring(None, None, matrix, None, None)

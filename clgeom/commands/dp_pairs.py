@@ -57,8 +57,8 @@ def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, 
 
 def _found(a, b, problem, matrix, cutoff, nearest, session):
     """Indices of the first and second sequences, and the value of each pair."""
-    from clgeom.dp.pairs.matrix import cdist
     from clgeom.dp.problems import edit_distance, lcs
+    from clgeom.sequences.cdist import cdist
 
     x, y = ([record.sequence for record in records] for records in (a, b))
     if not matrix:

@@ -56,24 +56,24 @@ TRIALS = {
     ("clgeom.region.known", "raster"): ("region/coverage",),
     ("clgeom.region.known", "rings"): ("region/rings",),
     ("clgeom.radio.known", "free_space_loss"): ("radio",),
-    ("clgeom.sequences.known", "pairs"): ("sequences",),
+    ("clgeom.sequences.known", "alignments"): ("sequences",),
+    ("clgeom.sequences.known", "pairs"): ("sequences/pairs_bits", "sequences/pairs_letters"),
+    ("clgeom.sequences.known", "bits"): (
+        "sequences/bits_masks",
+        "sequences/bits_sweep",
+        "sequences/bits_tiles",
+        "sequences/bits_traceback",
+    ),
     ("clgeom.dp.known", "stages"): ("dp",),
     ("clgeom.dp.known", "tiles"): ("dp/paths/tile_sweep",),
     ("clgeom.dp.known", "rows"): ("dp/paths/rows_direct", "dp/paths/rows_fused"),
     ("clgeom.dp.known", "splits"): ("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"),
     ("clgeom.dp.known", "tables"): ("dp/batch",),
-    ("clgeom.dp.known", "pairs"): ("dp/pairs",),
     ("clgeom.dp.known", "cells"): (
         "dp/table/reduce_cells",
         "dp/table/reduce_across",
         "dp/table/select_cells",
         "dp/table/take_cells",
-    ),
-    ("clgeom.dp.known", "bits"): (
-        "dp/paths/bits_masks",
-        "dp/paths/bits_sweep",
-        "dp/paths/bits_tiles",
-        "dp/paths/bits_traceback",
     ),
 }
 ALWAYS = next(iter(TRIALS))

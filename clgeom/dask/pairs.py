@@ -26,10 +26,11 @@ from clgeom.dask.graphs import (
     require_alike,
 )
 from clgeom.dask.workers import checked_device, session_of_worker
-from clgeom.dp.problems import sequences
 from clgeom.errors import InvalidInput, short
 from clgeom.optional import require
 from clgeom.sequences import align as alignments
+from clgeom.sequences import distances
+from clgeom.sequences.pairs_bits import cutoff_of
 
 EXPECTED = "a bag, a series or an array of Dask that holds sequences"
 #: Columns of the table of alignments, without the path.
@@ -194,7 +195,7 @@ class _Call:
 
 
 def _values(function, a, b, options, device, resources):
-    sequences.cutoff_of(options["score_cutoff"], caller=f"dask.{function}")
+    cutoff_of(options["score_cutoff"], caller=f"dask.{function}")
     call = _Call(function, options, device)
     name, tasks, sources, _ = _tasks(call, a, b)
     graph = graph_over(name, tasks, sources, checked_resources(resources, caller=call.caller))
@@ -282,7 +283,7 @@ def _of_chunk(call: _Call, number: int, *chunks: Any) -> np.ndarray:
         a, b, n, _ = _sequences(call, chunks)
         if n == 0:
             return np.empty(0, np.int32)
-        return getattr(sequences, call.function)(a, b, **call.options, device=session_of_worker(call.device))
+        return getattr(distances, call.function)(a, b, **call.options, device=session_of_worker(call.device))
 
 
 def _aligned(call: _Call, number: int, *chunks: Any) -> Any:

@@ -17,6 +17,7 @@ _HOMES = {
     "analysis.dependences": "Far Near Row Split",
     "batch.fills": "fill_batch",
     "batch.result": "TableBatch",
+    "clgeom.sequences.cdist": "FoundPairs Neighbours cdist",
     "cubes.equation": "CubeEquation cube_equation",
     "cubes.fills": "Cube fill_cube",
     "filling": "fill",
@@ -26,7 +27,6 @@ _HOMES = {
         "which_max which_min"
     ),
     "language.parameters": "Parameter",
-    "pairs.matrix": "FoundPairs Neighbours cdist",
     "patterns": "LAYOUTS PATTERNS",
     "problems": "problems",
     "study.graph": "dependency_graph fill_by_stages fill_when_ready",
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
         which_min as which_min,
     )
     from clgeom.dp.language.parameters import Parameter as Parameter
-    from clgeom.dp.pairs.matrix import FoundPairs as FoundPairs, Neighbours as Neighbours, cdist as cdist
     from clgeom.dp.patterns import LAYOUTS as LAYOUTS, PATTERNS as PATTERNS
     from clgeom.dp.study.graph import (
         dependency_graph as dependency_graph,
@@ -72,5 +71,6 @@ if TYPE_CHECKING:
     )
     from clgeom.dp.table.table import Table as Table
     from clgeom.dp.table.traceback import traceback as traceback
+    from clgeom.sequences.cdist import FoundPairs as FoundPairs, Neighbours as Neighbours, cdist as cdist
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES, renamed=_RENAMED)

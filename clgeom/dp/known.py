@@ -8,8 +8,6 @@ from clgeom.dp.batch.fills import fill_batch
 from clgeom.dp.filling import fill
 from clgeom.dp.language.equation import equation
 from clgeom.dp.language.functions import index, maximum, min_over, minimum, where
-from clgeom.dp.pairs.inputs import Sequences
-from clgeom.dp.pairs.words import values as pair_values
 
 
 def stages(session, dtype) -> bool:
@@ -104,40 +102,6 @@ def cells(session, dtype) -> bool:
     right = [expected.argmax(), expected.sum(), *expected.min(axis=0), *expected.argmax(axis=1)]
     found = np.array_equal(np.stack(table.where(">", 40)), np.stack(np.nonzero(expected > 40)))
     return numbers == right and found and np.array_equal(table[[3, 80], [129, 0]], expected[[3, 80], [129, 0]])
-
-
-def bits(session, dtype) -> bool:
-    """Longest common subsequence and edit distance of two sequences, many cells in a word."""
-    from clgeom.dp.problems.sequences import edit_distance, lcs
-
-    x, y = _sequence(700, 7), _sequence(900, 11)
-    lengths, distances = np.zeros(len(y) + 1, np.int64), np.arange(len(y) + 1)
-    for i, symbol in enumerate(x, 1):  # row after row, of both tables
-        lengths[1:] = np.maximum.accumulate(np.maximum(lengths[1:], lengths[:-1] + (y == symbol)))
-        near = np.minimum(distances[1:] + 1, distances[:-1] + (y != symbol))
-        distances = np.arange(len(y) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(y) + 1))
-    common, apart = lcs(x, y, device=session), edit_distance(x, y, device=session)
-    return (common.length, apart.distance) == (lengths[-1], distances[-1])
-
-
-def pairs(session, dtype) -> bool:
-    """Edit distances and longest common subsequences of pairs of several lengths, some of more than a word."""
-    lengths = np.arange(40) * 5 % 97
-    a, b = (
-        Sequences(_sequence(int(n.sum()), step), np.append(0, np.cumsum(n)))
-        for n, step in ((lengths, 7), (lengths[::-1], 11))
-    )
-    found = [pair_values(session, problem, a, b) for problem in ("lcs", "edit")]
-    for k in range(len(lengths)):
-        x, y = a[k], b[k]
-        common, apart = np.zeros(len(y) + 1, np.int64), np.arange(len(y) + 1)
-        for i, symbol in enumerate(x, 1):
-            common[1:] = np.maximum.accumulate(np.maximum(common[1:], common[:-1] + (y == symbol)))
-            near = np.minimum(apart[1:] + 1, apart[:-1] + (y != symbol))
-            apart = np.arange(len(y) + 1) + np.minimum.accumulate(np.concatenate([[i], near]) - np.arange(len(y) + 1))
-        if (found[0][k], found[1][k]) != (common[-1], apart[-1]):
-            return False
-    return True
 
 
 def tables(session, dtype) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clgeom.core.policies import FOURS, MOST_ITEMS, Limit, Policy, Rows
+from clgeom.core.policies import MOST_ITEMS, Limit, Policy, Rows
 from clgeom.core.spaces import SERIAL_GROUPS, SIZES, Space, group, serial
 from clgeom.dp.patterns import LAYOUTS
 
@@ -66,39 +66,10 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
-    # Dynamic programming, many cells in a word.
-    "dp/paths/bits_masks": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=64),
-    },
-    # PoCL, 2 cores of an EPYC, 65536 x 65536, four letters, GCUPS with 4, 8, 16 words: lcs 71 119 101, edit 49 55 58.
-    # H200, 262144 x 262144, groups of 32 with 1, 2, 4 words, of 64 with 1: lcs 2122 2306 2123 1922, edit 1527 1707 1406
-    # 1248; tiles of 16, 32 or 64 blocks: within 15 %.
-    "dp/paths/bits_tiles": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=8),
-        "any": Policy("group", wg_size=32, items_per_thread=2),
-    },
-    # H200, TCUPS with 1, 2, 4, 8 words: 262144 x 262144 lcs 3.8 4.4 4.0 2.7, edit 2.4 2.8 1.7 1.1; 2^20 x 2^20 lcs 11.8
-    # 17.4 16.1 11.0, edit 7.3 11.1 6.5 3.9; chunks of 32 steps 5 % slower, groups of 64 3 %.
-    "dp/paths/bits_sweep": {"any": Policy("group", wg_size=32, items_per_thread=2)},
-    "dp/paths/bits_traceback": {
-        "cpu": Policy("serial", wg_size=1),
-        "any": Policy("group", wg_size=128),
-    },
     "dp/batch/batch_fill": {
         # H200, 1e5 tables of 101 x 101: a group for each 23.7 ms, 16 groups a unit 19.6, 4 a unit 15.4
         "sm_90": Policy("group", wg_size=64, groups_per_unit=4),
         "cpu": Policy("serial", wg_size=1, groups_per_unit=8),
-        "any": Policy("group", wg_size=64),
-    },
-    "dp/pairs/pairs_letters": {
-        "cpu": Policy("group", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=256, groups_per_unit=8),
-    },
-    # Many pairs; the serial shape computes items_per_thread pairs at once. PoCL, 2 cores of an EPYC, 10,000 pairs of
-    # 100 letters: 4 pairs 1.1 ms, 8 0.75 to 1.1, 16 1.3.
-    "dp/pairs/pairs_bits": {
-        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
         "any": Policy("group", wg_size=64),
     },
     # Dynamic programming, stage by stage. Small stages go together: up to wg_size * items_per_thread cells each.
@@ -177,7 +148,6 @@ POLICIES: dict[str, Rows] = {
 }
 
 LIMITS = {
-    "dp/pairs/pairs_bits": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four pairs
     "dp/paths/tile_sweep": Limit("strips", (1,), "1", "group"),
 }
 
@@ -208,26 +178,7 @@ SPACES: dict[str, Space] = {
         (group((64, 256, 1024), (2, 4, 8)),),
     ),
     "dp/paths/split_finish": Space(("table by splits",), (), SIZES),
-    "dp/paths/bits_tiles": Space(
-        ("edit distance", "longest common subsequence"),
-        (serial((1, 2, 3, 4, 6, 8, 12, 16, 32), (0,)),),
-        (group((32, 64), (1, 2, 4, 8)),),
-    ),
-    "dp/paths/bits_sweep": Space(
-        ("edit distance", "longest common subsequence"), (), (group((32, 64, 128), (1, 2, 3, 4, 8)),)
-    ),
-    "dp/paths/bits_traceback": Space(("longest common subsequence",), (), SIZES),
     "dp/batch/batch_fill": Space(("tables of pairs",), SERIAL_GROUPS, (group((32, 64, 128, 256), (1,), (0, 4, 16)),)),
-    "dp/pairs/pairs_bits": Space(
-        ("distances of pairs",),
-        (serial((4, 8, 16), (1, 2, 4, 8)),),
-        (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
-    ),
-    "dp/pairs/pairs_letters": Space(
-        ("distances of pairs",),
-        (),
-        (group((64, 128, 256, 512), (1,), (4, 8, 16)),),
-    ),
     "dp/cubes/fill_plane": Space(
         ("cube by planes",),
         (serial((1024, 4096, 16384), (1, 2, 4)),),

@@ -9,9 +9,9 @@ import numpy as np
 from clgeom.selftest.checks import checks, same
 
 
-@checks("dp/paths: bits_masks bits_sweep bits_tiles bits_traceback")
+@checks("sequences: bits_masks bits_sweep bits_tiles bits_traceback")
 def _bits(session):
-    from clgeom.dp.paths.bits import Pair
+    from clgeom.sequences.bits import Pair
 
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
@@ -213,13 +213,13 @@ def _paths(session):
     return "tiles, rows, splits and a traceback against stages"
 
 
-@checks("dp/pairs: pairs_bits pairs_letters")
+@checks("sequences: pairs_bits pairs_letters")
 def _pairs(session):
     from clgeom.core.launch import allocate, read, run, write
     from clgeom.core.plan import Plan, Step
-    from clgeom.dp.pairs.inputs import Sequences
-    from clgeom.dp.pairs.matrix import cdist
-    from clgeom.dp.pairs.words import LETTERS, values
+    from clgeom.intake.letters import Sequences
+    from clgeom.sequences.cdist import cdist
+    from clgeom.sequences.pairs_bits import LETTERS, values
 
     rng = np.random.default_rng(5)
     lengths = rng.integers(0, 180, (2, 60))
@@ -257,7 +257,7 @@ def _values(a, b):
 @checks("dp/batch: batch_fill")
 def _batches(session):
     from clgeom.dp.batch.fills import fill_batch
-    from clgeom.dp.problems.sequences import EDIT_DISTANCE
+    from clgeom.dp.problems.edits import EDIT_DISTANCE
 
     rng = np.random.default_rng(6)
     a, b = ([rng.integers(0, 4, n) for n in rng.integers(0, 90, 50)] for _ in range(2))

@@ -32,12 +32,22 @@ from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.dispatch import choose_faster
 from clgeom.intake.several import as_sessions, by_first_able, spread
 from clgeom.intake.typing import ChunksLike, DevicesLike
+from clgeom.sequences.align_pairs import ShortPairs, are_short
+from clgeom.sequences.align_tiles import (
+    A_BEGIN,
+    A_END,
+    B_BEGIN,
+    B_END,
+    PART_CELLS,
+    PART_CELLS_OF_GPUS,
+    Job,
+    Pairs,
+    Rules,
+)
 from clgeom.sequences.bands import adapted
-from clgeom.sequences.batches import as_sequences, refuse_letters
-from clgeom.sequences.job import A_BEGIN, A_END, B_BEGIN, B_END, PART_CELLS, PART_CELLS_OF_GPUS, Job, Pairs, Rules
+from clgeom.sequences.letters import as_sequences, refuse_letters
 from clgeom.sequences.result import Alignment, AlignmentBatch
 from clgeom.sequences.scoring import UNKNOWN, as_scoring
-from clgeom.sequences.short_pairs import ShortPairs, are_short
 
 #: Cost of a pair besides its cells, in cells, for devices that share pairs.
 PAIR_COST = 256
@@ -202,11 +212,12 @@ def align(
         )
     lengths = [np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (first, second)]
     _check_sizes(rules, mode, *lengths, single=first.single and second.single)
-    if is_device_array(second.given):
-        session = session_of(first.given, device)
-        sessions = (session_of(second.given, session if device is None and is_device_array(first.given) else device),)
+    if is_device_array(second.letters):
+        session = session_of(first.letters, device)
+        on_own = device is None and is_device_array(first.letters)
+        sessions = (session_of(second.letters, session if on_own else device),)
     else:
-        sessions = as_sessions(first.given, device, caller="align")
+        sessions = as_sessions(first.letters, device, caller="align")
 
     def solve(sequences, lengths, band, path):
         """The fields of the results, with these sequences within a band."""
@@ -395,7 +406,7 @@ class _Call:
         sequences = self.sequences[k]
         offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
         low, high = int(offsets[0]), int(offsets[-1])
-        letters = sequences.given
+        letters = sequences.letters
         if (low, high) != (0, len(letters)):
             letters = letters[low:high]
         return letters, offsets - low if low else offsets

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.sequences.job import A_BEGIN, A_END, B_BEGIN, B_END
+from clgeom.sequences.align_tiles import A_BEGIN, A_END, B_BEGIN, B_END
 
 #: The least of first bands, which are about this share of the longer sequence. PoCL, 2 cores, scores of a pair of
 #: 20,000 letters with 5 % changes, time by that without a band: from 16 on, each twice as wide as the last one, 0.97,

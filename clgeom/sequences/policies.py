@@ -1,11 +1,11 @@
-"""Policies of the kernels of alignments: their shapes, limits, and the shapes that `clgeom tune` tries."""
+"""Policies of the kernels of pairs of sequences: their shapes, limits, and the shapes that `clgeom tune` tries."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from clgeom.core.policies import FOURS, Limit, Policy, Rows
-from clgeom.core.spaces import Space, group, serial
+from clgeom.core.spaces import SIZES, Space, group, serial
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,39 @@ POLICIES: dict[str, Rows] = {
         "nvidia": PairsPolicy("group", wg_size=32, items_per_thread=12, groups_per_unit=32, cells="ptx"),
         "any": PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
     },
+    # Two sequences, many cells in a word.
+    "sequences/bits_masks": {
+        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
+    # PoCL, 2 cores of an EPYC, 65536 x 65536, four letters, GCUPS with 4, 8, 16 words: lcs 71 119 101, edit 49 55 58.
+    # H200, 262144 x 262144, groups of 32 with 1, 2, 4 words, of 64 with 1: lcs 2122 2306 2123 1922, edit 1527 1707 1406
+    # 1248; tiles of 16, 32 or 64 blocks: within 15 %.
+    "sequences/bits_tiles": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8),
+        "any": Policy("group", wg_size=32, items_per_thread=2),
+    },
+    # H200, TCUPS with 1, 2, 4, 8 words: 262144 x 262144 lcs 3.8 4.4 4.0 2.7, edit 2.4 2.8 1.7 1.1; 2^20 x 2^20 lcs 11.8
+    # 17.4 16.1 11.0, edit 7.3 11.1 6.5 3.9; chunks of 32 steps 5 % slower, groups of 64 3 %.
+    "sequences/bits_sweep": {"any": Policy("group", wg_size=32, items_per_thread=2)},
+    "sequences/bits_traceback": {
+        "cpu": Policy("serial", wg_size=1),
+        "any": Policy("group", wg_size=128),
+    },
+    "sequences/pairs_letters": {
+        "cpu": Policy("group", wg_size=1, groups_per_unit=4),
+        "any": Policy("group", wg_size=256, groups_per_unit=8),
+    },
+    # Many pairs; the serial shape computes items_per_thread pairs at once. PoCL, 2 cores of an EPYC, 10,000 pairs of
+    # 100 letters: 4 pairs 1.1 ms, 8 0.75 to 1.1, 16 1.3.
+    "sequences/pairs_bits": {
+        "cpu": Policy("serial", wg_size=1, items_per_thread=8, groups_per_unit=4),
+        "any": Policy("group", wg_size=64),
+    },
 }
 
 LIMITS = {
+    "sequences/pairs_bits": Limit("items_per_thread", FOURS, "a multiple of 4", "serial"),  # vectors of four pairs
     "sequences/align_pairs": Limit("items_per_thread", FOURS, "a multiple of 4", "group"),  # vectors of four rows
     "sequences/align_tiles": Limit("items_per_thread", FOURS, "a multiple of 4"),
 }
@@ -66,5 +96,24 @@ SPACES: dict[str, Space] = {
             {"cells": ("short2", "int"), "wg_size": (32, 64), "items_per_thread": (8, 16, 24)},
             {"cells": ("ptx",), "wg_size": (32, 64), "items_per_thread": (8, 12, 16, 24)},
         ),
+    ),
+    "sequences/bits_tiles": Space(
+        ("edit distance", "longest common subsequence"),
+        (serial((1, 2, 3, 4, 6, 8, 12, 16, 32), (0,)),),
+        (group((32, 64), (1, 2, 4, 8)),),
+    ),
+    "sequences/bits_sweep": Space(
+        ("edit distance", "longest common subsequence"), (), (group((32, 64, 128), (1, 2, 3, 4, 8)),)
+    ),
+    "sequences/bits_traceback": Space(("longest common subsequence",), (), SIZES),
+    "sequences/pairs_bits": Space(
+        ("distances of pairs",),
+        (serial((4, 8, 16), (1, 2, 4, 8)),),
+        (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
+    ),
+    "sequences/pairs_letters": Space(
+        ("distances of pairs",),
+        (),
+        (group((64, 128, 256, 512), (1,), (4, 8, 16)),),
     ),
 }

@@ -77,7 +77,7 @@ def test_stage_policy_knows_the_layouts_of_tables():
         ("sequences/align_pairs", "group"),
         ("sequences/align_tiles", "group"),
         ("sequences/align_tiles", "serial"),
-        ("dp/pairs/pairs_bits", "serial"),
+        ("sequences/pairs_bits", "serial"),
     ],
 )
 def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):

@@ -133,8 +133,6 @@ def test_trials_find_wrong_results(trying, name, monkeypatch):
 
         return call
 
-    if name[1] == "bits":  # which imports when it runs
-        module = importlib.import_module("clgeom.dp.problems.sequences")
     for function in computing & set(vars(module)):
         monkeypatch.setattr(module, function, watched(getattr(module, function)))
     assert trial(name)(trying, np.dtype(np.float32))

@@ -6,7 +6,7 @@ import pytest
 from clgeom import dp
 from clgeom.core import launch
 from clgeom.dp import problems
-from clgeom.dp.pairs import words
+from clgeom.sequences import pairs_bits
 
 LETTERS = np.frombuffer(b"ACGT", np.uint8)[np.random.default_rng(4).integers(0, 4, 6000)].tobytes().decode()
 READS = [LETTERS[k : k + 60] for k in range(0, 6000, 60)]
@@ -67,7 +67,7 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_interrupts_end_calls(session, monkeypatch, name):
-    monkeypatch.setattr(words, "MOST_WORK", 1000)
+    monkeypatch.setattr(pairs_bits, "MOST_WORK", 1000)
     count = 0
 
     def launched(pace, event):

@@ -11,13 +11,14 @@ from clgeom import dp
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override, select
 from clgeom.dp.analysis import work
-from clgeom.dp.paths import bits, rows, splits, stages, tickets, tiles
+from clgeom.dp.paths import rows, splits, stages, tickets, tiles
 from clgeom.dp.policies import TilePolicy
 from clgeom.dp.problems import knapsack as solve_knapsack
 from clgeom.dp.problems import knapsacks, schedules, ways
 from clgeom.dp.problems import lcs as solve_lcs
 from clgeom.dp.table import traceback
 from clgeom.errors import DeviceWarning, InvalidInput
+from clgeom.sequences import bits
 
 pytestmark = pytest.mark.optimised
 

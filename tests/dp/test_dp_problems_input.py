@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clgeom.dp import problems
-from clgeom.dp.problems import sequences
+from clgeom.dp.problems import edits
 from clgeom.dp.problems.arrays import numbers
 from clgeom.errors import InvalidInput
 
@@ -124,7 +124,7 @@ def test_numbers_keep_their_values():
 
 
 def test_equations_are_shown():
-    assert "M(i - 1, j - 1) + 1" in sequences.LCS.source
+    assert "M(i - 1, j - 1) + 1" in edits.LCS.source
     assert problems.CATALOGUE[3].equation.source.count("for (") == 1, "the least and where it is: one loop"
 
 

@@ -12,7 +12,7 @@ from reference.alignment import align as reference
 import clgeom
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
-from clgeom.sequences import job
+from clgeom.sequences import align_tiles
 from clgeom.sequences.result import cigar_of
 from clgeom.sequences.scoring import as_scoring
 
@@ -111,16 +111,16 @@ SHAPES = {
 
 def test_align_in_tiles(session, monkeypatch):
     """Long pairs, by tiles that are small enough for the reference; strips that do not divide the wanted side."""
-    monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
+    monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 16)
     for shape, case in zip(SHAPES, ("local", "three ends free", "three ends free", "local")):
-        with override({job.KERNEL: SHAPES[shape]}):
+        with override({align_tiles.KERNEL: SHAPES[shape]}):
             check(*random_pairs(np.random.default_rng(6), 40, 70, letters_of(case)), session, **CASES[case])
 
 
 def test_pairs_with_nothing_in_common_score_zero(session, monkeypatch):
     """Locally, in one tile and in several: the empty alignment at the beginning of both sequences."""
     for side in (0, 16):
-        monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path, side=side: side)
+        monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path, side=side: side)
         check(["A" * 40, "A" * 20, "ACCA"], ["C" * 50, "C" * 16 + "A", "TG"], session, mode="local")
 
 
@@ -162,7 +162,7 @@ def test_paths_in_tiles_with_little_memory(session):
     small = imposed_session(session.device, max_alloc_bytes=1 << 16)
     for mode, shape in (("global", "serial"), ("local", "serial"), ("local", "group")):
         expected = clgeom.align(a, b, mode=mode, device=session)
-        with override({job.KERNEL: SHAPES[shape]}):
+        with override({align_tiles.KERNEL: SHAPES[shape]}):
             found = clgeom.align(a, b, mode=mode, device=small)
         assert sum(phase.launches for phase in found.phases) > 5
         assert (found.score, found.cigar) == (expected.score, expected.cigar)
@@ -171,11 +171,11 @@ def test_paths_in_tiles_with_little_memory(session):
 
 def test_pairs_are_cut_where_their_choices_have_no_room(session):
     """A pair is one tile as long as choices of 4 bits for all lanes of a group, with strips, have room."""
-    rules = job.Rules(as_scoring(None, None, None, None, None), False, 0, None)
-    for shape, lanes in (("serial", job.LANES["short"]), ("group", 64)):
+    rules = align_tiles.Rules(as_scoring(None, None, None, None, None), False, 0, None)
+    for shape, lanes in (("serial", align_tiles.LANES["short"]), ("group", 64)):
         small = imposed_session(session.device, max_alloc_bytes=lanes * 508 * 1_000 // 2)
-        with override({job.KERNEL: SHAPES[shape]}):
-            one = job.Job(small, None, None, rules)
+        with override({align_tiles.KERNEL: SHAPES[shape]}):
+            one = align_tiles.Job(small, None, None, rules)
         n, sizes = np.array([500]), (1_000, 1_001)
         assert [one.tile_side(n, np.array([m]), False) for m in sizes] == [0, 0]
         assert [one.tile_side(n, np.array([m]), True) > 0 for m in sizes] == [False, True]
@@ -191,13 +191,13 @@ def score_of(found, match=2, mismatch=-3, gap_open=5, gap_extend=2):
 
 def test_bytes_of_phases(session, monkeypatch):
     """Jobs and results; letters; of tiles H and a gap's at two edges, read, and written for others; choices."""
-    job_bytes, letters, edges, choices = 4 * job.JOB_WORDS + 12, 16 + 16, 2 * (16 + 16) * 4, 16 * 16 // 2
+    job_bytes, letters, edges, choices = 4 * align_tiles.JOB_WORDS + 12, 16 + 16, 2 * (16 + 16) * 4, 16 * 16 // 2
     text = "ACGT" * 8
     for shape in ("serial", "group"):
-        with override({job.KERNEL: SHAPES[shape]}):
-            monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
+        with override({align_tiles.KERNEL: SHAPES[shape]}):
+            monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 16)
             ends, tiles = (clgeom.align(text, text, match=4_000, path=path, device=session) for path in (False, True))
-            monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 0)
+            monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 0)
             whole = clgeom.align(text[:16], text[:16], match=4_000, device=session)
         filled = 4 * (job_bytes + letters + 2 * edges)
         walked = 2 * (job_bytes + letters + edges + choices)  # the path is in two tiles
@@ -220,7 +220,7 @@ def test_align_saturated_scores_again(subtests, session):
 @pytest.mark.parametrize("mode", ("global", "local"))
 def test_align_named_matrix_in_32_bits(session, mode, monkeypatch):
     """Scores of 8 bits in cells of 32: negative ones of every row stay negative."""
-    monkeypatch.setattr(job.Job, "fits_short", lambda self, n, m: np.zeros(len(n), bool))
+    monkeypatch.setattr(align_tiles.Job, "fits_short", lambda self, n, m: np.zeros(len(n), bool))
     check(*random_pairs(np.random.default_rng(14), 40, 24, "ARNDCQEGX"), session, mode=mode, matrix=BLOSUM)
 
 

@@ -14,8 +14,8 @@ from test_align import check as check_reference
 import clgeom
 from clgeom.core.tuning import override
 from clgeom.errors import InvalidInput
-from clgeom.sequences import bands, job
-from clgeom.sequences.job import A_BEGIN, A_END, B_BEGIN, B_END, Rules
+from clgeom.sequences import align_tiles, bands
+from clgeom.sequences.align_tiles import A_BEGIN, A_END, B_BEGIN, B_END, Rules
 from clgeom.sequences.scoring import as_scoring
 
 FIELDS = ("scores", "a_starts", "a_ends", "b_starts", "b_ends", "strands")
@@ -134,13 +134,13 @@ def test_bands_save_cells(session, monkeypatch):
 
 def test_bands_in_tiles(subtests, session, monkeypatch):
     """Tiles of 16: bands that end in a tile, at its edges, and beyond all tiles."""
-    monkeypatch.setattr(job.Job, "tile_side", lambda self, n, m, path: 16)
+    monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 16)
     modes = {"mode": "global"}, {"mode": "local", "matrix": BLOSUM}, {"mode": "semiglobal"}
     for shape, mode in (("group", modes[0]), ("serial", modes[1]), ("group", modes[1]), ("serial", modes[2])):
         a, b = random_pairs(np.random.default_rng(55), 24, 60, "ARNDCQEGX" if "matrix" in mode else "ACGT")
         for band in (0, 1, 14, 15, 16, 17, 90):
             near = [(x, y) for x, y in zip(a, b) if abs(len(x) - len(y)) <= band]
-            with override({job.KERNEL: SHAPES[shape]}), subtests.test(shape=shape, band=band, **mode):
+            with override({align_tiles.KERNEL: SHAPES[shape]}), subtests.test(shape=shape, band=band, **mode):
                 check_reference(*map(list, zip(*near)), session, band=band, **mode)
 
 
@@ -148,9 +148,9 @@ def test_scores_next_to_minus_infinity(session, monkeypatch):
     """Pairs without an equal letter score less than any path beside the band may seem to, within 16 bits and beyond."""
     within, beyond = [*range(20, 161, 4)], [*range(150, 200, 4), 320, 330, 600]
     for shape, side, counts in itertools.product(("serial", "group"), (0, 64), (within, beyond)):
-        monkeypatch.setattr(job.Job, "tile_side", lambda *_, side=side, **__: side)
+        monkeypatch.setattr(align_tiles.Job, "tile_side", lambda *_, side=side, **__: side)
         a, b = ([letter * k for k in counts] for letter in "AC")
-        with override({job.KERNEL: SHAPES[shape]}):
+        with override({align_tiles.KERNEL: SHAPES[shape]}):
             found = clgeom.align(a, b, band=0, mismatch=-100, device=session)
         assert found.scores.tolist() == [-100 * k for k in counts]
         assert found.cigars == [f"{k}X" for k in counts]
@@ -187,8 +187,8 @@ def test_narrow_bands_of_long_pairs_are_in_tiles(any_session, path, monkeypatch)
     a = "".join(rng.choice(list("ACGT"), 1_500))
     b = a[:700] + "GATTACA" + a[710:]
     expected = clgeom.align(a, b, band=30, path=path, device=any_session)
-    monkeypatch.setattr(job, "NARROW_CELLS", 1_000)
-    monkeypatch.setattr(job, "MOST_TILE", 256)
+    monkeypatch.setattr(align_tiles, "NARROW_CELLS", 1_000)
+    monkeypatch.setattr(align_tiles, "MOST_TILE", 256)
     found = clgeom.align(a, b, band=30, path=path, device=any_session)
     assert sum(phase.launches for phase in found.phases) > 5
     assert (found.score, found.a_end, found.b_end) == (expected.score, expected.a_end, expected.b_end)

@@ -12,7 +12,7 @@ from clgeom.core.device import Session, as_session
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override, select
 from clgeom.errors import InvalidInput
-from clgeom.sequences import job, short_pairs
+from clgeom.sequences import align_pairs, align_tiles
 from clgeom.sequences.policies import PairsPolicy
 
 RESULTS = ("scores", "a_ends", "b_ends", "a_starts", "b_starts", "strands")
@@ -46,7 +46,7 @@ def test_older_gpus_of_nvidia_take_ints(session):
     """PTX for both halves of a word needs compute capability 9.0; the device of the test stands for an older one."""
     older = imposed_session(session.device, platform="NVIDIA CUDA", kind="gpu", architecture="sm_75")
     older.cached(("align_pairs", "ptx"), lambda: False)  # what its compiler says
-    assert select(older.profile, short_pairs.KERNEL).cells == "ptx" and short_pairs.policy_of(older).cells == "int"
+    assert select(older.profile, align_pairs.KERNEL).cells == "ptx" and align_pairs.policy_of(older).cells == "int"
     a, b = random_pairs(np.random.default_rng(3), 40, 20, "ACGT")
     check(a, b, older)
 
@@ -134,7 +134,7 @@ def test_matrices_one_after_another(session):
     a, b = random_pairs(np.random.default_rng(34), 20, 12)
     by_pairs = {"sequences/align_pairs": SHAPES["int"]}
     by_tiles = {"sequences/align_pairs": PairsPolicy("serial", wg_size=1)}
-    by_tiles[job.KERNEL] = Policy("group", wg_size=64, items_per_thread=8)
+    by_tiles[align_tiles.KERNEL] = Policy("group", wg_size=64, items_per_thread=8)
     for seed, shapes in enumerate(2 * (by_pairs, by_tiles)):
         matrix = clgeom.SubstitutionMatrix("ACGT", np.random.default_rng(seed).integers(-9, 10, (4, 4)))
         with override(shapes):
@@ -184,7 +184,7 @@ def test_long_and_wide_pairs_have_other_kernels(session):
 
 
 def test_packed_table():
-    count, table = short_pairs.packed_table(clgeom.sequences.scoring.as_scoring(None, None, BLOSUM, None, None))
+    count, table = align_pairs.packed_table(clgeom.sequences.scoring.as_scoring(None, None, BLOSUM, None, None))
     rows = table.view(np.int8).reshape(count, -1)
     assert rows.shape[1] // 4 % 2 == 1 and np.array_equal(rows[:-1, : count - 1], BLOSUM.values)
     assert (rows[-1] == -1).all() and (rows[:, count - 1] == -1).all()
@@ -302,8 +302,8 @@ def test_large_launches_are_cut(any_session, path, monkeypatch):
     options = {"mode": "local", "path": path, "device": any_session}
     with override({"sequences/align_pairs": PairsPolicy("serial", wg_size=1)}):
         expected = clgeom.align(a, b, **options)
-        monkeypatch.setattr("clgeom.sequences.job.LAUNCH_CELLS", 1_000)
-        monkeypatch.setattr("clgeom.sequences.job.LAUNCH_CELLS_OF_GPUS", 1_000)
+        monkeypatch.setattr("clgeom.sequences.align_tiles.LAUNCH_CELLS", 1_000)
+        monkeypatch.setattr("clgeom.sequences.align_tiles.LAUNCH_CELLS_OF_GPUS", 1_000)
         found = clgeom.align(a, b, **options)
     launches = [sum(phase.launches for phase in one.phases) for one in (found, expected)]
     assert launches[0] > launches[1] or not as_session(any_session).profile.is_cpu

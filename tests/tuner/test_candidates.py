@@ -13,13 +13,13 @@ from clgeom.core.call import recording
 from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
-from clgeom.dp.policies import LIMITS
 from clgeom.hull.wagener.hoods import upper_hood
+from clgeom.sequences.policies import LIMITS
 from clgeom.tuner.cases import known_case
 
 #: Trials of a setting, and elements of the largest input. tests/tuner/candidates.py tries for as long as one wants.
 TRIALS, MOST = 6, 1000
-PAIRS = "dp/pairs/pairs_bits"
+PAIRS = "sequences/pairs_bits"
 
 
 def gpu(session, **limits):

@@ -9,9 +9,9 @@ import numpy as np
 from clgeom.arguments import wrong
 from clgeom.dp.job import no_parameter, some_values
 from clgeom.dp.language.parameters import Parameter, require_given
-from clgeom.dp.pairs.inputs import sequences
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import is_device_array
+from clgeom.intake.letters import as_batch
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _one(equation, p, value, offsets, *, caller):
     if not _is_several(value, p):
         return Shared(p, checked(value))
     if p.ndim == 1 and p.dtype == np.uint8 and isinstance(value[0], (str, bytes, bytearray)):
-        held = sequences(list(value), p.name, caller=caller)
+        held = as_batch(list(value), p.name, caller=caller)
         if held.letters.size and held.letters.max() > (127 if isinstance(value[0], str) else 255):
             raise InvalidInput(f"The {p.name!r} parameter of {caller} must be text of ASCII, or bytes.")
         return Own(p, held.letters, held.offsets)

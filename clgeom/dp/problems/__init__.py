@@ -11,11 +11,12 @@ _HOMES = {
     "books": "equipment_replacement project_investment reject_allowances",
     "catalogue": "CATALOGUE VARIANTS",
     "chains": "AlphabeticTree MatrixChain SearchTree alphabetic_tree matrix_chain search_tree",
+    "clgeom.sequences.distances": "CommonSubsequence edit_distance lcs",
     "cubes": "CommonOfThree all_pairs_shortest_paths lcs_of_three",
+    "edits": "Edits",
     "knapsacks": "Knapsack integer_knapsack knapsack",
     "pascal": "Binomial binomial pascal_triangle",
     "plans": "discounted_profits distribution investment production transportation",
-    "sequences": "CommonSubsequence Edits edit_distance lcs",
     "schedules": "Bets deadline_scheduling inventory las_vegas",
     "sets": "process_scheduling spanning_tree",
     "states": "GappedAlignment StatePath coin_change gapped_alignment viterbi",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         all_pairs_shortest_paths as all_pairs_shortest_paths,
         lcs_of_three as lcs_of_three,
     )
+    from clgeom.dp.problems.edits import Edits as Edits
     from clgeom.dp.problems.knapsacks import (
         Knapsack as Knapsack,
         integer_knapsack as integer_knapsack,
@@ -71,12 +73,6 @@ if TYPE_CHECKING:
         inventory as inventory,
         las_vegas as las_vegas,
     )
-    from clgeom.dp.problems.sequences import (
-        CommonSubsequence as CommonSubsequence,
-        Edits as Edits,
-        edit_distance as edit_distance,
-        lcs as lcs,
-    )
     from clgeom.dp.problems.sets import process_scheduling as process_scheduling, spanning_tree as spanning_tree
     from clgeom.dp.problems.states import (
         GappedAlignment as GappedAlignment,
@@ -94,6 +90,11 @@ if TYPE_CHECKING:
         replacement as replacement,
         shortest_paths as shortest_paths,
         stagecoach as stagecoach,
+    )
+    from clgeom.sequences.distances import (
+        CommonSubsequence as CommonSubsequence,
+        edit_distance as edit_distance,
+        lcs as lcs,
     )
 else:
     __all__, __getattr__, __dir__ = lazy_names(__name__, globals(), _HOMES)

@@ -1,4 +1,4 @@
-"""Arrays of numbers and sequences of symbols that the problems take."""
+"""Arrays of numbers that the problems take."""
 
 from __future__ import annotations
 
@@ -80,42 +80,3 @@ def sum_type(bound, name, *, caller) -> str:
     if bound > INT64:
         raise InvalidInput(f"The '{name}' parameter of {caller} is too large: the sums may not fit 64 bits.")
     return "int32" if bound <= INT32 else "int64"
-
-
-def sequence(value, name, *, caller) -> np.ndarray:
-    """Text, bytes, or a one-dimensional array of integers or letters as an array of codes."""
-    if isinstance(value, str):
-        array = np.frombuffer(value.encode("utf-32-le", "surrogatepass"), np.uint32)
-        return array.astype(np.uint8) if array.size == 0 or array.max() < 256 else array
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return np.frombuffer(value, np.uint8)
-    if np.ma.is_masked(value):
-        raise wrong(name, caller, "a sequence without masked elements", "some")
-    value = values_of(value, caller=caller, name=name)
-    try:
-        array = np.asarray(value)
-    except (ValueError, RecursionError, MemoryError, OverflowError):
-        array = np.empty((0, 0))
-    if array.ndim == 1 and array.size == 0:
-        return np.empty(0, np.uint8)
-    if array.ndim == 1 and array.dtype.kind in "US" and np.char.str_len(array).max() == 1:
-        letters = array.astype(f"{array.dtype.kind}1")  # native, and no longer than they are
-        return letters.view(np.uint32 if array.dtype.kind == "U" else np.uint8).astype(np.uint32)
-    if array.ndim != 1 or array.dtype.kind not in "iub":
-        what = f"an array of {array.dtype}, shape {array.shape}" if isinstance(array, np.ndarray) else repr(value)
-        raise wrong(name, caller, "text, bytes, or a one-dimensional array of integers or letters", what)
-    if array.dtype in (np.uint8, np.bool_):
-        return np.ascontiguousarray(array).view(np.uint8)
-    array = array.astype(np.int64 if array.dtype != np.uint64 else np.uint64)
-    return array.astype(np.uint8) if array.min() >= 0 and array.max() < 256 else array
-
-
-def alike(a, b) -> tuple[np.ndarray, np.ndarray]:
-    """Two sequences of codes in one type: equal symbols are equal numbers."""
-    if a.dtype == b.dtype:
-        return a, b
-    if np.uint64 in (a.dtype, b.dtype) and np.int64 in (a.dtype, b.dtype):
-        symbols = {}
-        return tuple(np.array([symbols.setdefault(int(x), len(symbols)) for x in s], np.int64) for s in (a, b))
-    dtype = np.promote_types(a.dtype, b.dtype)
-    return a.astype(dtype), b.astype(dtype)

@@ -111,9 +111,9 @@ def problem_of(name: str) -> Problem:
 CATALOGUE = (
     Problem("Binomial Coefficient", "RUD", "binomial", "pascal.binomial_equation"),
     Problem("0/1 Knapsack", "RUD", "knapsack", "knapsacks.knapsack_equation"),
-    Problem("Longest Common Subsequence", "NOSE", "lcs", "sequences.LCS"),
+    Problem("Longest Common Subsequence", "NOSE", "lcs", "edits.LCS"),
     Problem("Matrix Chain Multiplication", "SONE", "matrix_chain", "chains.matrix_chain_equation"),
-    Problem("Edit Distance", "NOSE", "edit_distance", "sequences.EDIT_DISTANCE"),
+    Problem("Edit Distance", "NOSE", "edit_distance", "edits.EDIT_DISTANCE"),
     Problem("Optimal Allotment", "RDU", "allotment", "allocation.ALLOTMENT"),
     Problem("Optimal Alphabetic Radix-Code Tree", "SONE", "alphabetic_tree", "chains.alphabetic_tree_equation"),
     Problem("Assembly Line Balancing", "RDU", "assembly_line", "ways.STAGECOACH"),

@@ -15,8 +15,8 @@ from clgeom.dp.cubes.equation import CubeEquation
 from clgeom.dp.cubes.fills import fill_cube
 from clgeom.dp.language.functions import maximum, minimum, where
 from clgeom.dp.problems import arrays
-from clgeom.dp.problems.sequences import Codes, taken
 from clgeom.errors import DeviceLimit, InvalidInput
+from clgeom.intake.letters import Codes, codes_of, symbols_at
 from clgeom.intake.typing import ArrayLike, DeviceLike, NDArray
 
 #: The check is not needed: tests verify the equations, and the arguments are checked.
@@ -111,7 +111,7 @@ def lcs_of_three(
     CommonOfThree(length=3, subsequence='cba')
     """
     caller = "lcs_of_three"
-    codes = [arrays.sequence(x, name, caller=caller) for x, name in zip((a, b, c), "abc")]
+    codes = [codes_of(x, name, caller=caller) for x, name in zip((a, b, c), "abc")]
     if np.result_type(*codes).kind == "f":  # of int64 and uint64
         codes = [x.astype(object) for x in codes]
     numbers = np.unique(np.concatenate(codes), return_inverse=True)[1].astype(np.int32)
@@ -137,7 +137,7 @@ def lcs_of_three(
             ways = [[x - (d == axis) for d, x in enumerate(at)] for axis in range(3)]
             at = next(way for way in ways if table[tuple(way)] == value)
     indices = np.array(found[::-1], np.int64).reshape(-1, 3).T
-    return CommonOfThree(len(found), indices, taken(a, indices[0]))
+    return CommonOfThree(len(found), indices, symbols_at(a, indices[0], caller="lcs_of_three"))
 
 
 @keeps_subnormals

@@ -14,8 +14,9 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import argmax_over, argmin_over, max_over, maximum, min_over, where, which_max
 from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation
-from clgeom.dp.problems.sequences import Edits, Letters
+from clgeom.dp.problems.edits import Edits, Letters
 from clgeom.dp.problems.tables import fill, traceback
+from clgeom.intake.letters import codes_of, in_one_type
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
@@ -158,7 +159,7 @@ def gapped_alignment(
     4
     """
     caller, most = "gapped_alignment", 1 << 20
-    codes = arrays.alike(arrays.sequence(a, "a", caller=caller), arrays.sequence(b, "b", caller=caller))
+    codes = in_one_type(codes_of(a, "a", caller=caller), codes_of(b, "b", caller=caller))
     match = whole_number(match, "match", caller=caller, least=-most, most=most)
     mismatch = whole_number(mismatch, "mismatch", caller=caller, least=-most, most=most)
     opening = whole_number(opening, "opening", caller=caller, most=most)

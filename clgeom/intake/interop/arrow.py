@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clgeom.errors import InvalidInput
 from clgeom.intake.interop.columns import Column, choose_pair, interleaved, joined, known_pair
 from clgeom.intake.interop.geometries import PointsAndSizes, dimensions_left_out, sizes_of, vertices_of, with_missing
 from clgeom.intake.interop.parameter import Parameter, is_instance
@@ -76,6 +77,23 @@ def text_of(value: pa.Array | pa.ChunkedArray) -> pa.Array:
     if len(parts) == 1:
         return parts[0]
     return pa.concat_arrays(parts) if parts else pa.array([], kind)
+
+
+def letters_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray] | None:
+    """Letters and offsets of a complete result of `text_of`, where they lie; None for text beyond ASCII."""
+    if not len(column):
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    held = 0 if data is None else data.size
+    if bounds[0] < 0 or bounds[-1] > held or (bounds[1:] < bounds[:-1]).any():
+        raise InvalidInput(
+            f"The offsets of an Arrow array of text must never descend, from 0 to its {held:,} bytes. Got others."
+        )
+    letters = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data is not None else np.empty(0, np.uint8)
+    if "string" in str(column.type) and letters.size and letters.max() > 127:
+        return None
+    return letters, bounds - bounds[0]
 
 
 def arrow_points(value: Any, parameter: Parameter) -> PointsAndSizes:

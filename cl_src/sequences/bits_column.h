@@ -1,4 +1,4 @@
-// dp/dp_bits.h: a column of the table of two sequences as its differences down the rows, WORD_BITS cells in each word.
+// bits_column.h: a column of the table of two sequences as its differences down the rows, WORD_BITS cells in each word.
 //
 // lcs: bit 0 where the length grows by one. edit: two words, for +1 and -1. The carries of a block of 32 columns are the
 // steps to the right below its rows: bit c of column c. The includer has word_t, WORD_BITS, WORDS and EDIT (0: lcs).

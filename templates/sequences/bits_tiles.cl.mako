@@ -21,7 +21,7 @@
 #define LOCAL_SYMBOLS ${local_symbols}      // symbols whose masks are read from local memory; 0: from global
 typedef ${"ulong" if word_bits == 64 else "uint"} word_t;
 typedef ${symbol} symbol_t;
-#include "dp/dp_bits.h"
+#include "sequences/bits_column.h"
 
 kernel __attribute__((reqd_work_group_size(WG_SIZE, 1, 1)))
 void bits_tiles(global const word_t *masks, const uint words, const uint symbols,

@@ -8,17 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import boolean, integer, one_of, whole_number, wrong
+from clgeom.arguments import boolean, integer, one_of, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
 from clgeom.core.tuning import select
-from clgeom.dp.pairs import inputs, words
-from clgeom.dp.paths.bits import Pair
-from clgeom.dp.problems import arrays
 from clgeom.errors import InvalidInput
-from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
+from clgeom.intake.letters import Batch, alike, as_batch
+from clgeom.intake.typing import DeviceLike, NDArray
+from clgeom.sequences import pairs_bits
+from clgeom.sequences.bits import Pair
+from clgeom.sequences.pairs_bits import INT32, cutoff_of
 
 #: Most rows of a block, and pairs of it: their values are 16 MiB.
 SIDE = 2048
@@ -26,7 +27,6 @@ MOST_PAIRS = 1 << 22
 #: Most bytes of a matrix, by default.
 MOST_BYTES = 1 << 30
 NONE = np.iinfo(np.int64).max
-Batch = AnyArray | list[str] | list[bytes] | tuple[AnyArray, AnyArray]
 
 
 @keeps_subnormals
@@ -138,10 +138,11 @@ def cdist(
     most_bytes = integer(most_bytes, "most_bytes", caller="cdist", least=0)
     symmetric = b is None
     if symmetric:
-        (first,) = inputs.alike(inputs.batch(a, "a", caller="cdist").here())
+        (first,) = alike(as_batch(a, "a", caller="cdist").on_host())
         second = first
     else:
-        first, second = (one.here() for one in inputs.both(a, b, caller="cdist"))
+        batches = alike(as_batch(a, "a", caller="cdist"), as_batch(b, "b", caller="cdist"))
+        first, second = (one.on_host() for one in batches)
     shape, sparse = (len(first), len(second)), boolean(sparse, "sparse", caller="cdist")
     if most_bytes != MOST_BYTES and (sparse or nearest is not None):
         raise wrong("most_bytes", "cdist", "left out with 'sparse' or 'nearest', which make no matrix", most_bytes)
@@ -167,13 +168,6 @@ def cdist(
     return taker.result()
 
 
-def cutoff_of(score_cutoff, *, caller) -> int | None:
-    """The `score_cutoff` parameter."""
-    if score_cutoff is None:
-        return None
-    return whole_number(score_cutoff, "score_cutoff", caller=caller)
-
-
 # What is kept of the blocks ---------------------------------------------------------------------------------------
 
 
@@ -182,11 +176,11 @@ class _Dense:
 
     def __init__(self, shape, problem, cutoff):
         self.problem, self.cutoff = problem, cutoff
-        beyond = 0 if problem == "lcs" or cutoff is None else min(cutoff, arrays.INT32 - 1) + 1
+        beyond = 0 if problem == "lcs" or cutoff is None else min(cutoff, INT32 - 1) + 1
         self.matrix = np.full(shape, beyond, np.int32)
 
     def take(self, rows, columns, values):
-        self.matrix[np.ix_(rows, columns)] = words.cut_off(values, self.problem, self.cutoff)
+        self.matrix[np.ix_(rows, columns)] = pairs_bits.cut_off(values, self.problem, self.cutoff)
 
     def result(self):
         return self.matrix
@@ -226,7 +220,7 @@ class _Nearest:
     def take(self, rows, columns, values):
         if not self.k:
             return
-        lacks = arrays.INT32 - values.astype(np.int64) if self.problem == "lcs" else values.astype(np.int64)
+        lacks = INT32 - values.astype(np.int64) if self.problem == "lcs" else values.astype(np.int64)
         keys = lacks * self.shape[1] + columns
         if self.cutoff is not None:
             keys[values < self.cutoff if self.problem == "lcs" else values > self.cutoff] = NONE
@@ -239,7 +233,7 @@ class _Nearest:
         keys = np.sort(self.keys, axis=1)
         absent = keys == NONE
         values, columns = np.divmod(keys, max(self.shape[1], 1))
-        values = arrays.INT32 - values if self.problem == "lcs" else values
+        values = INT32 - values if self.problem == "lcs" else values
         beyond = 0 if self.problem == "lcs" or self.cutoff is None else self.cutoff + 1
         return Neighbours(np.where(absent, -1, columns), np.where(absent, beyond, values).astype(np.int32))
 
@@ -252,14 +246,14 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
 
     Of a symmetric matrix each block off the diagonal comes once; `columns` is `rows` on the diagonal.
     """
-    policy = select(session.profile, words.KERNEL)
-    letters, total = words.upload(session, policy, a.letters, *(() if symmetric else (b.letters,)))
-    planes, shifts = words.planes_in(session, letters, a.letters, *(() if symmetric else (b.letters,)))
-    shifts = words.flat(session, shifts)
+    policy = select(session.profile, pairs_bits.KERNEL)
+    letters, total = pairs_bits.upload(session, policy, a.letters, *(() if symmetric else (b.letters,)))
+    planes, shifts = pairs_bits.planes_in(session, letters, a.letters, *(() if symmetric else (b.letters,)))
+    shifts = pairs_bits.flat(session, shifts)
     word_bits = 64 if policy.variant == "serial" else 32
     most = min(MOST_PAIRS, session.profile.max_alloc_bytes // 8)
     n, m = a.lengths, b.lengths
-    classes, order = words.sorted_by_work(policy, planes, n, n, word_bits)
+    classes, order = pairs_bits.sorted_by_work(policy, planes, n, n, word_bits)
     by_row = np.arange(len(a)) if order is None else order
     by_column = by_row if symmetric else np.argsort(m, kind="stable")
     side = min(SIDE, int(np.sqrt(most)))
@@ -274,29 +268,29 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
         for columns in columns_of[r:] if symmetric else columns_of:
             if _is_beyond(n[rows], m[columns], problem, cutoff):
                 continue
-            if min(n[rows].min(), m[columns].min()) > words.MOST_LETTERS:
+            if min(n[rows].min(), m[columns].min()) > pairs_bits.MOST_LETTERS:
                 pairs = [[Pair(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
                 yield rows, columns, np.array(pairs, np.int32)
                 continue
             out = Scratch("out", np.int32, len(rows) * len(columns))
             per_row = m[columns].sum(dtype=np.float64) * np.maximum(n[rows] / word_bits, kind[2])
-            plan = words.class_plan(
+            plan = pairs_bits.class_plan(
                 session.profile, problem, letters=a.letters.dtype, planes=planes, words=kind[2], strips=kind[3],
-                bounds=[cut * len(columns) for cut in words.cuts(per_row)], longest=int(m[columns].max()), total=total,
-                out=out, where=("rows", "columns", np.uint32(len(columns))),
+                bounds=[cut * len(columns) for cut in pairs_bits.cuts(per_row)], longest=int(m[columns].max()),
+                total=total, out=out, where=("rows", "columns", np.uint32(len(columns))),
             )  # fmt: skip
             sides = (
                 np.stack([start[at], length[at]], axis=1).astype(np.uint32)
                 for start, length, at in ((starts[0], n, rows), (starts[1], m, columns))
             )
-            buffers = dict(zip(("rows", "columns"), (words.flat(session, one) for one in sides)))
+            buffers = dict(zip(("rows", "columns"), (pairs_bits.flat(session, one) for one in sides)))
             values = run(session, plan, letters=letters, shifts=shifts, paced=len(plan) > 1, **buffers).read(out)
             yield rows, columns, values.reshape(len(rows), len(columns))
 
 
 def _long(lengths):
     """Where sequences too long for a work-item begin, of ascending lengths."""
-    return (int(np.searchsorted(lengths, words.MOST_LETTERS, side="right")),)
+    return (int(np.searchsorted(lengths, pairs_bits.MOST_LETTERS, side="right")),)
 
 
 def _is_beyond(n, m, problem, cutoff):

@@ -21,7 +21,7 @@
 #define LANES ${items_per_thread}u
 #define VECTORS ${items_per_thread // 4}
 typedef ulong4 word_t;
-#include "dp/pairs_words.h"
+#include "sequences/pairs_words.h"
 
 // All bits of a lane: one bit of its letters.
 #define BIT(codes, at) as_ulong4(as_long4((codes) << (63 - (at))) >> 63)

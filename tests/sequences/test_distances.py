@@ -9,8 +9,8 @@ from reference import dp_problems as reference
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
 from clgeom.dp import problems
-from clgeom.dp.paths import bits
 from clgeom.errors import DeviceLimit, DeviceWarning, InvalidInput
+from clgeom.sequences import bits
 
 pytestmark = pytest.mark.optimised
 
@@ -120,7 +120,7 @@ def check_way(a, b, way):
 def test_bits_of_shapes(session, wg_size, words):
     rng = np.random.default_rng(9)
     a, b = rng.integers(0, 3, 700).astype(np.uint8), rng.integers(0, 3, 1100).astype(np.uint8)
-    shapes = {"dp/paths/bits_tiles": Policy("group", wg_size, words), "dp/paths/bits_masks": Policy("group", 32)}
+    shapes = {"sequences/bits_tiles": Policy("group", wg_size, words), "sequences/bits_masks": Policy("group", 32)}
     with override(shapes):
         assert bits.Pair(session, "lcs", a, b).solve() == both_tables(a, b)[0]
         assert bits.Pair(session, "edit", a, b).solve() == both_tables(a, b)[1]
@@ -132,7 +132,7 @@ def test_sweep_in_several_launches(subtests, any_session, monkeypatch):
     rng = np.random.default_rng(10)
     a, b = rng.integers(0, 3, 2100).astype(np.uint8), rng.integers(0, 3, 1300).astype(np.uint8)
     length, distance = both_tables(a, b)
-    with override({"dp/paths/bits_sweep": Policy("group", 32, 2)}):
+    with override({"sequences/bits_sweep": Policy("group", 32, 2)}):
         for cells in (1, 500 * 2100):
             with subtests.test(cells=cells):
                 monkeypatch.setattr(bits, "LAUNCH_CELLS", cells / any_session.profile.compute_units)

@@ -18,10 +18,11 @@ from clgeom import dp
 from clgeom.core.call import recording
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
-from clgeom.dp.pairs import inputs, words
-from clgeom.dp.pairs.matrix import MOST_PAIRS
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
+from clgeom.intake.letters import as_batch
+from clgeom.sequences import pairs_bits
+from clgeom.sequences.cdist import MOST_PAIRS
 
 GPU = ("as_is", "as_gpu")
 
@@ -85,7 +86,7 @@ def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monk
     with recording() as phases:
         check(any_session, a, b)
     assert {phase.name for phase in phases} <= {"pairs_bits", "pairs_letters"}
-    monkeypatch.setattr(words, "MOST_WORK", 5 * most * (most // 32 + 1))
+    monkeypatch.setattr(pairs_bits, "MOST_WORK", 5 * most * (most // 32 + 1))
     check(any_session, a, b)
 
 
@@ -93,8 +94,8 @@ def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monk
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
 def test_strips(any_session, rng, monkeypatch):
     """Long patterns, with memory for few groups at a time, and pairs that are computed one by one."""
-    monkeypatch.setattr(words, "MOST_CARRIES", 1 << 14)
-    monkeypatch.setattr(words, "MOST_LETTERS", 1_500)
+    monkeypatch.setattr(pairs_bits, "MOST_CARRIES", 1 << 14)
+    monkeypatch.setattr(pairs_bits, "MOST_LETTERS", 1_500)
     n = [520, 700, 1_030, 1_600, 1_100, 5] * 3
     check(any_session, texts(rng, n, "ACGT"), texts(rng, n[3:] + n[:3], "ACGTN"))
 
@@ -121,7 +122,7 @@ def test_groups_of_shapes(session, rng):
     shapes += [Policy("serial", 1, items_per_thread=lanes, groups_per_unit=4) for lanes in (8, 4, 16)]
     a, b = (texts(rng, rng.permutation([0, 5, 64, 65, 100, 130, 3, 33]), "ACGTN") for _ in range(2))
     for shape in thinned(shapes, 3):
-        with override({words.KERNEL: shape}), guarded(session):
+        with override({pairs_bits.KERNEL: shape}), guarded(session):
             check(session, a, b)
             expected = [[tables(x, y)[1] for y in b[:3]] for x in a[:3]]
             assert dp.cdist(a[:3], b[:3], device=session).tolist() == expected
@@ -179,7 +180,7 @@ def test_kinds_of_bytes(kind):
 
 def test_arrow_of_ascii_is_not_copied():
     column = pa.array(["ACGT", "AC"])
-    found = inputs.sequences(column, "a", caller="test")
+    found = as_batch(column, "a", caller="test")
     assert found.letters.ctypes.data == column.buffers()[2].address
 
 
@@ -207,9 +208,9 @@ def test_cutoff(some, cutoff):
         (["a"], ["a", "b"], r"must be as many sequences as 'a', 1. Got 2"),
         (["a", None], ["a", "b"], r"must be a list of str only, or another kind of batch. Got NoneType at index 1"),
         ([b"a", "c"], ["a", "b"], r"must be a list of bytes only, or another kind of batch. Got str at index 1"),
-        ((b"ab", [0, 3]), ["a"], r"'a' .* offsets that ascend from 0 to the number of letters, 2"),
-        ((b"ab", [0, 2, 1, 2]), ["a"] * 3, r"offsets that ascend"),
-        ((b"ab", [0, 0.5, 2]), ["a"] * 2, r"must be whole numbers"),
+        ((b"ab", [0, 3]), ["a"], r"offsets in the 'a' .* from 0 to the number of letters, 2"),
+        ((b"ab", [0, 2, 1, 2]), ["a"] * 3, r"offsets in the 'a' .* must never descend. Got 1 at .2. after 2"),
+        ((b"ab", [0, 0.5, 2]), ["a"] * 2, r"offsets in the 'a' .* must be integers"),
         (pa.array(["a", None]), ["a", "b"], r"must be free of missing sequences. Got 1"),
         (pa.array(["a", None]).dictionary_encode(), ["a", "b"], r"must be free of missing sequences. Got 1"),
         (
@@ -251,8 +252,8 @@ def test_wrong_options(options, message):
 @pytest.mark.settings("as_is", "as_gpu", "small_allocations")
 def test_all_pairs(any_session, rng, monkeypatch):
     """The matrix, the nearest and those within a cutoff, in blocks, of two batches and of one with itself."""
-    monkeypatch.setattr("clgeom.dp.pairs.matrix.SIDE", 9)
-    monkeypatch.setattr("clgeom.dp.pairs.matrix.MOST_PAIRS", 200)
+    monkeypatch.setattr("clgeom.sequences.cdist.SIDE", 9)
+    monkeypatch.setattr("clgeom.sequences.cdist.MOST_PAIRS", 200)
     a, b = (texts(rng, rng.integers(0, 40, n), "ACG") for n in (25, 31))
     for problem, other in itertools.product(("edit", "lcs"), (b, None, b[:1])):
         second = a if other is None else other
@@ -285,7 +286,7 @@ def test_all_pairs(any_session, rng, monkeypatch):
 
 
 def test_all_pairs_of_long_sequences(session, rng, monkeypatch):
-    monkeypatch.setattr(words, "MOST_LETTERS", 600)
+    monkeypatch.setattr(pairs_bits, "MOST_LETTERS", 600)
     a, b = texts(rng, [3, 700, 90, 640, 530], "ACGT"), texts(rng, [650, 2, 100, 1_300], "ACGT")
     assert dp.cdist(a, b, device=session).tolist() == [[tables(x, y)[1] for y in b] for x in a]
 
@@ -322,11 +323,11 @@ def test_planes_by_a_kernel(session, rng):
     own = imposed_session(session.device, kind="gpu")
     for wg_size, dtype in itertools.product((1, 64, 256), (np.uint8, np.uint16, np.uint32)):
         a, b = (rng.integers(0, 256, n).astype(dtype) & 0x5A | 0xA0 for n in (700, 333))
-        with override({words.LETTERS: Policy("group", wg_size, groups_per_unit=1)}):
+        with override({pairs_bits.LETTERS: Policy("group", wg_size, groups_per_unit=1)}):
             for part, at in ((a, 0), (a, 650), (b, 330), (b, 332)):
                 part[at] ^= 4 << 8 * (dtype(0).itemsize - 1) | 0x80
-                letters, _ = words.upload(own, Policy("group", 64), a, b)
-                found, expected = words.planes_in(own, letters, a, b), words.planes_of(a, b)
+                letters, _ = pairs_bits.upload(own, Policy("group", 64), a, b)
+                found, expected = pairs_bits.planes_in(own, letters, a, b), pairs_bits.planes_of(a, b)
                 assert found[0] == expected[0] and found[1].tolist() == expected[1].tolist(), (wg_size, dtype, at)
                 part[at] = a[1]
 
@@ -335,8 +336,8 @@ def test_planes_by_a_kernel(session, rng):
 
 
 def test_launches_end_soon():
-    assert words.cuts(np.full(10, words.MOST_WORK)) == list(range(11))
-    assert words.cuts(np.full(8, words.MOST_WORK / 4)) == [0, 4, 8] and words.cuts(np.ones(5)) == [0, 5]
+    assert pairs_bits.cuts(np.full(10, pairs_bits.MOST_WORK)) == list(range(11))
+    assert pairs_bits.cuts(np.full(8, pairs_bits.MOST_WORK / 4)) == [0, 4, 8] and pairs_bits.cuts(np.ones(5)) == [0, 5]
     assert MOST_PAIRS * 4 <= 1 << 24
 
 
@@ -344,14 +345,14 @@ def test_classes_hold_all_pairs(rng):
     """Classes have each pair once, with words for its pattern, few pairs with those of more words, by length."""
     for variant, planes in itertools.product(("serial", "group"), (2, 8, 32)):
         policy, bits = SimpleNamespace(variant=variant), 64 if variant == "serial" else 32
-        steps = words.ladder(policy, planes)
+        steps = pairs_bits.ladder(policy, planes)
         for _ in range(40):
             count = int(rng.integers(1, 200))
             shares = rng.dirichlet(np.full(len(steps) + 1, 0.3))
             kinds = rng.choice(len(steps) + 1, count, p=shares)
             most = np.array([*steps, 3 * steps[-1]])
             patterns, texts = rng.integers(0, most[kinds] * bits + 1), rng.integers(1, 900, count)
-            classes, order = words.sorted_by_work(policy, planes, patterns, texts, bits)
+            classes, order = pairs_bits.sorted_by_work(policy, planes, patterns, texts, bits)
             order = np.arange(count) if order is None else order
             assert sorted(order) == list(range(count))
             assert [first for first, *_ in classes] == [0, *(stop for _, stop, *_ in classes[:-1])]
@@ -362,14 +363,14 @@ def test_classes_hold_all_pairs(rng):
                 assert strips or needed.max() <= number
                 assert (np.diff(texts[order[first:stop]]) >= 0).all()
             # few pairs have no class of their own, unless none of more words is there
-            small = [stop - first < count * words.LEAST_SHARE for first, stop, _, strips in classes if not strips]
+            small = [stop - first < count * pairs_bits.LEAST_SHARE for first, stop, _, strips in classes if not strips]
             assert not any(small[:-1])
 
 
 @given(st.lists(st.integers(0, 255), max_size=40), st.lists(st.integers(0, 255), max_size=40))
 def test_planes_distinguish_letters(a, b):
     parts = np.array(a, np.uint8), np.array(b, np.uint8)
-    planes, shifts = words.planes_of(*parts)
+    planes, shifts = pairs_bits.planes_of(*parts)
     assert len(shifts) == planes
     every = np.concatenate(parts)
     seen = {tuple(every[k] >> shifts & 1) for k in range(len(every))}

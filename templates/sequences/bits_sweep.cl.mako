@@ -20,7 +20,7 @@
 typedef uint word_t;
 typedef uint4 words_t;                       // memory of the words is aligned to them
 typedef ${symbol} symbol_t;
-#include "dp/dp_bits.h"
+#include "sequences/bits_column.h"
 #include "dp/dp_tickets.h"
 % if local_symbols:
 #define MASK(which, w) local_masks[(which) * WG_SIZE * WORDS + (w) * WG_SIZE + lid]

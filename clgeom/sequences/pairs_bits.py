@@ -1,25 +1,27 @@
-"""The values of many pairs: a work-item for each pair, 32 or 64 cells in a word (templates/dp/pairs).
+"""The values of many pairs: a work-item for each pair, 32 or 64 cells in a word (sequences/pairs_bits).
 
     letters, offsets ─> jobs, sorted by words of the pattern and length of the text ─> a launch for each number of words
 
-Pairs whose shorter sequence is long are computed one by one, by many work-items each (`clgeom.dp.paths.bits`).
+Pairs whose shorter sequence is long are computed one by one, by many work-items each (`clgeom.sequences.bits`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from clgeom.arguments import whole_number
 from clgeom.core.launch import allocate, copy, read, run, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.dp.pairs.inputs import on_host
-from clgeom.dp.paths.bits import Pair
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, c_name, to_device
+from clgeom.intake.letters import on_host
+from clgeom.sequences.bits import Pair
 
 CALLER = "a batch of pairs"
-KERNEL, LETTERS = "dp/pairs/pairs_bits", "dp/pairs/pairs_letters"
+INT32 = np.iinfo(np.int32).max
+KERNEL, LETTERS = "sequences/pairs_bits", "sequences/pairs_letters"
 #: Words of a pattern for which there are kernels: of 64 bits on CPUs, of 32 elsewhere. 150 letters are 5 words of 32.
 #: PoCL, 2 cores, 10,000 pairs of 150 letters, whole call: with 3 words 4.6 ms, with 4 6.8.
 WORDS = {"serial": (1, 2, 3, 4, 8), "group": (2, 4, 5, 8, 16)}
@@ -51,7 +53,7 @@ def values(session, problem, a, b, cutoff=None) -> np.ndarray:
     session : Session
     problem : {"lcs", "edit"}
     a, b : Sequences
-        As many of each, with letters of one type (`inputs.alike`).
+        As many of each, with letters of one type (`letters.alike`).
     cutoff : int, optional
         The largest distance, or the least length, that matters.
 
@@ -66,7 +68,7 @@ def values(session, problem, a, b, cutoff=None) -> np.ndarray:
     shorter, found = np.minimum(n, m), np.empty(len(a), np.int32)
     within = np.ones(len(a), bool)
     if cutoff is not None:  # pairs whose lengths alone tell
-        found[:] = 0 if problem == "lcs" else min(cutoff, np.iinfo(np.int32).max - 1) + 1
+        found[:] = 0 if problem == "lcs" else min(cutoff, INT32 - 1) + 1
         within = shorter >= cutoff if problem == "lcs" else np.abs(n - m) <= cutoff
     long = within & (shorter > MOST_LETTERS)
     for i in np.flatnonzero(long).tolist():
@@ -77,13 +79,18 @@ def values(session, problem, a, b, cutoff=None) -> np.ndarray:
     return cut_off(found, problem, cutoff)
 
 
+def cutoff_of(score_cutoff, *, caller) -> int | None:
+    """The `score_cutoff` parameter."""
+    return None if score_cutoff is None else whole_number(score_cutoff, "score_cutoff", caller=caller)
+
+
 def cut_off(values, problem, cutoff) -> np.ndarray:
     """Values as they are with a cutoff."""
     if cutoff is None:
         return values
     if problem == "lcs":
         return np.where(values >= cutoff, values, np.int32(0))
-    return np.minimum(values, np.int32(min(cutoff, np.iinfo(np.int32).max - 1) + 1))
+    return np.minimum(values, np.int32(min(cutoff, INT32 - 1) + 1))
 
 
 def _in_parts(session, problem, a, b):
@@ -179,14 +186,14 @@ def upload(session, policy, *parts):
             f"{session.profile.max_alloc_bytes:,}."
         )
     if policy.variant == "serial" and session.profile.is_cpu:
-        whole = np.concatenate([on_host(part) for part in parts]) if total else np.zeros(1, parts[0].dtype)
-        return flat(session, whole), np.uint32(total)
-    whole, at = allocate(session, total * size + 8), 0
+        joined = np.concatenate([on_host(part) for part in parts]) if total else np.zeros(1, parts[0].dtype)
+        return flat(session, joined), np.uint32(total)
+    joined, at = allocate(session, total * size + 8), 0
     for part in (*parts, ENDING.view(parts[0].dtype)):
         if len(part):
-            copy(session, as_device_values(session, part, caller=CALLER).chunks[0].buffer, whole, part.nbytes, at=at)
+            copy(session, as_device_values(session, part, caller=CALLER).chunks[0].buffer, joined, part.nbytes, at=at)
             at += part.nbytes
-    return whole, np.uint32(total)
+    return joined, np.uint32(total)
 
 
 def _is_one(values) -> bool:

@@ -89,8 +89,8 @@ class Pair:
         self.session, self.problem = session, problem
         self.n, self.m = len(a), len(b)
         self.a, self.b, self.symbols = as_codes(a, b)
-        self.policy = select(session.profile, "dp/paths/bits_tiles")
-        self.sweep = select(session.profile, "dp/paths/bits_sweep")
+        self.policy = select(session.profile, "sequences/bits_tiles")
+        self.sweep = select(session.profile, "sequences/bits_sweep")
         self.sweeps = self.policy.variant == "group" and tickets.are_safe(session)
         self.word = np.dtype(np.uint64 if self.policy.variant == "serial" else np.uint32)
         tile = int(np.lcm(self.policy.tile, self.sweep.tile))
@@ -103,12 +103,12 @@ class Pair:
             )
         rows, self.masks = self._upload(self.a), allocate(session, size)
         fill(session, self.masks, self.word.type(0), self.symbols * self.words)
-        policy = select(session.profile, "dp/paths/bits_masks")
+        policy = select(session.profile, "sequences/bits_masks")
         if (policy.variant == "serial") != (self.policy.variant == "serial"):
             raise ValueError("bits_masks and bits_tiles must be of one variant: they share words")
         args = ("rows", np.uint32(self.n), np.uint32(self.words), "masks")
         groups = policy.groups(ceil_div(self.words, policy.wg_size), session.profile.compute_units)
-        step = Step("dp/paths/bits_masks", policy, args, groups, {"symbol": c_name(self.a.dtype)})
+        step = Step("sequences/bits_masks", policy, args, groups, {"symbol": c_name(self.a.dtype)})
         run(session, Plan(step), rows=rows, masks=self.masks)
 
     @property
@@ -289,7 +289,7 @@ def tiles_plan(policy, problem, strips, m, words, symbols, symbol, *, keep=False
     args = (*args, np.uint32(0), np.uint32(0))
     diagonals = np.arange(strips + tiles - 1)
     first = np.maximum(diagonals - tiles + 1, 0)
-    step = Step("dp/paths/bits_tiles", policy, args, 1, {**params, "blocks": blocks})
+    step = Step("sequences/bits_tiles", policy, args, 1, {**params, "blocks": blocks})
     groups = np.minimum(diagonals + 1, strips) - first
     return Plan(Series(step, (len(args) - 2, len(args) - 1), np.stack([diagonals, first], axis=1), groups))
 
@@ -300,13 +300,13 @@ def sweep_plan(policy, problem, strips, m, words, symbols, symbol, patience, *, 
     numbers = np.uint32(m), np.uint64(pitch_of(m))
     args = ("masks", np.uint32(words), np.uint32(symbols), "columns", *numbers, "carries", "state", "kept", "starts")
     args = (*args, np.uint32(every // 32), "progress", np.int32(patience))
-    return Plan(Step("dp/paths/bits_sweep", policy, args, strips, {**params, "chunk": CHUNK}))
+    return Plan(Step("sequences/bits_sweep", policy, args, strips, {**params, "chunk": CHUNK}))
 
 
 def traceback_plan(pair, m, row) -> Plan:
     """The traceback through `m` kept columns from a row, in as many launches as it can take."""
-    policy = select(pair.session.profile, "dp/paths/bits_traceback")
+    policy = select(pair.session.profile, "sequences/bits_traceback")
     numbers = np.uint64(pitch_of(m)), "kept", "cursor", "steps", np.uint32(STEPS)
     args = ("masks", np.uint32(pair.words), "columns", *numbers)
     params = {"problem": pair.problem, "symbol": c_name(pair.a.dtype), "word": c_name(pair.word)}
-    return Plan(*[Step("dp/paths/bits_traceback", policy, args, 1, params)] * ceil_div(row + m, STEPS))
+    return Plan(*[Step("sequences/bits_traceback", policy, args, 1, params)] * ceil_div(row + m, STEPS))

@@ -1,36 +1,44 @@
-"""Two sequences, or many pairs of them: the longest common subsequence, and the edit distance."""
+"""Edit distances and longest common subsequences of two sequences, or of many pairs of them.
+
+two sequences ─> codes ─> a table of bits (`bits`), or the equation where there are too many symbols
+many pairs    ─> letters, offsets ─> devices ─> a work-item for each pair (`pairs_bits`)
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from clgeom.arguments import absent, boolean, instance, one_of, wrong
+from clgeom.arguments import absent, boolean, one_of, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.dp.language.equation import Equation
-from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
-from clgeom.dp.pairs import inputs
-from clgeom.dp.pairs.matrix import Batch, cutoff_of
-from clgeom.dp.pairs.words import values
-from clgeom.dp.paths.bits import Pair
-from clgeom.dp.problems import arrays
+from clgeom.dp.problems.edits import EDIT_DISTANCE, LCS, MOVES, Edits
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.dispatch import choose_faster
-from clgeom.intake.interop.objects import values_of
+from clgeom.intake.letters import (
+    Batch,
+    Codes,
+    are_batches,
+    codes_of,
+    in_one_type,
+    in_pairs,
+    is_batch,
+    symbols_at,
+)
 from clgeom.intake.several import as_sessions, by_first_able, spread
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
+from clgeom.sequences.bits import Pair
+from clgeom.sequences.pairs_bits import INT32, cutoff_of, values
 
-Letters = TypeVar("Letters", str, bytes)
 #: Cost of a pair besides its cells, in cells.
 PAIR_COST = 256
 #: Cells from which on GPUs share pairs, as long as nothing was measured (H200: 2e8 cells take 3 ms).
@@ -38,43 +46,6 @@ LEAST_SHARED = 1 << 32
 METHODS = ("auto", "bits", "equation")
 OPERATIONS = ("match", "change", "delete", "insert")
 MATCH, CHANGE, DELETE, INSERT = range(4)
-
-
-def _lcs(M, i, j, a, b):
-    same, inside = a[i - 1] == b[j - 1], (i > 0) & (j > 0)
-    up, left = M[i - 1, j], M[i, j - 1]
-    value = where(inside, where(same, M[i - 1, j - 1] + 1, maximum(up, left)), 0)
-    return value, where(inside, where(same, 0, which_max(up, left) + 2), 0)
-
-
-def _edit(M, i, j, a, b):
-    inside = (i > 0) & (j > 0)
-    ways = M[i - 1, j - 1] + (a[i - 1] != b[j - 1]), M[i - 1, j] + 1, M[i, j - 1] + 1
-    value = where(inside, minimum(*ways), i + j)
-    which = which_min(*ways)
-    return value, where(inside, where(which == 0, where(a[i - 1] == b[j - 1], 0, 1), which + 1), 0)
-
-
-_TYPES = {"a": "int32[]", "b": "int32[]"}
-#: The functional equations: rows are the symbols of the first sequence, columns those of the second, after an empty
-#: one each. Choices: 0 match, 1 change, 2 delete (up), 3 insert (left).
-LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
-EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
-
-
-#: The offset of the next cell for each choice.
-MOVES = ((-1, -1), (-1, -1), (-1, 0), (0, -1))
-#: The traceback from the last cell to the first, on the device, from kept choices.
-STEPS = """
-int i = n - 1, j = m - 1, count = 0;
-while (i > 0 || j > 0) {
-    const int step = i == 0 ? 3 : j == 0 ? 2 : (int)D(i, j);
-    i -= step != 3;
-    j -= step != 2;
-    out[count++] = step;
-}
-return count;
-"""
 
 
 @keeps_subnormals
@@ -104,76 +75,6 @@ class CommonSubsequence:
     subsequence: Any = None
 
 
-@keeps_subnormals
-@dataclass(frozen=True)
-class Edits:
-    """The result of `edit_distance`.
-
-    Attributes
-    ----------
-    distance : int
-    operations : tuple of str, or None
-        "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second.
-
-    Examples
-    --------
-    >>> from clgeom.dp import problems
-    >>> edits = problems.edit_distance("cat", "cart")
-    >>> edits.distance, edits.operations
-    (1, ('match', 'match', 'insert', 'match'))
-    """
-
-    distance: int
-    operations: tuple[str, ...] | None = field(default=None, repr=False)
-
-    def aligned(self, a: Letters, b: Letters, gap: str = "-") -> tuple[Letters, Letters]:
-        """Both sequences with gaps, such that symbols that match or are changed have the same index.
-
-        Parameters
-        ----------
-        a, b : str or bytes
-            The sequences given to `edit_distance`, in this order, both of one type.
-        gap : str
-            What stands where the other sequence has a symbol of its own.
-
-        Returns
-        -------
-        tuple of 2 str or bytes
-
-        Raises
-        ------
-        InvalidInput
-            There are no `operations`, or `a` and `b` have other lengths, other types, or `gap` is not one ASCII
-            character.
-
-        Examples
-        --------
-        >>> from clgeom.dp.problems import edit_distance
-        >>> edit_distance("ACGTTCA", "ACTTCAG").aligned("ACGTTCA", "ACTTCAG")
-        ('ACGTTCA-', 'AC-TTCAG')
-        """
-        if self.operations is None:
-            raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
-        if not (isinstance(gap, str) and len(gap) == 1 and gap.isascii()):
-            raise wrong("gap", "aligned", "one ASCII character", repr(gap))
-        rows = tuple(_with_gaps(self.operations, *row, gap) for row in ((a, "a", "insert"), (b, "b", "delete")))
-        if type(rows[0]) is not type(rows[1]):
-            raise wrong("b", "aligned", f"of the type of 'a', {type(a).__name__}", type(b).__name__)
-        return rows
-
-
-def _with_gaps(operations, sequence, name, absent, gap):
-    """A sequence with a gap at each operation that takes none of its symbols."""
-    instance(sequence, (str, bytes), "text or bytes", name, caller="aligned")
-    own = len(operations) - operations.count(absent)
-    if len(sequence) != own:
-        raise wrong(name, "aligned", f"the sequence of edit_distance, of {own:,} symbols", f"{len(sequence):,}")
-    symbols = iter(sequence if isinstance(sequence, str) else map(chr, sequence))
-    row = "".join(gap if operation == absent else next(symbols) for operation in operations)
-    return row if isinstance(sequence, str) else row.encode("latin-1")
-
-
-Codes = NDArray[np.integer[Any]] | Sequence[int]
 Method = Literal["auto", "bits", "equation"]
 
 
@@ -272,7 +173,7 @@ def lcs(
     if chunks is not None:
         many = functools.partial(lcs, subsequence=subsequence, method=method, score_cutoff=score_cutoff, device=device)
         return _of_chunks(chunks, b, many, caller="lcs")
-    if inputs.are_batches(a, b):
+    if are_batches(a, b):
         return _many("lcs", a, b, subsequence, "subsequence", method, score_cutoff, device, caller="lcs")
     codes, session = _arguments(a, b, method, score_cutoff, device, caller="lcs")
     wanted = subsequence is None or boolean(subsequence, "subsequence", caller="lcs")
@@ -282,7 +183,7 @@ def lcs(
     matched = way == MATCH
     rows = np.cumsum(way != INSERT)[matched] - 1
     columns = np.cumsum(way != DELETE)[matched] - 1
-    return CommonSubsequence(length, rows, columns, taken(a, rows))
+    return CommonSubsequence(length, rows, columns, symbols_at(a, rows, caller="lcs"))
 
 
 @overload
@@ -373,7 +274,7 @@ def edit_distance(
     if chunks is not None:
         options = {"operations": operations, "method": method, "score_cutoff": score_cutoff, "device": device}
         return _of_chunks(chunks, b, functools.partial(edit_distance, **options), caller="edit_distance")
-    if inputs.are_batches(a, b):
+    if are_batches(a, b):
         return _many("edit", a, b, operations, "operations", method, score_cutoff, device, caller="edit_distance")
     codes, session = _arguments(a, b, method, score_cutoff, device, caller="edit_distance")
     wanted = operations is None or boolean(operations, "operations", caller="edit_distance")
@@ -390,7 +291,7 @@ def _of_chunks(chunks, b, many, *, caller):
             empty = all(isinstance(one, Sized) and len(one) == 0 for one in (first, second))
             if empty:  # an empty list would be one sequence
                 continue
-            if not inputs.are_batches(first, second):
+            if not are_batches(first, second):
                 raise InvalidInput(
                     f"The chunks of {caller} must be pairs of batches, many sequences each. Got {short(first)} and "
                     f"{short(second)} as chunk {number}."
@@ -409,7 +310,7 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
     if ways is not None and boolean(ways, name, caller=caller):
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
-    first, second = inputs.pairs(a, b, caller=caller)
+    first, second = in_pairs(a, b, caller=caller)
     if is_device_array(first.letters) or is_device_array(second.letters):
         session = session_of(second.letters, device) if is_device_array(second.letters) else device
         return values(session_of(first.letters, session), problem, first, second, cutoff)
@@ -438,7 +339,7 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
 def _advise_cdist(a, b, caller, error):
     """Raise an error that names `cdist` where one of `a` and `b` is many sequences, and the other one is text."""
     for name, many, other in (("a", a, b), ("b", b, a)):
-        if inputs.is_batch(many) and isinstance(other, (str, bytes)):
+        if is_batch(many) and isinstance(other, (str, bytes)):
             pair = "a, [b]" if name == "a" else "[a], b"
             problem = "" if caller == "edit_distance" else f", problem='{caller}'"
             raise InvalidInput(
@@ -452,11 +353,11 @@ def _arguments(a, b, method, score_cutoff, device, *, caller):
     if score_cutoff is not None:
         raise InvalidInput(f"The 'score_cutoff' parameter of {caller} is for many pairs, not for two sequences.")
     try:
-        codes = arrays.alike(arrays.sequence(a, "a", caller=caller), arrays.sequence(b, "b", caller=caller))
+        codes = in_one_type(codes_of(a, "a", caller=caller), codes_of(b, "b", caller=caller))
     except InvalidInput as error:
         _advise_cdist(a, b, caller, error)
         raise
-    if sum(map(len, codes)) > arrays.INT32 - 2:
+    if sum(map(len, codes)) > INT32 - 2:
         raise InvalidInput(f"The sequences of {caller} must have fewer than 2^31 symbols together.")
     return codes, as_session(device)
 
@@ -484,12 +385,3 @@ def _way(session, problem, equation, a, b, *, wanted, method):
     i, j = path.cells[-1]  # at the edge of the table, where one operation is left
     inside = path.decisions[: len(path) - 1] if i == 0 or j == 0 else path.decisions
     return int(path.value), np.concatenate([np.repeat([DELETE, INSERT], [i, j]), inside[::-1]]).astype(np.uint8)
-
-
-def taken(a, indices):
-    """The symbols of a sequence at these indices, in its own type."""
-    if isinstance(a, str):
-        return "".join(a[k] for k in indices)
-    if isinstance(a, (bytes, bytearray, memoryview)):
-        return bytes(np.frombuffer(a, np.uint8)[indices])
-    return np.asarray(values_of(a, caller="lcs", name="a"))[indices]

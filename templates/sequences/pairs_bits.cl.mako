@@ -27,7 +27,7 @@
 #define WORDS ${words}
 #define PLANES ${planes}
 typedef uint word_t;
-#include "dp/pairs_words.h"
+#include "sequences/pairs_words.h"
 
 // All bits of a word: one bit of a letter.
 #define BIT(code, at) ((word_t)((int)((code) << (31 - (at))) >> 31))

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from clgeom import dp
 from clgeom.core.device import as_session
-from clgeom.dp.pairs import words
 from clgeom.dp.problems import edit_distance, lcs
 from clgeom.errors import InvalidInput
+from clgeom.sequences import pairs_bits
 
 
 def rows_of(rng, count, width, letters=b"ACGT"):
@@ -49,7 +49,7 @@ def test_rows(any_session, n, m):
 
 @pytest.mark.settings("as_is", "as_gpu")
 def test_rows_in_several_launches(any_session, monkeypatch):
-    monkeypatch.setattr(words, "MOST_WORK", 1_000)
+    monkeypatch.setattr(pairs_bits, "MOST_WORK", 1_000)
     rng = np.random.default_rng(3)
     a, b = rows_of(rng, 200, 30), rows_of(rng, 200, 31)
     expected = edit_distance([*texts(a), ""], [*texts(b), ""], device=any_session)[:-1]
@@ -58,15 +58,15 @@ def test_rows_in_several_launches(any_session, monkeypatch):
 
 @given(st.integers(1, 5_000), st.floats(0, 1e10))
 def test_even_cuts(count, work):
-    bounds = words.even_cuts(work, count)
+    bounds = pairs_bits.even_cuts(work, count)
     assert bounds[0] == 0 and bounds[-1] == count and all(x < y for x, y in zip(bounds, bounds[1:]))
-    assert all((y - x) * work <= max(words.MOST_WORK, work) for x, y in zip(bounds, bounds[1:]))
+    assert all((y - x) * work <= max(pairs_bits.MOST_WORK, work) for x, y in zip(bounds, bounds[1:]))
 
 
 def test_letters_on_the_device_with_cutoff_and_long_ones(session, monkeypatch):
     import pyopencl.array as cl_array
 
-    monkeypatch.setattr(words, "MOST_LETTERS", 20)
+    monkeypatch.setattr(pairs_bits, "MOST_LETTERS", 20)
     rng = np.random.default_rng(4)
     lengths = rng.integers(1, 40, (2, 60))
     parts = [rows_of(rng, 1, row.sum()).ravel() for row in lengths]

@@ -1,0 +1,112 @@
+"""Two sequences: the equations of their longest common subsequence and edit distance, and lists of edits.
+
+`clgeom.sequences.distances` solves them, with many cells in a word or by these equations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from clgeom.arguments import instance, wrong
+from clgeom.core.host_floats import keeps_subnormals
+from clgeom.dp.language.equation import Equation
+from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
+from clgeom.errors import InvalidInput
+
+Letters = TypeVar("Letters", str, bytes)
+
+
+def _lcs(M, i, j, a, b):
+    same, inside = a[i - 1] == b[j - 1], (i > 0) & (j > 0)
+    up, left = M[i - 1, j], M[i, j - 1]
+    value = where(inside, where(same, M[i - 1, j - 1] + 1, maximum(up, left)), 0)
+    return value, where(inside, where(same, 0, which_max(up, left) + 2), 0)
+
+
+def _edit(M, i, j, a, b):
+    inside = (i > 0) & (j > 0)
+    ways = M[i - 1, j - 1] + (a[i - 1] != b[j - 1]), M[i - 1, j] + 1, M[i, j - 1] + 1
+    value = where(inside, minimum(*ways), i + j)
+    which = which_min(*ways)
+    return value, where(inside, where(which == 0, where(a[i - 1] == b[j - 1], 0, 1), which + 1), 0)
+
+
+_TYPES = {"a": "int32[]", "b": "int32[]"}
+#: The functional equations: rows are the symbols of the first sequence, columns those of the second, after an empty
+#: one each. Choices: 0 match, 1 change, 2 delete (up), 3 insert (left).
+LCS = Equation(_lcs, parameters=_TYPES, pattern="NOSE", decisions=4, name="lcs")
+EDIT_DISTANCE = Equation(_edit, parameters=_TYPES, pattern="NOSE", decisions=4, name="edit_distance")
+
+
+#: The offset of the next cell for each choice.
+MOVES = ((-1, -1), (-1, -1), (-1, 0), (0, -1))
+
+
+@keeps_subnormals
+@dataclass(frozen=True)
+class Edits:
+    """The result of `edit_distance`.
+
+    Attributes
+    ----------
+    distance : int
+    operations : tuple of str, or None
+        "match", "change", "delete" or "insert", from the beginning: what makes the first sequence into the second.
+
+    Examples
+    --------
+    >>> from clgeom.dp import problems
+    >>> edits = problems.edit_distance("cat", "cart")
+    >>> edits.distance, edits.operations
+    (1, ('match', 'match', 'insert', 'match'))
+    """
+
+    distance: int
+    operations: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def aligned(self, a: Letters, b: Letters, gap: str = "-") -> tuple[Letters, Letters]:
+        """Both sequences with gaps, such that symbols that match or are changed have the same index.
+
+        Parameters
+        ----------
+        a, b : str or bytes
+            The sequences given to `edit_distance`, in this order, both of one type.
+        gap : str
+            What stands where the other sequence has a symbol of its own.
+
+        Returns
+        -------
+        tuple of 2 str or bytes
+
+        Raises
+        ------
+        InvalidInput
+            There are no `operations`, or `a` and `b` have other lengths, other types, or `gap` is not one ASCII
+            character.
+
+        Examples
+        --------
+        >>> from clgeom.dp.problems import edit_distance
+        >>> edit_distance("ACGTTCA", "ACTTCAG").aligned("ACGTTCA", "ACTTCAG")
+        ('ACGTTCA-', 'AC-TTCAG')
+        """
+        if self.operations is None:
+            raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
+        if not (isinstance(gap, str) and len(gap) == 1 and gap.isascii()):
+            raise wrong("gap", "aligned", "one ASCII character", repr(gap))
+        rows = tuple(_with_gaps(self.operations, *row, gap) for row in ((a, "a", "insert"), (b, "b", "delete")))
+        if type(rows[0]) is not type(rows[1]):
+            raise wrong("b", "aligned", f"of the type of 'a', {type(a).__name__}", type(b).__name__)
+        return rows
+
+
+def _with_gaps(operations, sequence, name, absent, gap):
+    """A sequence with a gap at each operation that takes none of its symbols."""
+    instance(sequence, (str, bytes), "text or bytes", name, caller="aligned")
+    own = len(operations) - operations.count(absent)
+    if len(sequence) != own:
+        raise wrong(name, "aligned", f"the sequence of edit_distance, of {own:,} symbols", f"{len(sequence):,}")
+    symbols = iter(sequence if isinstance(sequence, str) else map(chr, sequence))
+    row = "".join(gap if operation == absent else next(symbols) for operation in operations)
+    return row if isinstance(sequence, str) else row.encode("latin-1")

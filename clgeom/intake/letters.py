@@ -1,0 +1,400 @@
+"""Sequences in all forms that callers have them, as letters and offsets, without work in Python for each of many.
+
+=========================================  =============================================
+form                                       sequences
+=========================================  =============================================
+str, bytes, array of codes or of letters   one (`codes_of`)
+list of str or of bytes                    many
+array of strings of NumPy, Arrow, pandas   many; ASCII of Arrow is taken where it lies
+array of integers of two dimensions        one in each row, on the host or on the device
+(letters, offsets)                         many (`as_batch`)
+=========================================  =============================================
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clgeom.arguments import held, instance, is_masked_array, unmasked, wrong
+from clgeom.errors import InvalidInput
+from clgeom.intake.device_arrays import fetched, flattened, is_device_array
+from clgeom.intake.typing import AnyArray, NDArray
+
+#: One sequence of codes, and many sequences: types of parameters.
+Codes = NDArray[np.integer[Any]] | Sequence[int]
+Batch = AnyArray | list[str] | list[bytes] | tuple[AnyArray, AnyArray]
+BATCH = "a list of text or of bytes, an array of strings, rows of letters, or (letters, offsets)"
+#: Code points of Unicode: 0 .. CODE_POINTS - 1.
+CODE_POINTS = 0x110000
+#: Strings that are joined at once: their letters stay in the cache. 3e5 strings of 150 letters, ms: all at once 165,
+#: 512 55, 2,048 50, 8,192 50.
+BLOCK = 2_048
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences one after another: sequence i is ``letters[offsets[i]:offsets[i + 1]]``.
+
+    Attributes
+    ----------
+    letters : ndarray or pyopencl.array.Array
+        Codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them. On the device they are uint8.
+    offsets : ndarray of int64, shape (count + 1,)
+    single : bool
+        Whether the caller gave one sequence and no collection.
+    """
+
+    letters: Any
+    offsets: np.ndarray
+    single: bool = False
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        return on_host(self.letters[int(self.offsets[i]) : int(self.offsets[i + 1])])
+
+    @functools.cached_property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest one."""
+        return int(self.lengths.max(initial=0))
+
+    @functools.cached_property
+    def host_letters(self) -> np.ndarray:
+        """The letters on the host."""
+        return on_host(self.letters)
+
+    def on_host(self) -> Sequences:
+        """The same sequences with the letters on the host."""
+        return Sequences(self.host_letters, self.offsets, self.single)
+
+    def text(self, i: int) -> str:
+        """Sequence i, of letters of one byte, as text."""
+        return self.host_letters[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("latin-1")
+
+    def part(self, first: int, stop: int) -> Sequences:
+        """The sequences first .. stop - 1."""
+        begin, end = int(self.offsets[first]), int(self.offsets[stop])
+        return Sequences(self.letters[begin:end], self.offsets[first : stop + 1] - begin)
+
+    def taken(self, indices: np.ndarray) -> Sequences:
+        """The sequences at these ascending indices; a single one stays as it is."""
+        if self.single or len(indices) == len(self):
+            return self
+        lengths = self.lengths[indices]
+        offsets = np.append(0, np.cumsum(lengths))
+        at = np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Sequences(self.host_letters[at], offsets)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"letters": self.host_letters, "offsets": self.offsets, "single": self.single}
+
+
+# One sequence -----------------------------------------------------------------------------------------------------
+
+
+def codes_of(value: Any, name: str, *, caller: str) -> np.ndarray:
+    """Codes of text, of bytes, or of a one-dimensional array of integers or letters."""
+    if isinstance(value, str):
+        return _codes_of_text(value)
+    if isinstance(value, memoryview) and not value.c_contiguous:
+        value = value.tobytes()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return np.frombuffer(value, np.uint8)
+    unmasked(value, name, caller=caller)
+    from clgeom.intake.interop.objects import values_of
+
+    value = values_of(value, caller=caller, name=name)
+    try:
+        array = np.asarray(value)
+    except (ValueError, RecursionError, MemoryError, OverflowError):
+        array = np.empty((0, 0))
+    if array.ndim == 1 and array.size == 0:
+        return np.empty(0, np.uint8)
+    if array.ndim == 1 and array.dtype.kind in "US" and np.char.str_len(array).max() == 1:
+        letters = array.astype(f"{array.dtype.kind}1")  # native, and no longer than they are
+        return letters.view(np.uint32 if array.dtype.kind == "U" else np.uint8).astype(np.uint32)
+    if array.ndim != 1 or array.dtype.kind not in "iub":
+        got = f"an array of {array.dtype}, shape {array.shape}"
+        raise wrong(name, caller, "text, bytes, or a one-dimensional array of integers or letters", got)
+    if array.dtype in (np.uint8, np.bool_):
+        return np.ascontiguousarray(array).view(np.uint8)
+    array = array.astype(np.int64 if array.dtype != np.uint64 else np.uint64)
+    return array.astype(np.uint8) if array.min() >= 0 and array.max() < 256 else array
+
+
+def in_one_type(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of two sequences in one type: equal symbols are equal numbers."""
+    if a.dtype == b.dtype:
+        return a, b
+    if np.uint64 in (a.dtype, b.dtype) and np.int64 in (a.dtype, b.dtype):
+        symbols, codes = np.unique(np.concatenate([a.astype(object), b.astype(object)]), return_inverse=True)
+        return codes[: len(a)], codes[len(a) :]
+    dtype = np.promote_types(a.dtype, b.dtype)
+    return a.astype(dtype), b.astype(dtype)
+
+
+def symbols_at(a: Any, indices: np.ndarray, *, caller: str) -> Any:
+    """The symbols of a sequence at these indices, in its own type."""
+    if isinstance(a, str):
+        return "".join(a[k] for k in indices)
+    if isinstance(a, (bytes, bytearray, memoryview)):
+        return bytes(np.frombuffer(a, np.uint8)[indices])
+    from clgeom.intake.interop.objects import values_of
+
+    return np.asarray(values_of(a, caller=caller, name="a"))[indices]
+
+
+# Many sequences ---------------------------------------------------------------------------------------------------
+
+
+def are_batches(a: Any, b: Any) -> bool:
+    """Whether two values are many sequences each, and not one: text and bytes are one."""
+    return not any(isinstance(one, (str, bytes, bytearray, memoryview)) for one in (a, b)) and (
+        is_batch(a) or is_batch(b)
+    )
+
+
+def is_batch(value: Any) -> bool:
+    """Whether a value is many sequences for `as_batch`. An array of strings of one letter each is one sequence."""
+    if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
+        return bool(np.iterable(value[1]))
+    if isinstance(value, (list, tuple)):
+        return len(value) > 0 and isinstance(value[0], (str, bytes))
+    if is_device_array(value):
+        return bool(value.ndim == 2)
+    value = _column(value)
+    if isinstance(value, np.ndarray):
+        if value.ndim == 2 and value.dtype.kind in "iu":
+            return True
+        if value.dtype.kind in "US":
+            return bool(value.dtype.newbyteorder("=") != np.dtype(f"{value.dtype.kind}1"))
+        return value.dtype.kind in "TO" and value.ndim == 1 and value.size > 0 and isinstance(value[0], (str, bytes))
+    return _is_arrow_text(value)
+
+
+def as_batch(value: Any, name: str, *, caller: str) -> Sequences:
+    """Many sequences; one is refused."""
+    if isinstance(value, (str, bytes, bytearray)):
+        raise wrong(name, caller, BATCH, f"one sequence, {type(value).__name__}")
+    if isinstance(value, tuple) and len(value) == 2 and not isinstance(value[1], (str, bytes)):
+        letters, offsets = value
+        on_device = is_device_array(letters) and letters.ndim == 1
+        letters = _bytes_on_device(letters) if on_device else codes_of(letters, name, caller=caller)
+        parameter = f"offsets in the '{name}' parameter of {caller}"
+        return Sequences(letters, offsets_of(offsets, len(letters), parameter, take_floats=True))
+    found = many_sequences(value, name, caller=caller, expected=BATCH)
+    if found is None:
+        kind = bytes if isinstance(value[0], bytes) else str
+        at = next(i for i, one in enumerate(value) if not isinstance(one, kind))
+        expected = f"a list of {kind.__name__} only, or another kind of batch"
+        raise wrong(name, caller, expected, f"{type(value[at]).__name__} at index {at}")
+    return found
+
+
+def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequences | None:
+    """The sequences of an array, a column or a list of texts; None for a list of other things."""
+    if is_device_array(value):
+        if value.ndim != 2 or value.dtype.kind not in "iu":
+            raise wrong(name, caller, expected, f"an array of pyopencl of {value.dtype}, shape {value.shape}")
+        rows, width = value.shape
+        return Sequences(_bytes_on_device(flattened(value, caller=caller, name=name)), np.arange(rows + 1) * width)
+    held(value, name, caller=caller)
+    value = _column(value)
+    if _is_arrow_text(value):
+        return _of_arrow(value, name, caller=caller)
+    if isinstance(value, np.ndarray):
+        unmasked(value, name, caller=caller)
+        if value.ndim == 2 and value.dtype.kind in "iu":
+            offsets = np.arange(len(value) + 1, dtype=np.int64) * value.shape[1]
+            return Sequences(np.ascontiguousarray(value).reshape(-1), offsets)
+        if value.ndim != 1 or value.dtype.kind not in "USTO":
+            raise wrong(name, caller, expected, f"an array of {value.dtype}, shape {value.shape}")
+        if value.dtype.kind in "US":
+            return Sequences(*_of_fixed(value))
+        value = value.tolist()
+    return _of_list(instance(value, (list, tuple), expected, name, caller=caller))
+
+
+def in_pairs(a: Any, b: Any, *, caller: str) -> tuple[Sequences, Sequences]:
+    """Two batches of as many sequences, alike."""
+    first, second = alike(as_batch(a, "a", caller=caller), as_batch(b, "b", caller=caller))
+    if len(first) != len(second):
+        raise wrong("b", caller, f"as many sequences as 'a', {len(first):,}", f"{len(second):,}")
+    return first, second
+
+
+def alike(*batches: Sequences) -> tuple[Sequences, ...]:
+    """The batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
+    types = {one.letters.dtype for one in batches}
+    if types == {np.dtype(np.uint8)}:
+        return batches
+    batches = tuple(one.on_host() for one in batches)
+    if types <= {np.dtype(np.uint8), np.dtype(np.uint16)}:
+        return tuple(Sequences(one.letters.astype(max(types), copy=False), one.offsets) for one in batches)
+    every = np.concatenate(
+        [one.letters.astype(object) if _compares_floats(batches) else one.letters for one in batches]
+    )
+    most = int(every.max()) if every.dtype.kind == "u" and every.size else CODE_POINTS
+    if most < CODE_POINTS:  # a table of the code points: to sort them would take ten times as long
+        present = np.zeros(most + 1, bool)
+        present[every] = True
+        count = int(np.count_nonzero(present))
+        numbers = np.cumsum(present, dtype=np.uint32) - np.uint32(1)
+        codes = numbers.astype(_code_type(count)).take(every)
+    else:
+        symbols, codes = np.unique(every, return_inverse=True)
+        codes = codes.astype(_code_type(len(symbols)))
+    parts = np.split(codes, np.cumsum([len(one.letters) for one in batches])[:-1])
+    return tuple(Sequences(part, one.offsets) for part, one in zip(parts, batches))
+
+
+def offsets_of(offsets: Any, count: int, parameter: str, *, take_floats: bool = False) -> np.ndarray:
+    """Offsets as int64: integers, or whole floats, from 0 to the number of letters that never descend."""
+    if is_device_array(offsets):
+        offsets = fetched(offsets)
+    try:
+        array = np.asarray(offsets)
+    except ValueError:
+        array = np.empty((0, 0))
+    if is_masked_array(offsets) and np.ma.is_masked(offsets):
+        raise InvalidInput(f"The {parameter} must have no masked entries. Got masked ones instead.")
+    if take_floats and array.dtype.kind == "f" and (np.abs(array) < 2**53).all() and (array == np.rint(array)).all():
+        array = array.astype(np.int64)
+    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu":
+        got = f"{array.dtype} of shape {array.shape}"
+        raise InvalidInput(f"The {parameter} must be integers of shape (count + 1,). Got {got} instead.")
+    array = array.astype(np.int64, copy=False)
+    if array[0] != 0 or array[-1] != count:
+        got = f"{array[0]:,} to {array[-1]:,}"
+        raise InvalidInput(f"The {parameter} must be from 0 to the number of letters, {count:,}. Got {got} instead.")
+    falls = np.flatnonzero(array[1:] < array[:-1])
+    if len(falls):
+        k = int(falls[0]) + 1
+        raise InvalidInput(f"The {parameter} must never descend. Got {array[k]} at [{k}] after {array[k - 1]}.")
+    return array
+
+
+# Forms ------------------------------------------------------------------------------------------------------------
+
+
+def _column(value: Any) -> Any:
+    """A column of pandas or of any library with Arrow's interface as an array of NumPy or Arrow; others as they are."""
+    if isinstance(value, (list, tuple, str, bytes, bytearray, memoryview, np.ndarray)) or np.isscalar(value):
+        return value
+    from clgeom.intake.interop import arrow, frames
+    from clgeom.intake.interop.parameter import Parameter
+
+    if frames.is_pandas(value):
+        return np.asarray(value)
+    if not arrow.is_column(value) and arrow.is_capsule(value):
+        return arrow.imported(value, Parameter("a", "a batch"))
+    return value
+
+
+def _is_arrow_text(value: Any) -> bool:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return False
+    from clgeom.intake.interop import arrow
+
+    return arrow.is_text(value)
+
+
+def _of_list(values: Sequence[Any]) -> Sequences | None:
+    """Sequences of a list of str, or of bytes; None for a list of other things."""
+    offsets = np.zeros(len(values) + 1, np.int64)
+    kind = bytes if values and isinstance(values[0], bytes) else str
+    try:
+        np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=offsets[1:])
+        letters = np.frombuffer(b"".join(values), np.uint8) if kind is bytes else _joined(values, int(offsets[-1]))
+    except (TypeError, ValueError, BufferError, MemoryError):  # MemoryError: a device array that claims to be huge
+        if all(isinstance(one, kind) for one in values):
+            raise
+        return None
+    return Sequences(letters, offsets) if len(letters) == offsets[-1] else None  # else views of wider items
+
+
+def _joined(texts: Sequence[str], length: int) -> np.ndarray:
+    """Codes of texts one after another, of so many letters together."""
+    letters = np.empty(length, np.uint8)
+    room, at = letters.data, 0
+    for first in range(0, len(texts), BLOCK):
+        text = "".join(texts[first : first + BLOCK])
+        try:
+            part = text.encode("latin-1")
+        except UnicodeEncodeError:
+            return _codes_of_text("".join(texts))
+        room[at : at + len(part)] = part
+        at += len(part)
+    return letters
+
+
+def _codes_of_text(text: str) -> np.ndarray:
+    """The code points of text in the narrowest type."""
+    try:
+        return np.frombuffer(text.encode("latin-1"), np.uint8)
+    except UnicodeEncodeError:
+        units = text.encode("utf-16-le", "surrogatepass")
+    if len(units) == 2 * len(text):
+        return np.frombuffer(units, "<u2").astype(np.uint16, copy=False)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
+
+
+def _of_fixed(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Letters and offsets of a fixed-width NumPy string array: strings end before the NULs at their end."""
+    width = array.dtype.itemsize // (4 if array.dtype.kind == "U" else 1)
+    code = np.uint32 if array.dtype.kind == "U" else np.uint8
+    if not width or not len(array):
+        return np.empty(0, code), np.zeros(len(array) + 1, np.int64)
+    codes = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)).view(code)
+    codes = codes.reshape(len(array), width)
+    if codes[:, -1].all():
+        letters, offsets = codes.reshape(-1), np.arange(len(codes) + 1, dtype=np.int64) * width
+    else:
+        last = width - np.argmax(codes[:, ::-1] != 0, axis=1)
+        lengths = np.where(codes.any(axis=1), last, 0)
+        letters = codes[np.arange(width) < lengths[:, None]]
+        offsets = np.append(0, np.cumsum(lengths))
+    if code == np.uint32 and (not letters.size or letters.max() < 256):
+        letters = letters.astype(np.uint8)
+    return letters, offsets
+
+
+def _of_arrow(column: Any, name: str, *, caller: str) -> Sequences | None:
+    """Sequences of an Arrow array of text or bytes; letters of ASCII as they lie in memory."""
+    from clgeom.intake.interop import arrow
+
+    column = arrow.text_of(column)
+    if column.null_count:
+        raise wrong(name, caller, "free of missing sequences", f"{column.null_count:,}")
+    found = arrow.letters_of(column)
+    return _of_list(column.to_pylist()) if found is None else Sequences(*found)
+
+
+def _bytes_on_device(array: Any) -> Any:
+    """Letters of a device array: there if they are of uint8, else on the host."""
+    return array if array.dtype == np.uint8 else fetched(array)
+
+
+def on_host(letters: Any) -> np.ndarray:
+    """Letters that may be an array of pyopencl as one of NumPy."""
+    return fetched(letters) if is_device_array(letters) else letters
+
+
+def _code_type(count: int) -> type[np.unsignedinteger[Any]]:
+    """The narrowest type for so many different letters."""
+    return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
+
+
+def _compares_floats(batches: Sequence[Sequences]) -> bool:
+    """Whether NumPy would compare the letters as floats."""
+    return np.result_type(*(one.letters for one in batches)).kind == "f"
