@@ -40,7 +40,7 @@ from clgeom.sequences import scoring
 from clgeom.sequences.matrices import MATRICES
 from clgeom.sorting import search
 from clgeom.sorting.radix import host
-from clgeom.sorting.radix.way import SURVEYED_BYTES
+from clgeom.sorting.radix.work import SURVEYED_BYTES
 from clgeom.sorting.shellsort import study
 from clgeom.sorting.shellsort.sort import LEAST_ELEMENTS, MOST_ITEMS, VARIANTS
 from clgeom.tuner.explain import STEPS

@@ -2,7 +2,7 @@
 
 Phases need not be passed on. All plans that run within a call add theirs to it::
 
-    call = Call("convex_hull", timed=profile)
+    call = Call("convex_hull", profile=profile)
     with call:
         found = hull_of(points)          # runs plans
     return Hull(..., phases=tuple(call.phases))
@@ -41,33 +41,44 @@ class Call:
     ----------
     caller : str
         Name of the public function, for messages.
-    timed : bool
-        Whether the device measures each phase; each run then waits for its end.
+    profile : bool
+        Whether the user asks for the time of each phase.
     options : object
         The checked options of the function.
     progress : callable, optional
         ``progress(done, in_all)``, from the user.
+    sessions : tuple of Session
+        The sessions that may share the work. They are chosen when the input is taken in
+        (`clgeom.intake.dispatch.choose_sessions`).
+    kernels_only : bool
+        Whether kernels do all work, also where the host would take less time. Calls within it inherit that.
 
     Attributes
     ----------
-    sessions : tuple of Session
-        The sessions that may share the work. They are chosen when the input is taken in (`clgeom.intake.given`).
+    timed : bool
+        Whether the device measures each phase: for `profile`, or within a call that is timed. Each run then waits for
+        its end.
     phases : list of Phase
     """
 
-    __slots__ = ("_outer", "_token", "caller", "options", "phases", "progress", "sessions", "timed")
+    __slots__ = (
+        *("_outer", "_token", "caller", "kernels_only", "options"),
+        *("phases", "profile", "progress", "sessions", "timed"),
+    )
 
     def __init__(
         self,
         caller: str = "",
         *,
-        timed: bool = False,
+        profile: bool = False,
         options: Any = None,
         progress: Watch | None = None,
         sessions: tuple[Session, ...] = (),
+        kernels_only: bool = False,
     ) -> None:
-        self.caller, self.timed, self.options, self.progress = caller, bool(timed), options, progress
-        self.sessions = sessions
+        self.caller, self.options, self.progress, self.sessions = caller, options, progress, sessions
+        self.profile = self.timed = bool(profile)
+        self.kernels_only = kernels_only
         self.phases: list[Phase] = []
 
     @property
@@ -80,9 +91,9 @@ class Call:
         return wrong(name, self.caller, expected, got)
 
     def __enter__(self) -> Call:
-        self._outer = _current.get()
-        if self._outer is not None and self._outer.timed:
-            self.timed = True
+        outer = self._outer = _current.get()
+        if outer is not None:
+            self.timed, self.kernels_only = self.timed or outer.timed, self.kernels_only or outer.kernels_only
         self._token = _current.set(self)
         return self
 
@@ -99,8 +110,8 @@ def current() -> Call | None:
 
 @contextlib.contextmanager
 def recording(profile: bool = False) -> Iterator[list[Phase]]:
-    """The phases of all plans that run within the context, for tools and tests, which are no public functions."""
-    with Call(timed=profile) as call:
+    """The phases of all plans that run within the context, which kernels do alone. For tools and tests."""
+    with Call(profile=profile, kernels_only=True) as call:
         yield call.phases
 
 

@@ -138,7 +138,7 @@ def convex_hull(
     >>> hull.vertices.tolist(), hull.area
     ([0, 1, 3, 4], 4.0)
     """
-    call = Call("convex_hull", timed=profile, options=_checked(collinear, filter), progress=progress)
+    call = Call("convex_hull", profile=profile, options=_checked(collinear, filter), progress=progress)
     given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, many=True)
     if given.chunks is not None:
         return _hull_of_chunks(call, given.chunks, nonfinite, antimeridian)

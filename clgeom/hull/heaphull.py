@@ -110,7 +110,7 @@ def heaphull_filter(
     >>> found.labels.tolist(), found.octagon.tolist()
     ([3, 1, 0, 1, 2], [0, 1, 3, 4])
     """
-    call = Call("heaphull_filter", timed=profile)
+    call = Call("heaphull_filter", profile=profile)
     given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
     array, kept = given.on(call.session), given.kept
     if array.n == 0:

@@ -18,10 +18,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from clgeom.core.call import Call, Watch
-from clgeom.core.device import Session
+from clgeom.core.device import Session, as_session
 from clgeom.errors import DeviceLimit
-from clgeom.intake.several import by_first_able, in_turn, spread
+from clgeom.intake.arrays import session_of
+from clgeom.intake.several import as_sessions, by_first_able, in_turn, spread
 
 #: Seconds below which calls of one device are not shared out: two H200s took longer for calls of 3, 6, 10 and 15 ms.
 LEAST_SECONDS = 0.02
@@ -31,6 +34,27 @@ CPU_SHARE = 64
 TRIES = 2
 #: How many times as long the other way must take to be left.
 MARGIN = 1.05
+
+
+def choose_sessions(call: Call, values: Any, device: Any, *, shared: bool = True) -> None:
+    """Set the sessions of a call: those that `device` names, or that of an array on a device.
+
+    Parameters
+    ----------
+    call : Call
+    values : object
+        The input, before or after it was converted.
+    device : object
+        The user's device, or several.
+    shared : bool
+        Whether several devices may share the work.
+    """
+    if type(values) is np.ndarray and (device is None or type(device) is Session):
+        call.sessions = (as_session(device),)
+    elif shared:
+        call.sessions = as_sessions(values, device, caller=call.caller)
+    else:
+        call.sessions = (session_of(values, device),)
 
 
 class Work:

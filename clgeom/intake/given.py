@@ -31,9 +31,10 @@ from clgeom.intake.arrays import (
 )
 from clgeom.intake.chunks import Chunks, as_chunks
 from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.crs import crs_of
 from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
-from clgeom.intake.several import are_parts, as_sessions
+from clgeom.intake.several import are_parts
 
 
 @dataclass(eq=False, slots=True)
@@ -131,9 +132,8 @@ def take_points(
     ------
     InvalidInput, DeviceLimit
     """
-    usual = (device is None or type(device) is Session) and isinstance(nonfinite, str) and nonfinite == "raise"
-    if usual and _is_plain(points):
-        call.sessions = (as_session(device),)
+    if _is_plain(points) and isinstance(nonfinite, str) and nonfinite == "raise":
+        choose_sessions(call, points, device, shared=shared)
         return Given(call.caller, points, points, is_plain=True)
     if many:
         chunks = as_chunks(points)
@@ -143,7 +143,7 @@ def take_points(
         if are_parts(points):
             return _take_parts(call, points, device, nonfinite)
     crs = crs_of(points)
-    call.sessions = as_sessions(points, device, caller=call.caller) if shared else (session_of(points, device),)
+    choose_sessions(call, points, device, shared=shared)
     source, sizes = as_given_with_sizes(points, caller=call.caller)
     require_whole(source)
     rows, kept = _left(call, source, nonfinite, is_finite)

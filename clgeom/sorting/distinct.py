@@ -12,9 +12,7 @@ import time
 
 import numpy as np
 
-from clgeom.core.call import current
-from clgeom.core.tuning import overridden
-from clgeom.sorting.radix.host import FEW
+from clgeom.sorting.radix.host import FEW, host_may_sort
 
 #: Nanoseconds of a compute unit for each key on the device, by bytes of a key (PoCL, 2 cores of an EPYC, 1e6 keys).
 DEVICE_NS = {1: 3.0, 2: 4.0, 4: 16.0, 8: 30.0}
@@ -31,7 +29,7 @@ TIMED = 1 << 13
 
 def distinct_on_host(session, keys, wanted, apart, number) -> list | None:
     """Values and what is wanted of them for host keys; None where the device is to find them."""
-    if current() is not None or overridden() or not len(keys):
+    if not host_may_sort() or not len(keys):
         return None
     native = keys.dtype.newbyteorder("=")
     with_order = wanted["index"] or wanted["inverse"]
@@ -68,7 +66,7 @@ def distinct_on_host(session, keys, wanted, apart, number) -> list | None:
 def first_on_host(session, keys, k, descending) -> np.ndarray | None:
     """Ascending indices of the first k host keys, equal ones by index; None where the device, or a sort, finds them."""
     profile, dtype, n = session.profile, keys.dtype, len(keys)
-    if current() is not None or overridden() or n <= FEW or not 0 < k < n:
+    if not host_may_sort() or n <= FEW or not 0 < k < n:
         return None
     if dtype.kind not in "iuf" or dtype == np.float16:
         return None

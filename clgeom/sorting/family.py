@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from clgeom.core.call import Call
 from clgeom.intake.arrays import host_values, session_of
 from clgeom.intake.cl_arrays import to_array
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
-from clgeom.sorting.radix.call import Call
+from clgeom.sorting.radix.input import RadixInput
 from clgeom.sorting.radix.rows import flat
-from clgeom.sorting.radix.way import most_at_once, sorted_and_payload
+from clgeom.sorting.radix.work import most_at_once, sorted_and_payload
 
 
 def array_of_keys(keys, *, caller: str, name: str = "keys"):
@@ -50,13 +51,13 @@ def sorted_for_kernels(session, keys, *, caller: str, order: bool):
         False if there are too many keys for one sort on the device: then both are on the host, the order int64.
     """
 
-    def call_of(keys):
-        call = Call(caller, keys, None, False, None, None, None, session, False)
-        call.payload_type = np.dtype(np.uint32) if order else None
-        return call
+    def input_of(keys):
+        given = RadixInput(Call(caller, sessions=(session,)), keys)
+        given.payload_type = np.dtype(np.uint32) if order else None
+        return given
 
-    call = call_of(keys)
-    whole = call.on_device or call.n <= most_at_once(call, call.payload_type)
-    if whole and not call.on_device and not session.profile.is_cpu and call.n:
-        call = call_of(to_array(session, call.keys))
-    return *sorted_and_payload(call), whole
+    given = input_of(keys)
+    whole = given.on_device or given.n <= most_at_once(given, session)
+    if whole and not given.on_device and not session.profile.is_cpu and given.n:
+        given = input_of(to_array(session, given.keys))
+    return *sorted_and_payload(given), whole

@@ -18,7 +18,7 @@ from clgeom.intake.device_arrays import is_device_array, native_array
 KEY_TYPES = tuple(
     np.dtype(name) for name in "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
 )
-_NATIVE = frozenset(KEY_TYPES)
+NATIVE = frozenset(KEY_TYPES)
 #: Kinds of types of bool, dates and durations, which the radix sorts and what is built on them take as well.
 OTHER_KINDS = "bMm"
 #: Types of the indices of a result: by default the first one on the host, the second one on the device.
@@ -27,6 +27,7 @@ INDEX_TYPES = (np.dtype(np.int64), np.dtype(np.uint32))
 MOST_KEYS = (1 << 32) - (1 << 20)
 
 
+@functools.lru_cache(maxsize=64)
 def unsigned(dtype) -> np.dtype:
     """The unsigned integer type of the same width."""
     return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
@@ -156,7 +157,7 @@ def as_key_array(keys, *, caller: str, name: str = "keys", others: str = ""):
 
     `others`: the kinds that are allowed besides ``KEY_TYPES``, of ``OTHER_KINDS``.
     """
-    if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in _NATIVE:
+    if type(keys) is np.ndarray and keys.ndim == 1 and keys.dtype in NATIVE:
         if keys.flags.c_contiguous and keys.flags.aligned:
             return keys
     if not is_device_array(keys):

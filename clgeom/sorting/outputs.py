@@ -33,7 +33,7 @@ class Output:
 
     def __init__(self, session, dtype, n, sources, out=None, *, wait=True):
         self.session, self.dtype, self.n, self.out, self.wait = session, np.dtype(dtype), n, out, wait
-        self.on_device = is_device_array(sources[0])
+        self.on_device = not isinstance(sources[0], np.ndarray)
         self.host = self.buffer = None
         if self.on_device:
             self.sources = sources

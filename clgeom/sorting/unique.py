@@ -8,13 +8,12 @@ keys ──sort──> | 1 1 2 5 5 5 7 |      with the order of the keys where i
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import boolean, wrong
-from clgeom.core.call import current, recording
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
@@ -31,7 +30,7 @@ from clgeom.sorting.distinct import distinct_on_host
 from clgeom.sorting.family import array_of_keys, flat_keys, sorted_for_kernels
 from clgeom.sorting.keys import KeyOrder, as_device_bits, index_dtype
 from clgeom.sorting.outputs import Output
-from clgeom.sorting.radix.host import FEW
+from clgeom.sorting.radix.host import FEW, host_may_sort
 from clgeom.sorting.radix.rows import checked_axis
 from clgeom.sorting.radix.sort import Profiled
 from clgeom.sorting.unique_rows import unique_rows
@@ -136,7 +135,8 @@ def unique(
     number = index_dtype(index_type, is_device_array(flat), caller=caller)
     if index_type is not None and not any(wanted.values()):
         raise wrong("index_type", caller, "None where no indices or counts are returned", repr(index_type))
-    with recording(profile=True) if profile else contextlib.nullcontext() as phases:
+    call = Call(caller, profile=profile)
+    with call:
         if axis is None:
             found = _unique(session, flat, wanted, apart, number)
         else:
@@ -145,14 +145,14 @@ def unique(
         at = 1 + wanted["index"]
         found[at] = found[at].reshape(shape)
     result = tuple(found) if len(found) > 1 else found[0]
-    return Profiled(result, tuple(phases)) if profile else result
+    return Profiled(result, tuple(call.phases)) if profile else result
 
 
 def _unique(session, given, wanted, apart, number) -> list:
     """The values and what is wanted of them, where the keys are."""
     with_order, there = wanted["index"] or wanted["inverse"], is_device_array(given)
     found = None
-    if not with_order and (there or len(given) > FEW or current() is not None):
+    if not with_order and (there or len(given) > FEW or not host_may_sort()):
         found = _counted(session, given, wanted, apart, number)
     if found is None and not there:
         found = distinct_on_host(session, given, wanted, apart, number)

@@ -18,7 +18,7 @@ from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake import several
 from clgeom.intake.dispatch import Gains
-from clgeom.sorting.radix import several as several_sorts
+from clgeom.sorting.radix import work as sorts
 
 ROOT = Path(clgeom.__file__).parent.parent
 
@@ -46,7 +46,7 @@ def unequal(monkeypatch):
 
     monkeypatch.setattr(several, "call_work", slowed)
     monkeypatch.setattr("clgeom.hull.convex.LEAST_OF_DEVICES", 1 << 10)
-    monkeypatch.setattr(several_sorts, "LEAST", 1 << 10)
+    monkeypatch.setattr(sorts, "LEAST", 1 << 10)
     monkeypatch.setattr("clgeom.region.coverage.batches.LEAST_SHARED", 0)
     monkeypatch.setattr(Gains, "shares", lambda *_: True)
 

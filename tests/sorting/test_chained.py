@@ -18,7 +18,7 @@ from clgeom.errors import InvalidInput
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder, as_device_bits
 from clgeom.sorting.radix import chained
 from clgeom.sorting.radix import sort as api
-from clgeom.sorting.radix import way as radix
+from clgeom.sorting.radix import work as radix
 from clgeom.sorting.radix.moves import Means, digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 

@@ -21,13 +21,14 @@ from sort_keys import (
 
 from clgeom import argsort, sort, sort_by_key, topk, unique
 from clgeom.core import launch
+from clgeom.core.call import Call, recording
 from clgeom.core.families import rows_of
 from clgeom.core.tuning import override
 from clgeom.sorting import distinct
 from clgeom.sorting.keys import KEY_TYPES, KeyOrder
 from clgeom.sorting.radix import host
-from clgeom.sorting.radix.call import Call
-from clgeom.sorting.radix.way import _sorted_on_device
+from clgeom.sorting.radix.input import RadixInput
+from clgeom.sorting.radix.work import sorted_by_kernels
 
 NAMES = tuple(dtype.name for dtype in KEY_TYPES)
 #: Around the most keys of each kind that the host sorts whatever their order.
@@ -114,8 +115,9 @@ def test_host_and_device_agree(session, data):
     values = rng.integers(0, 99, (n, 2)) if data.draw(st.booleans()) else rng.integers(0, 99, n)
     for caller in ("sort", "argsort", "sort_by_key"):
         descending = data.draw(st.booleans())
-        given_ = caller, keys, values, descending, None, None, key_bits, session, False
-        found, expected = host.sorted_on_host(Call(*given_)), _sorted_on_device(Call(*given_))
+        options = {"descending": descending, "key_bits": key_bits, "device": session}
+        inputs = [RadixInput(Call(caller), keys, values, **options) for _ in range(2)]
+        found, expected = host.sorted_on_host(inputs[0]), sorted_by_kernels(inputs[1])
         for ours, theirs in zip(found, expected, strict=True):
             assert (ours is None) == (theirs is None)
             if ours is not None:
@@ -140,15 +142,31 @@ def test_out_of_the_host_sort(session):
 
 
 def test_calls_that_want_launches_have_them(session):
-    """Phases are asked for, or shapes chosen."""
+    """Tools record kernels, or choose shapes."""
     keys = keys_of("random", 100, np.uint32)
-    found = sort(keys, profile=True, device=session)
-    assert found.phases and np.array_equal(found.result, np.sort(keys))
+    with recording() as phases:
+        assert np.array_equal(sort(keys, device=session), np.sort(keys))
+    assert phases
     row = rows_of("sorting/radix/radix_segments")["any"]
-    call = Call("sort", keys, None, False, None, None, None, session, False)
-    assert host.sorted_on_host(call) is not None
+    given_ = RadixInput(Call("sort", sessions=(session,)), keys)
+    assert host.sorted_on_host(given_) is not None
     with override({"sorting/radix/radix_segments": row}):
-        assert host.sorted_on_host(call) is None
+        assert host.sorted_on_host(given_) is None
+
+
+@pytest.mark.parametrize("n", (100, host.FEW + 1))
+def test_profiled_calls_do_what_others_do(session, launches, n):
+    """Those that the host sorts have no phases."""
+    keys = keys_of("random", n, np.float32)
+    for _ in range(2):  # the first calls also try kernels
+        launches.clear()
+        found = [function(keys, device=session) for function in (sort, argsort, unique)]
+    plain = launches.copy()
+    launches.clear()
+    profiled = [function(keys, profile=True, device=session) for function in (sort, argsort, unique)]
+    assert launches == plain and bool(launches) == (n > host.FEW)
+    assert all(np.array_equal(one, other.result) for one, other in zip(found, profiled))
+    assert sum(len(one.phases) for one in profiled) == len(launches)
 
 
 @pytest.mark.parametrize("dtype", ("uint32", "int32", "uint64", "int64"))
@@ -178,7 +196,7 @@ def test_mostly_random_keys_are_launched(session, launches):
 @pytest.mark.parametrize("name", ("random", "constant", "few", "reversed", "special"))
 def test_narrow_integers_are_counted(subtests, session, launches, name, dtype):
     """From one key on, around the length of a write, with shares that begin and end within runs."""
-    with mock.patch("clgeom.sorting.radix.way.sorted_on_host", lambda call: None):
+    with mock.patch("clgeom.sorting.radix.work.sorted_on_host", lambda call: None):
         for n in (20_011, 131_071, 131_073, 300_003):
             with subtests.test(n=n):
                 keys = keys_of(name, n, dtype)

@@ -13,7 +13,7 @@ from sort_keys import DISTRIBUTIONS, bits_of, check, expected_order, keys_of, sp
 
 from clgeom import argsort, sort, sort_by_key
 from clgeom.sorting.keys import KEY_TYPES
-from clgeom.sorting.radix.way import most_keys
+from clgeom.sorting.radix.work import most_keys
 
 #: Around the capacities of the one-launch sort (256, 2048, 16384), around tiles and shares of them.
 SIZES = (0, 1, 2, 255, 257, 513, 2047, 2049, 4097, 16_383, 16_384, 16_385, 33_011)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from reference import sort as reference
 from sort_keys import bits_of, check, device_array, expected_order, keys_of
 
-import clgeom.sorting.radix.way
+import clgeom.sorting.radix.work
 from clgeom import argsort, sort, sort_by_key
 from clgeom.core.device import Session
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake import arrays
-from clgeom.intake.arrays import as_device_values
+from clgeom.intake.arrays import to_device
 from clgeom.sorting.outputs import entries_overlap
 from clgeom.sorting.radix.moves import Means, means_of
 from clgeom.sorting.radix.sort import Profiled
@@ -253,7 +253,7 @@ def test_profile_returns_phases(session):
 
 
 def test_constant_digits_are_skipped(session, monkeypatch):
-    monkeypatch.setattr("clgeom.sorting.radix.way.means_of", lambda session: Means())
+    monkeypatch.setattr("clgeom.sorting.radix.work.means_of", lambda session: Means())
     keys = keys_of("random", 20_000, np.uint64) & np.uint64(0xFF00FF)
     assert len(sort(keys, profile=True, device=session).phases) == 1 + 2 * 3
     indices, phases = argsort(np.arange(20_000, dtype=np.uint32), profile=True, device=session)
@@ -323,11 +323,10 @@ def test_kernels_get_every_array_in_one_chunk(any_session, monkeypatch):
     brought = []
 
     def spy(*arguments, **options):
-        brought.append(as_device_values(*arguments, **options))
+        brought.append(to_device(*arguments, **options))
         return brought[-1]
 
-    for module in (clgeom.sorting.keys, clgeom.sorting.radix.way):
-        monkeypatch.setattr(module, "as_device_values", spy)
+    monkeypatch.setattr(clgeom.sorting.radix.work, "to_device", spy)
     n = 1 << 18
     empty = np.append(np.sort(np.random.default_rng(2).integers(0, 101, n + 10)), 100)
     for keys, offsets in (
@@ -338,10 +337,10 @@ def test_kernels_get_every_array_in_one_chunk(any_session, monkeypatch):
         expected = reference.argsort(keys, descending=False, offsets=np.unique(offsets).tolist())
         np.testing.assert_array_equal(found, expected)
     monkeypatch.setattr(arrays, "MOST_ITEMS", 1 << 16)
-    monkeypatch.setattr(clgeom.sorting.radix.way, "MOST_ITEMS", 1 << 16)
+    monkeypatch.setattr(clgeom.sorting.radix.work, "MOST_ITEMS", 1 << 16)
     keys = keys_of("random", 100_000, np.uint8)
     np.testing.assert_array_equal(argsort(keys, device=any_session), expected_order(keys))
-    assert all(len(array.chunks) == 1 for array in brought)
+    assert brought and all(len(array.chunks) == 1 for array in brought)
 
 
 def test_device_keys_beyond_one_allocation(session):

@@ -20,7 +20,7 @@ from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
 from clgeom.core.spaces import candidates
 from clgeom.core.tuning import override, select
-from clgeom.sorting.radix import way
+from clgeom.sorting.radix import work
 from clgeom.tuner.cases import Case, all_cases
 from clgeom.tuner.measure import verified_digest
 
@@ -67,7 +67,7 @@ class Outcome:
 
 #: What would do the work of kernels on the host, and kernels that only devices use whose groups may wait for others.
 ON_THE_HOST = (
-    "clgeom.sorting.radix.way.sorted_on_host",
+    "clgeom.sorting.radix.work.sorted_on_host",
     "clgeom.sorting.unique.distinct_on_host",
     "clgeom.sorting.select.first_on_host",
 )
@@ -77,13 +77,13 @@ CHAINED = "sorting/radix/radix_digits", "sorting/radix/radix_onesweep"
 @contextlib.contextmanager
 def by_kernels(kernel: str):
     """Let calls run a kernel that they would not need here."""
-    means_of = way.means_of
+    means_of = work.means_of
     with contextlib.ExitStack() as stack:
         for name in ON_THE_HOST:
             stack.enter_context(mock.patch(name, lambda *_: None))
         if kernel in CHAINED:
             stack.enter_context(
-                mock.patch.object(way, "means_of", lambda session: replace(means_of(session), scan="chain"))
+                mock.patch.object(work, "means_of", lambda session: replace(means_of(session), scan="chain"))
             )
         yield
 

@@ -264,7 +264,7 @@ def convex_hulls_by_label(
 def _call(caller, collinear, profile):
     """A call, whose options are whether points on an edge are vertices."""
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
-    return Call(caller, timed=profile, options=collinear == "keep")
+    return Call(caller, profile=profile, options=collinear == "keep")
 
 
 def _over_antimeridian(batch, call, given, offsets, order, antimeridian):

@@ -189,7 +189,7 @@ def region_of(
         options = {"cuts": cuts, "join": join, "kernel": kernel}
         session, axes = session_of(points, device), "xy" if axis == "both" else axis
         return _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, session, made, profile)
-    call = Call(CALLER, timed=profile)
+    call = Call(CALLER, profile=profile)
     given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
     array, crs = given.on(call.session), given.crs
     options = {"cuts": cuts, "join": join, "kernel": kernel}

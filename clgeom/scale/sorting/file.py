@@ -46,7 +46,7 @@ from clgeom.scale.sorting.state import State
 from clgeom.sorting.distinct import DEVICE_NS, numpy_ns
 from clgeom.sorting.keys import KeyOrder
 from clgeom.sorting.radix.sort import sort, sort_by_key
-from clgeom.sorting.radix.way import most_keys
+from clgeom.sorting.radix.work import most_keys
 
 #: Endings of outputs.
 OUTPUTS = (".npy",)

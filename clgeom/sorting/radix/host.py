@@ -25,41 +25,46 @@ LOOKED_AT = 512
 BLOCK = 1 << 15
 
 
-def sorted_on_host(call):
-    """The sorted keys (None for argsort) and the payload (None for sort); None where the device is to sort.
+def host_may_sort() -> bool:
+    """Return False within a call that leaves nothing to the host, and where policies are chosen for kernels."""
+    call = current()
+    return not (overridden() or (call is not None and call.kernels_only))
 
-    Phases are those of launches, so a call that is recorded has some; policies that were chosen are used.
-    """
-    if call.on_device or call.offsets is not None or call.profile or current() is not None or overridden():
+
+def sorted_on_host(given):
+    """The sorted keys (None for argsort) and the payload (None for sort); None where the device is to sort."""
+    if given.on_device or given.offsets is not None or not host_may_sort():
         return None
-    if call.order.dtype.kind not in "iuf":
+    if given.order.dtype.kind not in "iuf":
         return None
-    turns = _turns(call) if call.n > LOOKED_AT and call.key_bits is None else None
-    kind = _kind(call, turns)
+    turns = _turns(given) if given.n > LOOKED_AT and given.key_bits is None else None
+    kind = _kind(given, turns)
     if kind is None:
         return None
-    keys, payload = _taken(call, turns) or _sorted_by_numpy(call, kind)
+    keys, payload = _copied(given, turns) or _sorted_by_numpy(given, kind)
     # both are copies: out may be the keys or the values, also exchanged
-    return keys if keys is None else into(call.outs[0], keys), None if payload is None else into(call.outs[1], payload)
+    return keys if keys is None else into(given.outs[0], keys), None if payload is None else into(
+        given.outs[1], payload
+    )
 
 
-def _taken(call, turns):
+def _copied(given, turns):
     """The result for keys in order, or strictly in the opposite order; None for others."""
     rises, falls = np.greater_equal, np.less
-    if call.order.descending:
+    if given.order.descending:
         rises, falls = np.less_equal, np.greater
-    if turns == 0 and _hold(rises, call.keys):
-        way, indices = slice(None), range(call.n)
-    elif turns == 1 and _hold(falls, call.keys):
-        way, indices = slice(None, None, -1), range(call.n - 1, -1, -1)
+    if turns == 0 and _hold(rises, given.keys):
+        part, indices = slice(None), range(given.n)
+    elif turns == 1 and _hold(falls, given.keys):
+        part, indices = slice(None, None, -1), range(given.n - 1, -1, -1)
     else:
         return None
-    keys = None if call.caller == "argsort" else call.keys[way].copy()
-    if call.caller == "sort":
+    keys = None if given.caller == "argsort" else given.keys[part].copy()
+    if given.caller == "sort":
         return keys, None
-    if call.values is None:
-        return keys, np.arange(indices.start, indices.stop, indices.step, call.payload_type)
-    return keys, call.values[way].copy()
+    if given.values is None:
+        return keys, np.arange(indices.start, indices.stop, indices.step, given.payload_type)
+    return keys, given.values[part].copy()
 
 
 def _hold(compare, keys) -> bool:
@@ -68,53 +73,53 @@ def _hold(compare, keys) -> bool:
     return all(compare(keys[i + 1 : i + 1 + BLOCK], keys[i:-1][:BLOCK]).all() for i in starts)
 
 
-def _sorted_by_numpy(call, kind):
-    ordered = _ordered(call)
-    if call.caller == "sort" and call.key_bits is None:
-        return _reordered(call, np.sort(ordered, kind=kind)), None
+def _sorted_by_numpy(given, kind):
+    ordered = _ordered(given)
+    if given.caller == "sort" and given.key_bits is None:
+        return _reordered(given, np.sort(ordered, kind=kind)), None
     indices = np.argsort(ordered, kind="stable")
-    keys = None if call.caller == "argsort" else call.keys[indices]
-    if call.caller == "sort":
+    keys = None if given.caller == "argsort" else given.keys[indices]
+    if given.caller == "sort":
         return keys, None
-    return keys, indices.astype(call.payload_type, copy=False) if call.values is None else call.values[indices]
+    return keys, indices.astype(given.payload_type, copy=False) if given.values is None else given.values[indices]
 
 
-def _ordered(call):
+def _ordered(given):
     """Keys that NumPy sorts in the order of the call."""
-    if call.key_bits is not None:
-        return call.order.digits(call.keys) & call.significant
-    return _reordered(call, call.keys)
+    if given.key_bits is not None:
+        return given.order.digits(given.keys) & given.significant
+    return _reordered(given, given.keys)
 
 
-def _reordered(call, keys):
+def _reordered(given, keys):
     """The keys from ascending order to that of the call, or back. NaN stays NaN."""
-    if not call.order.descending:
+    if not given.order.descending:
         return keys
-    return -keys if call.order.floating else ~keys
+    return -keys if given.order.floating else ~keys
 
 
-def _kind(call, turns):
+def _kind(given, turns):
     """The kind of sort by which NumPy is about as quick as the device, or quicker; None if there is none."""
     if turns is None:
-        return "stable" if call.n <= FEW else None
-    counted = not call.order.floating and call.order.bits <= 16
-    alone = call.caller == "sort" and not call.order.floating and not counted
-    if alone and call.n <= FEW_ALONE:
+        return "stable" if given.n <= FEW else None
+    counted = not given.order.floating and given.order.bits <= 16
+    alone = given.caller == "sort" and not given.order.floating and not counted
+    if alone and given.n <= FEW_ALONE:
         return "stable" if turns <= MOST_TURNS else "quicksort"
-    if call.n <= (FEW_NARROW if counted else FEW):
+    if given.n <= (FEW_NARROW if counted else FEW):
         return "stable"
-    return "stable" if call.session.profile.is_cpu and turns <= (0 if counted else MOST_TURNS) else None
+    return "stable" if given.session.profile.is_cpu and turns <= (0 if counted else MOST_TURNS) else None
 
 
-def _turns(call) -> int:
+def _turns(given) -> int:
     """How often neighbours that lie far from each other in the array turn from rising to falling or back.
 
     Keys that fall at first count as one turn. A guess: it may choose the slower way, never another result.
     """
-    step = call.n // PAIRS
-    pairs = np.empty((-(-(call.n - 1) // step), 2), call.keys.dtype)
-    pairs[:, 0], pairs[:, 1] = call.keys[:-1:step], call.keys[1::step]
+    step = given.n // PAIRS
+    pairs = np.empty((-(-(given.n - 1) // step), 2), given.keys.dtype)
+    pairs[:, 0], pairs[:, 1] = given.keys[:-1:step], given.keys[1::step]
     looked_at = pairs.ravel()
     before, after = looked_at[:-1], looked_at[1:]
-    falls = (after > before if call.order.descending else after < before).tobytes()  # NaN neither rises nor falls
+    falls = (after > before if given.order.descending else after < before).tobytes()  # NaN neither rises nor falls
     return falls[0] + falls.count(b"\0\1") + falls.count(b"\1\0")

@@ -7,6 +7,7 @@ instead, and only 32 bits of them once the remaining digits fit in these.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,7 @@ RADIX = 1 << RADIX_BITS
 SERIAL_TILE = 16384
 
 
+@functools.lru_cache(maxsize=256)
 def digit_windows(varying: int) -> tuple[tuple[int, int], ...]:
     """(shift, bits) of the digits that cover the set bits of `varying`, from the lowest, skipping constant bits."""
     windows, shift = [], 0

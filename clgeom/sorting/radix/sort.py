@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 import numpy as np
 
 from clgeom.arguments import boolean, one_of
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.plan import Phase
-from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import is_device_array
+from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DevicesLike, DTypeLike, IntLike, NDArray
 from clgeom.sorting.keys import OTHER_KINDS, key_dtype
 from clgeom.sorting.outputs import into_any
-from clgeom.sorting.radix.call import Call
+from clgeom.sorting.radix.input import RadixInput, is_plain
 from clgeom.sorting.radix.rows import Rows, as_array, checked_axis, flat
-from clgeom.sorting.radix.way import sorted_again, sorted_and_payload
+from clgeom.sorting.radix.work import sorted_again, sorted_and_payload
 
 #: Bits of keys to sort by: a number of lowest bits, or (low, high), high exclusive.
 KeyBits: TypeAlias = int | tuple[int, int] | None
@@ -162,7 +162,8 @@ def sort(
     -----
     NaN is last, whatever its sign, and so is NaT; -0.0 equals 0.0. Only the order is canonical: zeros keep their signs
     and NaNs their payloads. The result is the same bit for bit on every device and for every work-group shape. Few keys
-    on the host, and on a CPU keys in long runs, are sorted by NumPy, unless `offsets` or `profile` is given.
+    on the host, and on a CPU keys in long runs, are sorted by NumPy, unless `offsets` is given; such a sort has no
+    phases.
 
     Examples
     --------
@@ -174,8 +175,10 @@ def sort(
     >>> clgeom.sort([[3, 1], [2, 9]], axis=0).tolist()
     [[2, 1], [3, 9]]
     """
-    _check_kind(kind, stable, caller="sort")
-    return _along("sort", keys, axis, out, (descending, offsets, key_bits, device, profile))
+    call = Call("sort", profile=profile)
+    _check_kind(call, kind, stable)
+    options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
+    return _along(call, keys, axis, out=out, **options)
 
 
 @overload
@@ -280,8 +283,10 @@ def argsort(
     >>> clgeom.argsort([30, 10, 20, 10]).tolist()
     [1, 3, 2, 0]
     """
-    _check_kind(kind, stable, caller="argsort")
-    return _along("argsort", keys, axis, out, (descending, offsets, key_bits, device, profile), index_type)
+    call = Call("argsort", profile=profile)
+    _check_kind(call, kind, stable)
+    options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
+    return _along(call, keys, axis, out=out, index_type=index_type, **options)
 
 
 @overload
@@ -345,60 +350,66 @@ def sort_by_key(
     >>> keys.tolist(), values.tolist()
     ([1, 2, 3], ['a', 'b', 'c'])
     """
-    return _answer(Call("sort_by_key", keys, values, descending, out, offsets, key_bits, device, profile))
+    call = Call("sort_by_key", profile=profile)
+    options = {"descending": descending, "offsets": offsets, "key_bits": key_bits, "device": device}
+    return _result(call, RadixInput(call, keys, values, out=out, **options))
 
 
-def _check_kind(kind, stable, *, caller):
+def _check_kind(call, kind, stable):
     """Refuse a kind that NumPy does not have. The stable sort is a correct result of each of NumPy's kinds."""
     if kind is not None:
-        one_of(kind, KINDS, "kind", caller=caller)
+        one_of(kind, KINDS, "kind", caller=call.caller)
     if stable is not None:
-        boolean(stable, "stable", caller=caller)
+        boolean(stable, "stable", caller=call.caller)
 
 
-def _along(caller, keys, axis, out, options, index_type=None):
+def _along(call, keys, axis, *, out, index_type=None, **options):
     """The return value of `sort` or `argsort` along an axis."""
-    descending, offsets, key_bits, device, profile = options
-    usual = out is None and offsets is None and key_bits is None and index_type is None and profile is False
-    if usual and is_device_array(keys) and type(axis) is int and axis in (-1, 0):
-        result = sorted_again(caller, keys, descending, session_of(keys, device))
-        if result is not None:
-            return result
-    keys = as_array(keys, caller=caller)
-    if caller == "argsort" and keys.ndim == 0 and axis in (-1, 0):  # as NumPy has it
+    if type(axis) is int and axis in (-1, 0):
+        if is_plain(keys):
+            return _result(call, RadixInput(call, keys, out=out, index_type=index_type, **options))
+        usual = out is None and index_type is None and options["offsets"] is None and options["key_bits"] is None
+        if usual and not call.profile and is_device_array(keys):
+            session = session_of(keys, options["device"])
+            result = sorted_again(call.caller, keys, options["descending"], session)
+            if result is not None:
+                return result
+    keys = as_array(keys, caller=call.caller)
+    if call.caller == "argsort" and keys.ndim == 0 and axis in (-1, 0):  # as NumPy has it
         axis = None
-    axis = checked_axis(axis, keys, caller=caller)
+    axis = checked_axis(axis, keys, caller=call.caller)
     if keys.ndim == 1:
-        return _answer(Call(caller, keys, None, descending, out, offsets, key_bits, device, profile, index_type))
+        return _result(call, RadixInput(call, keys, out=out, index_type=index_type, **options))
+    return _of_rows(call, keys, axis, out, index_type, **options)
+
+
+def _of_rows(call, keys, axis, out, index_type, *, offsets, device, **options):
+    """The return value for keys of several dimensions."""
     if offsets is not None:
-        raise InvalidInput(
-            f"The 'offsets' parameter of {caller} must be None for keys of several dimensions. Got offsets for keys of "
-            f"shape {keys.shape} instead."
-        )
-    key_dtype(keys, caller=caller, others=OTHER_KINDS)
-    session = session_of(keys, device)
+        raise call.wrong("offsets", "None for keys of several dimensions", f"offsets for keys of shape {keys.shape}")
+    key_dtype(keys, caller=call.caller, others=OTHER_KINDS)
+    choose_sessions(call, keys, device, shared=False)
+    session = call.session
     if axis is None:
-        axis, keys = 0, flat(session, keys, caller=caller)
-    rows = Rows(session, keys, axis, caller=caller)
-    call = Call(caller, rows.flat, None, descending, None, rows.offsets, key_bits, session, profile, index_type)
+        axis, keys = 0, flat(session, keys, caller=call.caller)
+    rows = Rows(session, keys, axis, caller=call.caller)
+    given = RadixInput(call, rows.flat, offsets=rows.offsets, index_type=index_type, **options)
     if out is not None:
-        call.check_out(out, call.payload_type or call.order.dtype, keys.shape, "out")
-    with recording(profile) as phases:
-        result = _result(call)
-        result = rows.restored(rows.within(result) if caller == "argsort" else result)
+        given.check_out(out, given.payload_type or given.order.dtype, keys.shape, "out")
+    with call:
+        keys, indices = sorted_and_payload(given)
+        result = rows.restored(keys if indices is None else rows.within(indices))
         result = into_any(session, out, result)
-    return Profiled(result, tuple(phases)) if profile else result
+    return _with_phases(call, result)
 
 
-def _answer(call):
+def _result(call, given):
     """The return value of a call."""
-    if call.profile:
-        with recording(profile=True) as phases:
-            result = _result(call)
-        return Profiled(result, tuple(phases))
-    return _result(call)
+    with call:
+        keys, payload = sorted_and_payload(given)
+    result = keys if payload is None else payload if keys is None else (keys, payload)
+    return _with_phases(call, result)
 
 
-def _result(call):
-    keys, payload = sorted_and_payload(call)
-    return keys if call.caller == "sort" else payload if call.caller == "argsort" else (keys, payload)
+def _with_phases(call, result):
+    return Profiled(result, tuple(call.phases)) if call.profile else result

@@ -1,19 +1,20 @@
-"""A call of `sort`, `argsort` or `sort_by_key`: its checked arguments."""
+"""The checked input of `sort`, `argsort` or `sort_by_key`."""
 
 from __future__ import annotations
 
+import copy
 import functools
 
 import numpy as np
 
 from clgeom.arguments import is_masked_array
+from clgeom.core.call import Call
 from clgeom.errors import InvalidInput, is_integer
 from clgeom.intake.array_memory import require_memory
-from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import fetched, in_buffer, is_device_array, overlap
+from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.objects import values_of
-from clgeom.intake.several import as_sessions
-from clgeom.sorting.keys import OTHER_KINDS, KeyOrder, as_key_array, index_dtype
+from clgeom.sorting.keys import NATIVE, OTHER_KINDS, KeyOrder, as_key_array, index_dtype
 from clgeom.sorting.outputs import entries_overlap
 
 #: Functions that several devices share, for keys of one dimension on the host.
@@ -22,20 +23,34 @@ SHARED = ("sort", "argsort", "sort_by_key")
 MOVABLE = (1, 2, 4, 8)
 
 
+def is_plain(keys) -> bool:
+    """Whether these are keys on the host that kernels read as they are."""
+    if type(keys) is not np.ndarray or keys.ndim != 1 or keys.dtype not in NATIVE:
+        return False
+    flags = keys.flags
+    return flags.c_contiguous and flags.aligned
+
+
 @functools.lru_cache(maxsize=64)
 def _order(dtype, descending):
     return KeyOrder(dtype.newbyteorder("="), descending)
 
 
-class Call:
-    """The checked arguments of a public function.
+class RadixInput:
+    """The checked input of a sort, and what kernels move.
+
+    Parameters
+    ----------
+    call : Call
+        Of "sort", "argsort" or "sort_by_key", or of a function that sorts keys alone. Its sessions are chosen here,
+        unless they are known.
+    keys, values, descending, out, offsets, key_bits, index_type, device : object
+        As the caller gave them.
 
     Attributes
     ----------
-    caller : str
-        The public function, for messages.
     session : Session
-        The first one of `sessions`, which are several if devices share the keys.
+        Where the keys are sorted, unless devices share them.
     keys : ndarray or pyopencl.array.Array, shape (n,)
     n : int
     on_device : bool
@@ -54,32 +69,59 @@ class Call:
         Whether the values are picked by index in the end, since kernels that sort cannot move them.
     outs : (array or None, array or None)
         Arrays for the keys, and for the values or indices; None for a new array.
-    key_bits, profile
-        As the caller gave them.
     """
 
-    def __init__(self, caller, keys, values, descending, out, offsets, key_bits, device, profile, index_type=None):
-        self.caller, self.profile, self.key_bits = caller, profile, key_bits
-        self.keys = as_key_array(keys, caller=caller, others=OTHER_KINDS)
+    def __init__(
+        self,
+        call,
+        keys,
+        values=None,
+        *,
+        descending=False,
+        out=None,
+        offsets=None,
+        key_bits=None,
+        index_type=None,
+        device=None,
+    ):
+        self.call, self.caller, self.key_bits = call, call.caller, key_bits
+        self.keys = keys if is_plain(keys) else as_key_array(keys, caller=call.caller, others=OTHER_KINDS)
         self.n = len(self.keys)
-        self.on_device = is_device_array(self.keys)
-        several = caller in SHARED and offsets is None
-        self.sessions = as_sessions(self.keys, device, caller=caller) if several else (session_of(self.keys, device),)
-        self.session = self.sessions[0]
+        self.on_device = not isinstance(self.keys, np.ndarray)
+        if not call.sessions:
+            choose_sessions(call, self.keys, device, shared=call.caller in SHARED and offsets is None)
+        self.session = call.session
         if self.on_device:
-            require_memory(self.session, self.keys, caller=caller, name="keys")
+            require_memory(self.session, self.keys, caller=self.caller, name="keys")
         if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
             raise self._wrong("descending", "be True or False", repr(descending))
         self.order = _order(self.keys.dtype, bool(descending))
-        self.significant = self._significant(key_bits)
+        self.significant = self.order.everything if key_bits is None else self._significant(key_bits)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
-        self.values = self._checked_values(values) if caller == "sort_by_key" else None
-        self.carried = self._movable(self.values)
+        self.values = self.carried = self.payload_type = None
+        if self.caller == "sort_by_key":
+            self.values = self._checked_values(values)
+            self.carried = self._movable(self.values)
         self.picks = self.values is not None and self.carried is None
-        self.payload_type = None if self.carried is None else self.carried.dtype
-        if caller == "argsort" or self.picks:
-            self.payload_type = index_dtype(index_type, self.on_device, caller=caller)
+        if self.carried is not None:
+            self.payload_type = self.carried.dtype
+        if self.caller == "argsort" or self.picks:
+            self.payload_type = index_dtype(index_type, self.on_device, caller=self.caller)
         self.outs = (None, None) if out is None else self._checked_outs(out)
+
+    def of_session(self, session) -> RadixInput:
+        """The same input, to be sorted by another session."""
+        if session is self.session:
+            return self
+        other = copy.copy(self)
+        other.session = session
+        return other
+
+    def part(self, caller, session, start, stop, offsets=None) -> RadixInput:
+        """Some of the keys on the host, to be sorted by a session."""
+        call = Call(caller, sessions=(session,))
+        options = {"descending": self.order.descending, "offsets": offsets, "key_bits": self.key_bits}
+        return RadixInput(call, self.keys[start:stop], **options)
 
     def _wrong(self, name, must, got):
         return InvalidInput(f"The '{name}' parameter of {self.caller} must {must}. Got {got} instead.")
@@ -98,8 +140,6 @@ class Call:
     def _significant(self, key_bits):
         """The mask of the bits to sort by."""
         bits = self.order.bits
-        if key_bits is None:
-            return self.order.everything
         several = isinstance(key_bits, (tuple, list)) or getattr(key_bits, "ndim", 0) > 0
         pair = tuple(key_bits) if several else (0, key_bits)
         whole = len(pair) == 2 and all(map(is_integer, pair))
@@ -146,7 +186,7 @@ class Call:
 
     def _movable(self, values):
         """The values if kernels can move them, else None."""
-        if values is None or values.ndim != 1 or values.dtype.itemsize not in MOVABLE or values.dtype.hasobject:
+        if values.ndim != 1 or values.dtype.itemsize not in MOVABLE or values.dtype.hasobject:
             return None
         return values if self.on_device else np.require(values, requirements=["C", "A"])
 
