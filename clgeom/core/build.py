@@ -102,10 +102,16 @@ def release(session, text: str | None = None) -> None:
 
     Other threads drop theirs as they make others.
     """
+
+    def goes(key):
+        return is_of_users(key) and (text is None or any(value == text for _, value in key[1]))
+
     for cache in (session.thread_cache, session.cache):
-        for entry in cache.of("programs of users"):
-            if text is None or any(value == text for _, value in entry[1][1]):
-                cache.drop(entry)
+        for entry in filter(lambda entry: goes(entry[1]), cache.of("programs of users")):
+            cache.drop(entry)
+    for entry, kept in session.thread_cache.of("plans").items():
+        if any(goes(part.key) for part in kept.plan):
+            session.thread_cache.drop(entry)
 
 
 def _built(session, key):

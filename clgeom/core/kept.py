@@ -1,30 +1,32 @@
-"""Plans that run often, and what a thread keeps of them: kernel objects with their numbers set, and their memory.
+"""Kept plans: what a thread keeps of a plan that runs often, so that a later run only binds memory and launches.
 
-The first run of a plan keeps nothing, since there may be no other. From the second one on its launches are kept. A plan
-of `Plan.kept` with ``memory=True`` also keeps its scratch memory, bound to kernel objects of their own::
+The first run of a plan keeps nothing, since there may be no other. From the second one on, its launches are kept:
+kernel objects with their numbers set. A plan of `Plan.kept` with ``memory=True`` also keeps its scratch memory, in sets
+of launches and memory that are bound to each other::
 
-    run k        set 0: memory and kernels     | in use as long as its result is       | waits
-    run k + 1    set 1                                 | in use ..
+    run k        set 0 | leased as long as the run's result lives      | idle
+    run k + 1    set 1         | leased ..
     run k + 2    set 0 again
 
-So a run whose result of two runs before is gone allocates nothing, and sets no argument but those of the caller's
-memory. What waits counts as memory that the pool holds, and `Pool.free_held` lets go of it.
+So a run whose result of two runs before is gone allocates nothing, and binds nothing but the caller's memory. Idle sets
+count as memory that the pool holds, and `Pool.free_held` drops them.
 """
 
 from __future__ import annotations
 
 import collections
+import functools
 
 import numpy as np
 
 from clgeom.core.build import new_kernel
 from clgeom.core.plan import Plan, Scratch, Series
 
-#: Plans of which a thread keeps launches, and of those the most that keep memory.
-MOST_KEPT, MOST_WITH_MEMORY = 128, 16
-#: Sets of memory of a plan that wait for its next run.
-MOST_WAITING = 2
-#: Part of the device's memory that a set may have.
+#: Most plans of which a thread keeps launches, and most of those that also keep memory.
+MOST_PLANS, MOST_WITH_MEMORY = 128, 16
+#: Most idle sets of a plan.
+MOST_IDLE = 2
+#: The part of the device's memory that a set may take.
 SET_PART = 256
 
 
@@ -34,8 +36,6 @@ class Launch:
     Attributes
     ----------
     step : Step
-    sizes : iterable of ((int,), (int,))
-        Work-items of each launch, and of a group; a series sets its numbers in between.
     buffers : list of (int, str)
         Index and name of each argument that is memory and not bound yet.
     scratch : list of (str, int)
@@ -43,11 +43,11 @@ class Launch:
     """
 
     def __init__(self, part, kernel, known):
+        self.series = part if isinstance(part, Series) else None
         self.step = part.step if isinstance(part, Series) else part
-        self.args, self.kernel = self.step.args, kernel
-        self.buffers, self.scratch = [], []
+        self.kernel, self.buffers, self.scratch = kernel, [], []
         set_number = number_setter(kernel)
-        for at, arg in enumerate(self.args):
+        for at, arg in enumerate(self.step.args):
             if isinstance(arg, np.generic):
                 set_number(at, arg)
                 continue
@@ -56,19 +56,26 @@ class Launch:
                 known.add(arg.name)
                 self.scratch.append((arg.name, arg.nbytes))
         local = self.step.policy.wg_size
-        self.sizes = self._each(part, local) if part is not self.step else (((part.groups * local,), (local,)),)
+        self._size = (self.step.groups * local,), (local,)
 
-    def _each(self, series, local):
-        """The sizes of the launches of a series."""
-        # converted once by columns, since each of thousands of launches takes only microseconds
-        columns = [
-            (at, list(series.values[:, column].astype(self.args[at].dtype))) for column, at in enumerate(series.indices)
-        ]
+    @property
+    def sizes(self):
+        """Work-items of each launch, and of a group; of a series its numbers are set in between."""
+        return (self._size,) if self.series is None else self._sizes()
+
+    def _sizes(self):
+        local = self.step.policy.wg_size
         set_number = number_setter(self.kernel)
-        for number, groups in enumerate(series.groups.tolist()):
-            for at, values in columns:
+        for number, groups in enumerate(self.series.groups.tolist()):
+            for at, values in self._columns:
                 set_number(at, values[number])
             yield (groups * local,), (local,)
+
+    @functools.cached_property
+    def _columns(self):
+        # converted once by columns, since each of thousands of launches takes only microseconds
+        series, args = self.series, self.step.args
+        return [(at, list(series.values[:, k].astype(args[at].dtype))) for k, at in enumerate(series.indices)]
 
     def bind(self, memory: dict) -> None:
         """Set the arguments that are in this memory, for all runs."""
@@ -76,45 +83,46 @@ class Launch:
             if name in memory:
                 self.kernel.set_arg(at, memory[name])
         self.buffers = [(at, name) for at, name in self.buffers if name not in memory]
+        self.scratch = [(name, nbytes) for name, nbytes in self.scratch if name not in memory]
 
 
-def launches_of(session, plan: Plan) -> list[Launch]:
-    """The launches of a plan of steps, with kernel objects of their own."""
+def _new_launches(session, plan: Plan) -> list[Launch]:
+    """The launches of a plan, with kernel objects of their own."""
     known: set[str] = set()
-    return [Launch(step, new_kernel(session, step.key), known) for step in plan]
+    return [Launch(part, new_kernel(session, part.key), known) for part in plan]
 
 
-class Set:
-    """Launches of a plan, and their scratch memory.
+class ScratchSet:
+    """Scratch memory of a plan, and launches that are bound to it.
 
     Parameters
     ----------
     session : Session
     plan : Plan
-    given : collection of str
-        Names of the memory that the caller gives.
+    bound : collection of str
+        Names of the memory that the caller binds.
     allocate : callable
         ``allocate(session, nbytes)`` returns a buffer of the session's pool.
     """
 
-    def __init__(self, session, plan, given, allocate):
-        self.given = frozenset(given)
+    def __init__(self, session, plan, bound, allocate):
+        self.bound = frozenset(bound)
         self.buffers = {
-            name: allocate(session, scratch.nbytes) for name, scratch in plan.scratch.items() if name not in self.given
+            name: allocate(session, scratch.nbytes) for name, scratch in plan.scratch.items() if name not in self.bound
         }
         self.nbytes = sum(buffer.size for buffer in self.buffers.values())
-        self.launches = launches_of(session, plan)
-        for one in self.launches:
-            one.bind(self.buffers)
+        self.launches = _new_launches(session, plan)
+        for launch in self.launches:
+            launch.bind(self.buffers)
 
 
-class Waiting:
-    """The sets of a plan that nobody uses."""
+class IdleScratch:
+    """The sets of a plan that no run uses."""
 
     def __init__(self, pool):
         self.pool = pool
-        self.sets: collections.deque = collections.deque(maxlen=MOST_WAITING)  # a further one lets the oldest go
-        pool.note_waiting(self)
+        self.sets: collections.deque = collections.deque(maxlen=MOST_IDLE)  # another one drops the oldest
+        pool.count_idle(self)
 
     @property
     def buffers(self) -> int:
@@ -125,77 +133,83 @@ class Waiting:
         """Give the memory to the pool."""
         self.sets.clear()
 
-    def take(self, given) -> Set | None:
-        """A set for a run that is given memory of these names; None where none waits."""
+    def take(self, bound) -> ScratchSet | None:
+        """A set for a run for which the caller binds these names; None where there is none."""
         try:
             found = self.sets.popleft()
         except IndexError:
             return None
-        return found if found.given == given else None
+        return found if found.bound == bound else None
 
 
-class Lent:
-    """A set in use. It waits for the next run when the last reference to this goes."""
+class ScratchLease:
+    """A set in use. It becomes idle when the last reference to its lease goes."""
 
-    __slots__ = ("own", "pool", "to")
+    __slots__ = ("idle", "pool", "set")
 
-    def __init__(self, own: Set, to: Waiting):
-        self.own, self.pool, self.to = own, to.pool, to.sets
+    def __init__(self, leased: ScratchSet, idle: IdleScratch):
+        self.set, self.pool, self.idle = leased, idle.pool, idle.sets
 
     def __del__(self):  # in any thread, at any time, also within the garbage collector
-        self.to.append(self.own)
+        self.idle.append(self.set)
 
     def reference(self, name: str):
-        """A new object for memory of the set, which keeps the set in use."""
-        buffer = self.pool.reference_to(self.own.buffers[name])
-        buffer.clgeom_lent = self
+        """A new object for memory of the set, which keeps the lease."""
+        buffer = self.pool.reference_to(self.set.buffers[name])
+        buffer.clgeom_lease = self
         return buffer
 
-    def keep_from_waiting(self) -> list:
+    def give_up(self) -> list:
         """Let the memory return to the pool instead; returns its buffers."""
-        self.to = collections.deque(maxlen=0)
-        return list(self.own.buffers.values())
+        self.idle = collections.deque(maxlen=0)
+        return list(self.set.buffers.values())
 
 
-class Kept:
-    """What a thread keeps of a plan: the plan, so that its id stays, its launches, and its sets that wait."""
+class KeptPlan:
+    """A plan that runs often, its launches, and its idle scratch memory. It holds the plan, so that its id stays."""
 
     def __init__(self, plan: Plan):
         self.plan = plan
-        self.launches: list[Launch] | None = None
-        self.waiting: Waiting | None = None
+        self.idle: IdleScratch | None = None
+        self._launches: list[Launch] | None = None
 
-    def lent(self, session, bound, allocate) -> Lent | None:
-        """A set for a run that is given this memory.
+    def launches(self, session) -> list[Launch]:
+        """Launches that are bound to no memory, for runs without a lease."""
+        if self._launches is None:
+            self._launches = _new_launches(session, self.plan)
+        return self._launches
 
-        None where the plan keeps none, too much would be kept, or memory must not hold an earlier answer.
+    def lease(self, session, bound, allocate) -> ScratchLease | None:
+        """A lease for a run for which the caller binds this memory.
+
+        None where the plan keeps no memory, it would be too much, or memory must not hold an earlier answer.
         """
         if not self.plan.keeps_memory or session.pool.is_poisoned:
             return None
-        if self.waiting is None:
+        if self.idle is None:
             total = sum(scratch.nbytes for name, scratch in self.plan.scratch.items() if name not in bound)
             if total > session.profile.global_mem_bytes // SET_PART:
                 return None
             _make_room(session)
-            self.waiting = Waiting(session.pool)
-        own = self.waiting.take(bound.keys()) or Set(session, self.plan, bound, allocate)
-        return Lent(own, self.waiting)
+            self.idle = IdleScratch(session.pool)
+        leased = self.idle.take(bound.keys()) or ScratchSet(session, self.plan, bound, allocate)
+        return ScratchLease(leased, self.idle)
 
 
-def kept_of(session, plan: Plan) -> Kept | None:
+def kept_plan(session, plan: Plan) -> KeptPlan | None:
     """What this thread keeps of a plan; None when it runs for the first time, and perhaps never again."""
     key = "plans", id(plan)
     found = session.thread_cache.known(key)
     if found is None:
-        session.thread_cache.get(key, lambda: Kept(plan), most=MOST_KEPT)
+        session.thread_cache.get(key, lambda: KeptPlan(plan), most=MOST_PLANS)
     return found
 
 
 def _make_room(session):
-    """Let the memory of the oldest plan go if there are too many."""
-    some = [kept for kept in session.thread_cache.of("plans").values() if kept.waiting is not None]
+    """Drop the memory of the oldest plan if there are too many with memory."""
+    some = [kept for kept in session.thread_cache.of("plans").values() if kept.idle is not None]
     if len(some) >= MOST_WITH_MEMORY:
-        some[0].waiting = None
+        some[0].idle = None
 
 
 def number_setter(kernel):

@@ -19,7 +19,7 @@ from clgeom.core import staging
 from clgeom.core.build import kernel_of
 from clgeom.core.call import current, loading
 from clgeom.core.failures import failure, failures
-from clgeom.core.kept import Launch, Lent, kept_of, launches_of, name_of
+from clgeom.core.kept import Launch, ScratchLease, kept_plan, name_of
 from clgeom.core.plan import Plan, Scratch, Series, phase_of
 from clgeom.errors import DeviceLimit
 
@@ -54,22 +54,22 @@ class Result:
         )
 
 
-class ResultInSet(Result):
-    """The buffers of a run whose plan keeps its memory. It is in use as long as the result, or a buffer of it, is."""
+class LeasedResult(Result):
+    """The buffers of a run whose plan keeps its memory. The lease ends when the result and its buffers are gone."""
 
-    def __init__(self, session, queue, given, lent: Lent):
-        super().__init__(session, queue, given)
-        self._lent = lent
+    def __init__(self, session, queue, bound, lease: ScratchLease):
+        super().__init__(session, queue, bound)
+        self._lease = lease
 
     def __getitem__(self, name):
         name = name_of(name)
         if name not in self.buffers:
-            self.buffers[name] = self._lent.reference(name)
+            self.buffers[name] = self._lease.reference(name)
         return self.buffers[name]
 
     @property
     def nbytes(self) -> int:
-        return self._lent.own.nbytes
+        return self._lease.set.nbytes
 
     def drop_others(self, names) -> None:
         self.buffers = {name: buffer for name, buffer in self.buffers.items() if name in names}
@@ -104,26 +104,21 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
     call, record = current(), loading()
     timed = call is not None and call.timed
-    first = FIRST_LAUNCHES if paced else WATCH_LAUNCHES
-    paced = paced or watch or not plan.is_kept and any(map(_is_long, plan))
-    queue, events, pace = session.queue, [], _Pace(plan, watch, first) if paced else None
-    shared = _shared(bound)
-    kept = kept_of(session, plan) if plan.is_kept and not shared else None
+    queue, events, pace = session.queue, [], None
+    if paced or watch or plan.is_long:
+        pace = _Pace(plan, watch, FIRST_LAUNCHES if paced else WATCH_LAUNCHES)
     try:
-        lent = kept.lent(session, bound, allocate) if kept and not timed else None
+        launches, lease = _launches(session, plan, bound)
         if timed:  # the rule of clgeom.core.memory: use another queue only after the commands of the session's queue
             queue = session.profiling_queue
-            for scratch in plan.scratch.values():
-                if scratch.name not in bound:
-                    bound[scratch.name] = allocate(session, scratch.nbytes)
+            if lease is None:
+                _allocate(session, ((scratch.name, scratch.nbytes) for scratch in plan.scratch.values()), bound)
             finish(session)
-        for one in _launches(session, plan, kept, lent, shared):
-            for name, nbytes in one.scratch if lent is None else ():
-                if name not in bound:  # one after the other: the device works at the same time
-                    bound[name] = allocate(session, nbytes)
-            first = record is not None and record.is_first(one.step.key)
-            enqueue = _enqueue_first if first else _enqueue
-            events.append(enqueue(session, queue, one, bound, pace, timed))
+        for launch in launches:
+            _allocate(session, launch.scratch, bound)  # one after the other: the device works at the same time
+            is_first = record is not None and record.is_first(launch.step.key)
+            enqueue = _enqueue_first if is_first else _enqueue
+            events.append(enqueue(session, queue, launch, bound, pace, timed))
         if timed:
             finish(session, queue)
     except BaseException:
@@ -131,45 +126,47 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
         raise
     if call is not None:
         call.phases += map(phase_of, plan, events) if timed else plan.phases
-    return Result(session, queue, bound) if lent is None else ResultInSet(session, queue, bound, lent)
+    return Result(session, queue, bound) if lease is None else LeasedResult(session, queue, bound, lease)
 
 
-def _is_long(part):
-    return isinstance(part, Series) and len(part.groups) > WATCH_LAUNCHES
+def _allocate(session, scratch, bound):
+    """Add scratch memory, as (name, bytes), to the bound memory."""
+    for name, nbytes in scratch:
+        if name not in bound:
+            bound[name] = allocate(session, nbytes)
 
 
-def _launches(session, plan, kept, lent, shared):
-    """The launches of a plan: those that this thread keeps, or new ones, each made when it is asked for."""
-    if lent is not None:
-        return lent.own.launches
-    if kept is not None:
-        kept.launches = kept.launches or launches_of(session, plan)
-        return kept.launches
-    return (_launch_of(session, part, shared) for part in plan)
+def _launches(session, plan, bound):
+    """(launches of a plan, lease of their memory or None). New launches are made when they are asked for."""
+    shared = _shared(bound)
+    kept = kept_plan(session, plan) if plan.is_kept and not shared else None
+    if kept is None:
+        return (_launch_of(session, part, shared) for part in plan), None
+    lease = kept.lease(session, bound, allocate)
+    return kept.launches(session) if lease is None else lease.set.launches, lease
 
 
 def _launch_of(session, part, shared):
     """A launch with the kernel object of this thread, which the next launch of this kernel takes, too."""
     import pyopencl as cl
 
-    step = part.step if isinstance(part, Series) else part
-    pointers = tuple(at for at, arg in enumerate(step.args) if _is_shared(arg, shared)) if shared else ()
-    kernel = kernel_of(session, step.key, pointers)
+    pointers = tuple(at for at, arg in enumerate(part.args) if _is_shared(arg, shared)) if shared else ()
+    kernel = kernel_of(session, part.key, pointers)
     try:
         return Launch(part, kernel, set())
     except cl.Error as error:
-        raise failure(session.device, f"launch {step.kernel}", error) from error
+        raise failure(session.device, f"launch {part.key[0]}", error) from error
 
 
 def _is_shared(arg, shared):
     return not isinstance(arg, np.generic) and name_of(arg) in shared
 
 
-def _enqueue_first(session, queue, one, bound, pace, timed):
+def _enqueue_first(session, queue, launch, bound, pace, timed):
     """Enqueue a launch whose kernel is new, and wait; what its first launch waited for counts as loading."""
     finish(session, queue)
     try:
-        events = _enqueue(session, session.profiling_queue, one, bound, pace, True)
+        events = _enqueue(session, session.profiling_queue, launch, bound, pace, True)
         finish(session, session.profiling_queue)
     except BaseException:
         settle(session.profiling_queue)
@@ -187,26 +184,26 @@ def _shared(bound) -> frozenset:
     return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
 
 
-def _enqueue(session, queue, one, bound, pace=None, timed=False):
+def _enqueue(session, queue, launch, bound, pace=None, timed=False):
     """Enqueue a launch, or all of a series; returns their events when timed."""
     import pyopencl as cl
 
-    kernel, events = one.kernel, []
+    kernel, events = launch.kernel, []
     try:
-        for at, name in one.buffers:
+        for at, name in launch.buffers:
             kernel.set_arg(at, bound[name])
-        for items, local in one.sizes:
+        for items, local in launch.sizes:
             try:
                 event = cl.enqueue_nd_range_kernel(queue, kernel, items, local)
             except cl.MemoryError as error:
                 again = functools.partial(cl.enqueue_nd_range_kernel, queue, kernel, items, local)
-                event = _again(session, queue, f"launch {one.step.kernel}", error, again)
+                event = _again(session, queue, f"launch {launch.step.kernel}", error, again)
             if timed:
                 events.append(event)
             if pace:
                 pace.launched(event)
     except cl.Error as error:
-        raise failure(session.device, f"launch {one.step.kernel}", error) from error
+        raise failure(session.device, f"launch {launch.step.kernel}", error) from error
     return tuple(events)
 
 

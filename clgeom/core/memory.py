@@ -15,8 +15,8 @@ caller's queue holds its buffer: the commands that this queue has when the last 
 (`cl_arrays.as_array`). The pool does not wait for held memory, but hands out other memory. An array that its owner
 reads on yet another queue must stay referenced until that queue is done, as everywhere in pyopencl.
 
-Memory of plans that run often waits for their next run (`clgeom.core.kept`). The pool has handed it out, but counts
-it as held.
+Kept plans hold scratch memory between their runs (`clgeom.core.kept`). The pool has handed it out, but counts it as
+held.
 
 Creating a buffer enqueues no command, so a driver may report missing memory only at the first use. The functions of
 `launch` then release all unused memory and try again, before they raise `DeviceLimit`.
@@ -76,7 +76,7 @@ class Pool:
         self._free: dict[int, collections.deque] = {}  # by size
         self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
         self._held: list = []  # the same, with events
-        self._waiting: weakref.WeakSet = weakref.WeakSet()  # memory of plans between their runs
+        self._idle: weakref.WeakSet = weakref.WeakSet()  # memory of kept plans between their runs
         self._made = 0
         #: Whether what is handed out is filled, see `poisoned`.
         self.is_poisoned = False
@@ -140,9 +140,9 @@ class Pool:
             A buffer from `allocate`; the call has no effect for others, which never return.
         *until : pyopencl.Event or pyopencl.CommandQueue
         """
-        lent = getattr(buffer, "clgeom_lent", None)
-        if lent is not None:  # of a plan that keeps its memory, which must not run with it before
-            for one in lent.keep_from_waiting():
+        lease = getattr(buffer, "clgeom_lease", None)
+        if lease is not None:  # of a plan that keeps its memory, which must not run with it before
+            for one in lease.give_up():
                 self.hold(one, *until)
             return
         loan = getattr(buffer, "clgeom_loan", None)
@@ -172,16 +172,16 @@ class Pool:
                     self._made -= 1
                     self.nbytes -= size
 
-    def note_waiting(self, sets) -> None:
-        """Count what these have (`clgeom.core.kept.Waiting`) as held, as long as they are referenced elsewhere."""
+    def count_idle(self, idle) -> None:
+        """Count the memory of an `IdleScratch` (`clgeom.core.kept`) as held, as long as it is referenced elsewhere."""
         with self._lock:
-            self._waiting.add(sets)
+            self._idle.add(idle)
 
     def free_held(self) -> None:
         """Release unused memory to the driver, which keeps memory that commands still use until they end."""
         with self._lock:
-            for sets in self._waiting:
-                sets.clear()
+            for idle in self._idle:
+                idle.clear()
             self._take_back()
             self._made -= len(self._held)
             self.nbytes -= sum(size for size, _, _ in self._held)
@@ -204,8 +204,8 @@ class Pool:
         """Number of buffers that are kept for the next call."""
         with self._lock:
             self._take_back()
-            waiting = sum(sets.buffers for sets in self._waiting)
-            return sum(map(len, self._free.values())) + len(self._held) + waiting
+            idle = sum(one.buffers for one in self._idle)
+            return sum(map(len, self._free.values())) + len(self._held) + idle
 
 
 def part_of(buffer, origin: int, nbytes: int):

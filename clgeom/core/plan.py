@@ -18,6 +18,9 @@ import numpy as np
 from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.tuning import select
 
+#: Launches of a series from which on it is long: 64 take about 0.5 ms to enqueue.
+LONG = 64
+
 
 @dataclass(frozen=True)
 class Scratch:
@@ -114,6 +117,10 @@ class Series:
     def args(self) -> tuple:
         return self.step.args
 
+    @property
+    def key(self) -> tuple:
+        return self.step.key
+
 
 class Plan(tuple):
     """Steps, and Series of them, in the order they run."""
@@ -125,15 +132,21 @@ class Plan(tuple):
         return Plan(*self, *other)
 
     def kept(self, *, memory: bool = False) -> Plan:
-        """This plan, for one that is remembered and runs often: threads keep kernel objects with its numbers bound.
+        """This plan, for a cached one that runs often: threads keep kernel objects with its numbers set.
 
         With `memory` they keep its scratch memory, too. No array of the caller may be in it, which would stay for long.
+        A plan with a long series is not kept, since its numbers take more time and memory.
         """
-        self.is_kept = all(isinstance(part, Step) for part in self)
+        self.is_kept = not self.is_long
         self.keeps_memory = self.is_kept and memory
         return self
 
     is_kept = keeps_memory = False
+
+    @functools.cached_property
+    def is_long(self) -> bool:
+        """Whether the plan has a series of more than `LONG` launches."""
+        return any(isinstance(part, Series) and len(part.groups) > LONG for part in self)
 
     @functools.cached_property
     def scratch(self) -> dict[str, Scratch]:

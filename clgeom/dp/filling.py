@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 
 from clgeom.arguments import instance, one_of, wrong
+from clgeom.core.cache import Cache
 from clgeom.core.call import recording, unrecorded
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
@@ -28,8 +30,8 @@ from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import stages
-from clgeom.dp.patterns import LAYOUTS, PATTERNS, pattern_name
-from clgeom.dp.table.table import Table
+from clgeom.dp.patterns import LAYOUTS, PATTERNS, Pattern, pattern_name
+from clgeom.dp.table.table import Filled, Table
 from clgeom.errors import DependencyError, InvalidInput, short
 from clgeom.intake.arrays import is_device_array
 from clgeom.intake.arrays import session_of as session_of_array
@@ -176,7 +178,8 @@ def fill(
     if keep == "decisions" and equation.decisions is None:
         raise InvalidInput(f"keep='decisions' needs an equation that returns decisions, and {equation.name} has none.")
     given = given_values(values, parameters, caller="fill")
-    band = bands.checked_band(band, shape, outside, caller="fill")
+    if band is not None or type(outside) is not int or outside:
+        band = bands.checked_band(band, shape, outside, caller="fill")
     if band is not None:
         equation, more = bands.with_band(equation, band, outside, caller="fill")
         given |= more
@@ -185,15 +188,21 @@ def fill(
     session = session or as_session(device)
     if any(cell.dtype == np.float64 for cell in equation.cell.scalars):
         session.profile.require_fp64("fill")
-    name, basis = pattern_name(pattern, caller="fill") or equation.pattern, "given"
-    if name is None:
-        name, basis = _inferred(equation, shape, session, held)
-    chosen = PATTERNS[name]
-    if band is not None:
-        bands.check_reachable(band, chosen, shape, caller="fill")
-    start, stop = _range(start, stop, chosen.stages(*shape))
-    hold_to_pattern(equation, chosen, held, shape)
-    given_cells = initial_of(initial, equation, chosen, shape, start, session)
+    wanted = equation.pattern if pattern is None else pattern_name(pattern, caller="fill")
+    start, stop = _stage(start, "start"), None if stop is None else _stage(stop, "stop")
+    check = "auto" if isinstance(check, str) else bool(check)
+    key = "fills", equation, shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(held)
+    choice = session.known(key, policies=True) if initial is None else None
+    if choice is None:
+        found, basis = (wanted, "given") if wanted else _inferred(equation, shape, session, held)
+        chosen = PATTERNS[found]
+        if band is not None:
+            bands.check_reachable(band, chosen, shape, caller="fill")
+        stages_ = _range(start, stop, chosen.stages(*shape))
+        hold_to_pattern(equation, chosen, held, shape)
+    else:
+        chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
+    given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
     with watching(progress) as watch, recording(profile) as phases:
         job = Job(
@@ -202,9 +211,8 @@ def fill(
             chosen,
             layout,
             keep,
-            start,
-            stop,
-            check != "auto" and bool(check),
+            *stages_,
+            check is True,
             session,
             held,
             arguments,
@@ -213,22 +221,13 @@ def fill(
             band=band,
             initial=given_cells,
         )
-        path_module = _path(job, path)
-        hold_to_table(job)
-        if isinstance(check, str):
-            with unrecorded():
-                trial.check(job)
-        if not job.check:
-            readiness.check(
-                job,
-                lambda most: readiness.Evaluation(job).run(most),
-                cells=shape[0] * shape[1],
-                evaluated=isinstance(check, str),
-                warned=basis == "probed",
-            )
+        if choice is None:
+            choice = _checked(job, path, check, basis)
+            if choice.lasts:
+                session.cached(key, lambda: choice, policies=True)
+        job.wraps, job.cache = choice.wraps, choice.cache
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-            job = overflows.with_traps(job)
-            filled = overflows.watched(job, path_module.fill)
+            filled = choice.fill(job)
         if progress:
             finish(session)
             watch(1.0)
@@ -255,12 +254,80 @@ def fill(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """How to fill a table: the result of all checks before a fill, for all fills with the same key.
+
+    The key has all that the checks depend on: the equation, the options, and `facts_of` its parameters.
+
+    Attributes
+    ----------
+    pattern : Pattern
+    basis : {"given", "proven", "probed"}
+        Why this pattern.
+    stages : (int, int)
+        The first stage to fill, and the one after the last.
+    wraps : bool
+        As in `Job`.
+    fill : function of a Job
+        It returns a `Filled`.
+    lasts : bool
+        Whether it holds for all fills with the key: no check looked at elements of parameters, or at given cells.
+    cache : Cache
+        What the path makes once.
+    """
+
+    pattern: Pattern
+    basis: str
+    stages: tuple[int, int]
+    wraps: bool
+    fill: Callable[[Job], Filled]
+    lasts: bool
+    cache: Cache = field(default_factory=Cache)
+
+
+def facts_of(values) -> tuple:
+    """What the checks before a fill, and its launches, may depend on of proven equations: numbers bit by bit; the shape
+    of an array, and the range of integers in it."""
+    return tuple(
+        value.tobytes()
+        if not value.ndim
+        else (value.shape, int(value.min()), int(value.max()))
+        if value.size and value.dtype.kind in "iu"
+        else value.shape
+        for value in values.values()
+    )
+
+
+def _checked(job, path, check, basis) -> Choice:
+    """The path for a job that passes the checks before a fill."""
+    module = _path(job, path)
+    hold_to_table(job)
+    if check == "auto":
+        with unrecorded():
+            trial.check(job)
+    if not job.check:
+        readiness.check(
+            job,
+            lambda most: readiness.Evaluation(job).run(most),
+            cells=job.shape[0] * job.shape[1],
+            evaluated=check == "auto",
+            warned=basis == "probed",
+        )
+    lasts = job.initial is None and not job.check and basis != "probed" and readiness.is_proven(job)
+    fill = functools.partial(overflows.trapped, fill=module.fill) if overflows.are_trapped(job) else module.fill
+    return Choice(job.pattern, basis, (job.start, job.stop), job.wraps, fill, lasts)
+
+
+def _stage(value, name):
+    """A stage's number as an integer."""
+    if isinstance(value, bool) or not isinstance(value, int) and not hasattr(value, "__index__"):
+        raise wrong(name, "fill", "a stage's number", short(value))
+    return int(value)
+
+
 def _range(start, stop, stages_):
     stop = stages_ if stop is None else stop
-    for name, value in (("start", start), ("stop", stop)):
-        if isinstance(value, bool) or not isinstance(value, int) and not hasattr(value, "__index__"):
-            raise wrong(name, "fill", "a stage's number", short(value))
-    start, stop = int(start), int(stop)
     if not 0 <= start < stop <= stages_:
         raise InvalidInput(
             f"The 'start' and 'stop' parameters of fill must be stages 0 <= start < stop <= {stages_}. "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from clgeom.arguments import is_masked_array, rows_and_columns, wrong
+from clgeom.core.cache import Cache
 from clgeom.core.launch import run
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
@@ -47,6 +48,8 @@ class Job:
         Of a banded equation, the ends of j - i.
     initial : clgeom.dp.initial.Initial or None
         The cells before the stage `start`; None if they are 0.
+    cache : Cache
+        What the path makes once for all fills with the same `clgeom.dp.filling.Choice`.
     params, options : dict, tuple
         Template parameters and build options of every kernel with the equation in it.
     """
@@ -68,6 +71,7 @@ class Job:
     traps: bool = False
     band: tuple[int, int] | None = None
     initial: object = None
+    cache: Cache = field(default_factory=Cache)
 
     @property
     def stages(self) -> int:

@@ -256,7 +256,7 @@ class Watched:
             if queue != session.queue:
                 note(
                     cl.enqueue_marker(queue),
-                    [bound[launch.name_of(a)] for a in part.args if isinstance(a, (str, Scratch))],
+                    [bound[launch.name_of(a)] for a in part.step.args if isinstance(a, (str, Scratch))],
                 )
             return result
 

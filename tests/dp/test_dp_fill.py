@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 import threading
 
 import numpy as np
@@ -19,6 +20,7 @@ from clgeom.dp.patterns import before, offset
 from clgeom.dp.policies import StagePolicy
 from clgeom.errors import (
     ClgeomError,
+    DependencyError,
     DeviceLimit,
     InvalidInput,
 )
@@ -367,3 +369,73 @@ def test_threads(session):
         thread.join()
     for k in range(4):
         np.testing.assert_array_equal(found[k], reference.mixed("NOSE", (40, 37), "int32"))
+
+
+# The same fill again --------------------------------------------------------------------------------------------------
+
+
+def entered(call):
+    """Files of clgeom whose functions a call enters."""
+    files = set()
+
+    def profile(frame, event, arg):
+        path = frame.f_code.co_filename
+        if event == "call" and "/clgeom/" in path and "site-packages" not in path:
+            files.add(path)
+
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return files
+
+
+def test_a_repeated_fill_checks_its_arguments_and_launches(session):
+    equation = dp.Equation(lambda M, i, j: dp.where((i == 0) | (j == 0), i + j, dp.minimum(M[i - 1, j], M[i, j - 1])))
+    for _ in range(4):
+        dp.fill(equation, (300, 300), device=session)
+    files = entered(lambda: dp.fill(equation, (300, 300), device=session))
+    assert len(files) <= 18 and not any("/analysis/" in path for path in files), sorted(files)
+
+
+def test_repeated_fills_take_new_values(session):
+    """Of equal types and ranges: arrays, numbers, zeros of both signs and NaN."""
+    types = {"p": "int32[]", "q": "int32"}
+    letters = dp.Equation("(i == 0 ? 0 : M(i - 1, j) * 2) + p[i] + q", pattern="RUD", parameters=types)
+    for p in [0, 1, 2, 5], [5, 1, 0, 2], [2, 0, 5, 1]:
+        for q in 0, 3, 0:
+            expected = sum((one + q) << 3 - k for k, one in enumerate(p))
+            assert dp.fill(letters, (4, 2), p=p, q=q, device=session).corner == expected
+    signs = dp.Equation("1 / x", dtype="float32", pattern="RUD", parameters={"x": "float32"})
+    for x, expected in ((0.0, np.inf), (-0.0, -np.inf), (np.nan, np.nan), (0.0, np.inf), (2.0, 0.5)):
+        np.testing.assert_equal(dp.fill(signs, (2, 2), x=x, device=session).corner, np.float32(expected))
+
+
+def test_repeated_fills_are_checked_where_values_decide(session):
+    """An index that the range of its parameter does not prove is looked at in every call."""
+    jumps = dp.Equation("i == 0 ? 1 : M(p[i], j)", pattern="RUD", parameters={"p": "int32[]"})
+    good, bad = [0, 0, 0, 2], [0, 0, 2, 0]
+    for _ in range(3):
+        assert dp.fill(jumps, (4, 2), p=good, device=session).corner == 1
+    for _ in range(2):
+        with pytest.raises(DependencyError):
+            dp.fill(jumps, (4, 2), p=bad, device=session)
+
+
+def test_wrong_options_are_refused_after_equal_right_ones(session):
+    """True and 1 are equal, and 0 and False."""
+    equation = dp.Equation("i == 0 ? 1 : M(i - 1, j) + 1", pattern="RUD")
+    for _ in range(2):
+        for check in (True, False):
+            assert dp.fill(equation, (3, 2), start=0, stop=1, check=check, device=session).numpy().sum() == 2
+    for wrong in ({"check": 1}, {"check": 0}, {"start": False}, {"stop": True}, {"start": [0]}, {"outside": 1}):
+        with pytest.raises(InvalidInput):
+            dp.fill(equation, (3, 2), **wrong, device=session)
+
+
+def test_repeated_fills_start_from_other_cells(session):
+    equation = dp.Equation("i == 0 ? 1 : M(i - 1, j) + 1", pattern="RUD")
+    for first in (3, 8, 3):
+        table = dp.fill(equation, (3, 2), start=1, initial=np.array([first, 0], np.int32), device=session)
+        assert table[2].tolist() == [first + 2, 2]

@@ -202,14 +202,14 @@ def test_waiting_memory_is_let_go_of(gpu, rounds, monkeypatch):
         for _ in range(3):
             coverage_regions(cl_array.to_device(gpu.queue, maps_of(2, 20, columns)), LEVELS, parts=False)
     plans = gpu.thread_cache.of("plans").values()
-    assert sum(one.waiting is not None for one in plans) == 2 and gpu.pool.active_blocks == 0
+    assert sum(one.idle is not None for one in plans) == 2 and gpu.pool.active_blocks == 0
 
 
 def test_large_memory_is_not_kept(gpu, rounds, monkeypatch):
     gpu.threads.cache = Cache()
     monkeypatch.setattr(kept, "SET_PART", gpu.profile.global_mem_bytes // 1000)
     check_same(rounds(4), coverage_regions(maps_of(5), LEVELS, parts=False))
-    assert all(one.waiting is None for one in gpu.thread_cache.of("plans").values())
+    assert all(one.idle is None for one in gpu.thread_cache.of("plans").values())
 
 
 def test_memory_that_another_queue_uses_does_not_wait_for_a_round(gpu, rounds):

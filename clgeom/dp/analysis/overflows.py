@@ -16,18 +16,9 @@ KINDS = {"rows": 0, "columns": 1, "nose": 2, "sone": 3}
 NONE = np.iinfo(np.int32).max
 
 
-def with_traps(job: Job) -> Job:
-    """The job with kernels that note overflows, where its cells trap and the bounds do not exclude an overflow."""
-    cell = job.equation.cell
-    if job.check or cell.overflow != "trap" or not _is_possible(job):
-        return job
-    buffer = launch.allocate(job.session, 20)
-    return replace(
-        job,
-        traps=True,
-        arguments=(*job.arguments, "dp_overflow"),
-        buffers={**job.buffers, "dp_overflow": buffer},
-    )
+def are_trapped(job: Job) -> bool:
+    """Whether a fill notes overflows: where its cells trap and the bounds do not exclude an overflow."""
+    return not job.check and job.equation.cell.overflow == "trap" and _is_possible(job)
 
 
 def _is_possible(job) -> bool:
@@ -37,10 +28,17 @@ def _is_possible(job) -> bool:
     return job.equation.cache.get(key, lambda: bounds.overflow(job) != "impossible")
 
 
-def watched(job: Job, fill):
-    """The result of a fill of a job; raise `IntegerOverflow` for its first cell that goes beyond its type."""
-    if not job.traps:
-        return fill(job)
+def trapped(job: Job, fill):
+    """The result of a fill of a job whose kernels note overflows.
+
+    Raises `IntegerOverflow` for the first cell that goes beyond its type.
+    """
+    job = replace(
+        job,
+        traps=True,
+        arguments=(*job.arguments, "dp_overflow"),
+        buffers={**job.buffers, "dp_overflow": launch.allocate(job.session, 20)},
+    )
     _write(job, -1)
     filled = fill(job)
     stage = _read(job)[0]

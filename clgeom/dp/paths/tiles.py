@@ -421,51 +421,57 @@ def fill(job: Job, *, waited=False) -> Filled:
     """Fill the table of a job. `waited`: groups of one launch have waited in vain, so take many."""
     n, m = job.shape
     dtype = job.equation.dtype
-    sweep = Sweep.of(job, flips_for(job))
-    single = sweep.policy.launches == "single" and not waited
-    flip_rows, flip_columns = sweep.flips
-    buffers, kept = {}, Scratch("last", dtype, sweep.edge_pitch)
-    args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
+    sweep, plan, line = job.cache.get(("tiles", waited), lambda: _planned(job, waited))
+    single = not waited and sweep.policy.launches == "single"
+    buffers = {}
     if single:
         tickets.require(job.session, sweep.policy)
-        strips = ceil_div(n, sweep.strip)
-        buffers["progress"] = tickets.new_counters(job.session, 1 + strips + 1)
-        args += ["progress", tickets.patience(job.session)]
-    else:
-        args += [Scratch("state", dtype, sweep.state)]
+        buffers["progress"] = tickets.new_counters(job.session, 1 + ceil_div(n, sweep.strip) + 1)
     table = decisions = None
     if sweep.table:
         buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
-        if sweep.band is not None:
-            _write_outside(job, buffers["table"], n * sweep.pitch)
         table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
-        args += ["table", np.int32(sweep.pitch)]
-    else:
-        args += [kept]
-        if sweep.band is not None:
-            buffers["last"] = launch.allocate(job.session, kept.nbytes)
-            _write_outside(job, buffers["last"], kept.count)
+    elif sweep.band is not None:
+        buffers["last"] = launch.allocate(job.session, line.nbytes)
+    if sweep.band is not None:
+        _write_outside(job, *((buffers["table"], n * sweep.pitch) if sweep.table else (buffers["last"], line.count)))
     if sweep.bits:
+        flip_rows, flip_columns = sweep.flips
         columns = sweep.policy.block_columns
         decisions = new_packed(job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
         buffers["decisions"] = decisions.buffer
         if sweep.band is not None:
             launch.fill(job.session, decisions.buffer, np.uint8(0), n * decisions.pitch)
-        args += ["decisions", np.int32(decisions.pitch * 8 // (sweep.bits * columns))]
-    params = {**sweep.params(job, last=not sweep.table), "single": single}
-    moved = dtype.itemsize * (
-        n * m * sweep.table + sweep.edges * sweep.rows + (0 if single else 2 * sweep.state * sweep.columns)
-    )
-    groups = ceil_div(n, sweep.strip)  # of one launch
-    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
-    result = job.run(Plan(step if single else Series(step, (2, 3), *sweep.launches())), **buffers)
-    if single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + strips)[0]:
+    result = job.run(plan, **buffers)
+    if single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + ceil_div(n, sweep.strip))[0]:
         warn(
             f"The groups of one launch on {job.session.profile.name} waited too long for each other: "
             f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
             DeviceWarning,
         )
         return fill(job, waited=True)
-    last = None if sweep.table else sweep.in_order(result.read(kept))
+    last = None if sweep.table else sweep.in_order(result.read(line))
     corner = None if last is None else last[job.pattern.corner(n, m)[1]]
     return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)
+
+
+def _planned(job: Job, waited) -> tuple[Sweep, Plan, Scratch]:
+    """The sweep of a job, the plan of its launches, and the memory of the row that is completed last."""
+    n, m = job.shape
+    dtype = job.equation.dtype
+    sweep = Sweep.of(job, flips_for(job))
+    single = not waited and sweep.policy.launches == "single"
+    line = Scratch("last", dtype, sweep.edge_pitch)
+    args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
+    args += ["progress", tickets.patience(job.session)] if single else [Scratch("state", dtype, sweep.state)]
+    args += ["table", np.int32(sweep.pitch)] if sweep.table else [line]
+    if sweep.bits:
+        columns = sweep.policy.block_columns
+        args += ["decisions", np.int32(packed_pitch(m, sweep.bits, columns) * 8 // (sweep.bits * columns))]
+    params = {**sweep.params(job, last=not sweep.table), "single": single}
+    moved = dtype.itemsize * (
+        n * m * sweep.table + sweep.edges * sweep.rows + (0 if single else 2 * sweep.state * sweep.columns)
+    )
+    groups = ceil_div(n, sweep.strip)  # of one launch
+    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
+    return sweep, Plan(step if single else Series(step, (2, 3), *sweep.launches())).kept(), line

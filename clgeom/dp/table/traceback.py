@@ -6,6 +6,7 @@ filled again from the checkpoint above it with all choices kept, and the traceba
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -143,7 +144,8 @@ def traceback(
     if check:
         trial.check(job)
     with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-        return overflows.watched(overflows.with_traps(job), lambda job: _traced(job, fields, moves, field, band_bytes))
+        trace = functools.partial(_traced, fields=fields, moves=moves, first=field, band_bytes=band_bytes)
+        return overflows.trapped(job, trace) if overflows.are_trapped(job) else trace(job)
 
 
 def _job(equation, shape, values, device, parameters, caller, band, outside) -> Job:
