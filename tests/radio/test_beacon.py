@@ -162,7 +162,7 @@ def test_beam_pattern_of_boxes():
         ({"region": shapely.Polygon()}, "a polygon with an area"),
         ({"region": shapely.box(0, 0, 0, 9)}, "a polygon with an area"),
         ({"position": 1}, "'position' .* two finite numbers"),
-        ({"exponent": 0}, "'exponent' .* within 0.1 to 20"),
+        ({"exponent": 0}, "'exponent' .* from 0.1 to 20"),
     ),
 )
 def test_beam_pattern_refuses(change, words):

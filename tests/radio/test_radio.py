@@ -196,7 +196,7 @@ GOOD = {"distance": 1.0, "frequency": 900.0, "base_height": 30.0}
         ("distance", [1.0, [2.0]], "must be numbers"),
         ("city", "village", "must be one of 'medium', 'metropolitan'. Got 'village' instead"),
         ("outside", "ignore", "must be one of 'raise', 'clip', 'nan'. Got 'ignore' instead"),
-        ("dtype", "float16", "must be 'float32' or 'float64'. Got 'float16' instead"),
+        ("dtype", "float16", "must be one of 'float32', 'float64'. Got 'float16' instead"),
     ),
 )
 def test_walfisch_ikegami_refuses(session, name, value, words):

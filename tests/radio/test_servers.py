@@ -120,13 +120,16 @@ def test_measured_cuts_are_kept_in_both_planes():
     ("call", "words"),
     (
         (lambda: sector_antenna(standard="5G"), "'standard' .* one of '36.942', '38.901'"),
-        (lambda: sector_antenna(beamwidth_deg=0), "'horizontal_beamwidth_deg' .* within 0.1 to 360, in degrees. Got 0"),
+        (
+            lambda: sector_antenna(beamwidth_deg=0),
+            "'horizontal_beamwidth_deg' .* a number from 0.1 to 360, in degrees. Got 0",
+        ),
         (lambda: Antenna(math.nan), "'gain_dbi' .* finite number, in dBi. Got nan"),
         (lambda: Antenna(3, horizontal=np.zeros(360)), "'horizontal' and 'vertical' .* both, or none"),
         (lambda: Antenna(3, horizontal=np.zeros(36), vertical=np.zeros(360)), "360 attenuations in dB.* Got 36 values"),
         (lambda: Antenna(3, horizontal=np.full(360, -1), vertical=np.zeros(360)), "Got 360 values from -1"),
         (lambda: Transmitter(0, 0, power_dbm="high"), "'power_dbm' .* in dBm. Got 'high'"),
-        (lambda: Transmitter(0, 0, downtilt_deg=100), "'downtilt_deg' .* within -90 to 90, in degrees. Got 100"),
+        (lambda: Transmitter(0, 0, downtilt_deg=100), "'downtilt_deg' .* a number from -90 to 90, in degrees. Got 100"),
         (lambda: Transmitter(0, 0, antenna="kathrein"), "'antenna' .* must be an Antenna. Got 'kathrein'"),
         (lambda: receiver_sensitivity(bandwidth_mhz=0), "'bandwidth_mhz' .* in MHz. Got 0"),
     ),
