@@ -12,13 +12,15 @@ import os
 import re
 import sys
 from collections.abc import Collection
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
 from clgeom.errors import InvalidInput, is_integer, is_number, short
 
 T = TypeVar("T")
+#: Types of the words of `one_of`.
+WORDS = (str, bool, np.bool_, type(None))
 
 
 def wrong(name: str, caller: str, expected: str, got: object, *, verb: str = "be", hint: str = "") -> InvalidInput:
@@ -100,18 +102,18 @@ def boolean(value: Any, name: str, *, caller: str) -> bool:
     return bool(value)
 
 
-def one_of(value: Any, allowed: Collection[T], name: str, *, caller: str) -> T:
+def one_of(value: T, allowed: Collection[object], name: str, *, caller: str) -> T:
     """The value, if it is one of the allowed words; these may be None, True and False, too."""
-    if not isinstance(value, (str, bool, np.bool_, type(None))) or value not in allowed:
+    if type(value) is not str and not isinstance(value, WORDS) or value not in allowed:
         raise wrong(name, caller, f"one of {', '.join(map(repr, allowed))}", short(value))
-    return cast(T, value)
+    return value
 
 
-def instance(value: Any, kinds: type[T] | tuple[type, ...], expected: str, name: str, *, caller: str) -> T:
+def instance(value: T, kinds: type | tuple[type, ...], expected: str, name: str, *, caller: str) -> T:
     """The value, if it is of these types; the message names its type."""
     if not isinstance(value, kinds):
         raise wrong(name, caller, expected, type(value).__name__)
-    return cast(T, value)
+    return value
 
 
 def text(value: Any, name: str, *, caller: str) -> str:
@@ -212,15 +214,17 @@ def _said(shape: tuple[int | str, ...]) -> str:
     return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
-def named_dtype(value: Any, allowed: Collection[str], name: str, *, caller: str) -> np.dtype[Any]:
-    """The value as a native type of NumPy, if it has one of these names."""
+def number_type(value: Any, allowed: Collection[np.dtype[Any]], name: str, *, caller: str) -> np.dtype[Any]:
+    """The value as a native type of NumPy, if it is one of these."""
     try:
         found = np.dtype("V" if value is None else value)
     except (TypeError, ValueError, SyntaxError):  # as of "(2,"
         found = np.dtype("V")
-    if found.name not in allowed:
-        raise wrong(name, caller, f"one of {', '.join(map(repr, allowed))}", short(value))
-    return found.newbyteorder("=")
+    if found not in allowed:
+        found = found.newbyteorder("=")
+        if found not in allowed:
+            raise wrong(name, caller, f"one of {', '.join(repr(one.name) for one in allowed)}", short(value))
+    return found
 
 
 def every(good: np.ndarray, array: np.ndarray, expected: str, name: str, *, caller: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clgeom.arguments import boolean, named_dtype, one_of, unmasked, wrong
+from clgeom.arguments import boolean, number_type, one_of, unmasked, wrong
 from clgeom.core.failures import failures
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, fill, read, run
@@ -31,7 +31,7 @@ from clgeom.intake.device_arrays import fetched, native_array
 from clgeom.intake.interop.objects import values_of
 
 KERNEL = "radio/path_loss"
-TYPES = ("float32", "float64")
+TYPES = np.dtype(np.float32), np.dtype(np.float64)
 OUTSIDE = ("raise", "clip", "nan")
 #: Least distance along the ground in km. A cell that holds the base station has this distance.
 LEAST_KM = 1e-3
@@ -136,7 +136,7 @@ def _split(call, given):
 
 def _common_type(call, fields) -> np.dtype:
     if call.dtype is not None:
-        return named_dtype(call.dtype, TYPES, "dtype", caller=call.caller)
+        return number_type(call.dtype, TYPES, "dtype", caller=call.caller)
     types = [value.dtype for name, value in fields.items() if name != "line_of_sight"]
     single = types and all(t.kind == "f" and t.itemsize <= 4 for t in types)
     return np.dtype(np.float32 if single else np.float64)

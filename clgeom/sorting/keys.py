@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clgeom.arguments import has_shape, named_dtype, wrong
+from clgeom.arguments import has_shape, number_type, wrong
 from clgeom.intake.arrays import DeviceArray, adopted, as_device_values, host_values
 from clgeom.intake.device_arrays import is_device_array, native_array
 
@@ -182,4 +182,4 @@ def index_dtype(index_type, on_device: bool, *, caller: str) -> np.dtype:
     """The type of the indices of a result: what the caller asks for, else int64 on the host, uint32 on the device."""
     if index_type is None:
         return INDEX_TYPES[on_device]
-    return named_dtype(index_type, [dtype.name for dtype in INDEX_TYPES], "index_type", caller=caller)
+    return number_type(index_type, INDEX_TYPES, "index_type", caller=caller)

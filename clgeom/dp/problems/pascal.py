@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import named_dtype, whole_number
+from clgeom.arguments import number_type, whole_number
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import where
@@ -134,4 +134,4 @@ def pascal_triangle(rows: IntLike, *, dtype: DTypeLike = "int64", device: Device
 
 def _type(dtype, *, caller) -> str:
     """The name of a type, if coefficients have it."""
-    return named_dtype(dtype, ("int32", "int64"), "dtype", caller=caller).name
+    return number_type(dtype, (np.dtype(np.int32), np.dtype(np.int64)), "dtype", caller=caller).name
