@@ -219,7 +219,7 @@ def _modules(kernels) -> list[str]:
     found: set[str] = set(SHARED if kernels else ())
     for module in list(sys.modules):
         package, _, inner = module.partition(".")
-        if package != "clgeom" or inner.split(".")[0] not in families or inner.endswith((".known", ".policies")):
+        if package != "clgeom" or inner.split(".")[0] not in families or inner.endswith((".checks", ".policies")):
             continue
         file = Path(sys.modules[module].__file__ or "")
         path = file.relative_to(ROOT).as_posix()

@@ -94,7 +94,7 @@ FAMILIES = {
 #: Tests of all families, after a family's own.
 SHARED_TESTS = ("tests/test_selftest.py", "tests/test_one_answer.py", "tests/test_exactness.py")
 #: Parts that cannot change an answer, or that are checks themselves: shapes of work-groups, trials of devices.
-LEFT_OUT = re.compile(r"/known\.py$|/tuning\w*\.py$|/polic\w+\.py$|/spaces\.py$|/gains\.py$|/limits\.py$|/study/")
+LEFT_OUT = re.compile(r"/checks\.py$|/tuning\.py$|/polic\w+\.py$|/spaces\.py$|/gains\.py$|/limits\.py$|/study/")
 #: Families of races.py with the kernels of a family here.
 RACES = {
     "hull": ("hull", "batch", "hoods"),

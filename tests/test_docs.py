@@ -454,7 +454,7 @@ CLAIMS = {
         ", ".join(name for name in MATRICES if name != "NUC.4.4") + "; NUC.4.4",
     ],
     "trust.rst": [
-        f"one for each of {sum(len(kernels) for kernels, _ in selftest.CHECKS)} kernels",
+        f"one for each of {sum(len(one.kernels) for one in selftest.checks())} kernels",
         f"{len(selftest.QUESTIONS)} for public functions",
         f"more than {len(TEST_FUNCTIONS) // 1000 * 1000:,} test functions",
         f"{len(clouds.CLOUDS)} named distributions of points",

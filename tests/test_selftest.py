@@ -6,6 +6,7 @@ import numpy as np
 from device_settings import imposed_session
 
 from clgeom import selftest
+from clgeom.core.checks import Check
 from clgeom.selftest import answers
 from clgeom.selftest.answers import Answer, digest, known
 
@@ -32,7 +33,7 @@ def test_answers_are_the_known_ones(session):
 
 def test_a_device_without_float64_is_asked_less(session, monkeypatch):
     limited = imposed_session(session.device, fp64=False)
-    monkeypatch.setattr(selftest, "CHECKS", [])
+    monkeypatch.setattr(selftest, "checks", list)
     few = [question for question in answers.QUESTIONS if question.name.startswith("orient2d")]
     monkeypatch.setattr(selftest, "QUESTIONS", few)
     names = {outcome.name for outcome in selftest.run(limited)}
@@ -59,7 +60,7 @@ def test_a_wrong_answer_is_told(session, monkeypatch):
     name = "orient2d float32"
     wrong[name] = Answer(name, "0123456789abcdef")
     monkeypatch.setattr(selftest, "known", lambda: wrong)
-    monkeypatch.setattr(selftest, "CHECKS", [])
+    monkeypatch.setattr(selftest, "checks", list)
     monkeypatch.setattr(selftest, "QUESTIONS", [q for q in answers.QUESTIONS if q.name.startswith("orient2d")])
     outcomes = {outcome.name: outcome for outcome in selftest.run(session)}
     assert [name for name, outcome in outcomes.items() if not outcome.ok] == [name]
@@ -73,7 +74,7 @@ def test_every_device_is_checked(session, monkeypatch):
         assert selftest.number_of_checks(profile) == 1
         return lambda outcome: seen.append((profile.name, outcome.name))
 
-    monkeypatch.setattr(selftest, "CHECKS", [])
+    monkeypatch.setattr(selftest, "checks", list)
     monkeypatch.setattr(selftest, "QUESTIONS", answers.QUESTIONS[-1:])
     found = list(selftest.check_all(watch))
     assert len(found) == len(selftest.all_devices()) == len(seen) == len(list(selftest.check_all()))
@@ -89,7 +90,7 @@ def test_a_check_that_raises_is_a_failure(session, monkeypatch):
     def broken(session):
         raise RuntimeError("several\nlines " + "x" * 400)
 
-    monkeypatch.setattr(selftest, "CHECKS", [(("family/one", "family/two"), broken)])
+    monkeypatch.setattr(selftest, "checks", lambda: [Check(broken, ("family/one", "family/two"))])
     monkeypatch.setattr(selftest, "QUESTIONS", [])
     outcomes = list(selftest.run(session))
     assert [outcome.name for outcome in outcomes] == ["family/one", "family/two"]

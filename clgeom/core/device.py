@@ -517,9 +517,9 @@ def _first_right(present):
     A device that has passed it is not opened.
     """
     for device in present if len(present) > 1 else ():
-        right = trust.verdict(device, describe(device), trust.ALWAYS)
+        right = trust.verdict(device, describe(device), trust.first_trial())
         try:
-            if trust.passes(as_session(device), trust.ALWAYS) if right is None else right:
+            if trust.passes(as_session(device), trust.first_trial()) if right is None else right:
                 return device
         except ClgeomError:  # the error is raised where the device is used
             return device

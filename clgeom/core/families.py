@@ -1,7 +1,8 @@
 """What the families say about their kernels, looked up by name.
 
 A kernel's family is the first folder of its name: the policies of the kernel "hull/sieve/sieve" are in
-``clgeom/hull/policies.py``, a module that is imported when one of its kernels is first asked for. It has
+``clgeom/hull/policies.py``, its checks (`clgeom.core.checks`) in ``clgeom/hull/checks.py``. These modules are imported
+when one of the family's kernels is first asked for. A module of policies has
 
 - ``POLICIES``: the rows of each kernel (`clgeom.core.policies.Rows`), each number with its measurement beside it;
 - ``LIMITS``: a `clgeom.core.policies.Limit` for each kernel that has one;
@@ -16,6 +17,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from clgeom.core import sources
+from clgeom.core.checks import Check
 from clgeom.core.policies import Policy, Rows
 
 #: What a family without kernels says.
@@ -46,6 +48,18 @@ def policy_class(kernel: str) -> type[Policy]:
 def all_spaces() -> dict[str, Any]:
     """The `clgeom.core.spaces.Space` of each kernel that is tuned."""
     return _of_all("SPACES")
+
+
+@functools.cache
+def checks_of(family: str) -> tuple[Check, ...]:
+    """The checks of a family's kernels."""
+    module = importlib.import_module(f"clgeom.{family}.checks")
+    return tuple(one for one in vars(module).values() if isinstance(one, Check))
+
+
+def all_checks() -> list[Check]:
+    """The checks of all families."""
+    return [one for family in sources.families() for one in checks_of(family)]
 
 
 def _of_all(table):

@@ -1,9 +1,9 @@
-"""Trials: tests of a device with known answers, before it uses the kernels of a family.
+"""Trials: checks that a device passes before it uses the kernels of a family.
 
-Some OpenCL drivers compute wrong results without an error. The first time that a session needs a kernel of a family,
-the family's trial runs: its public functions on small adversarial input with known answers. A device that fails is
-refused with a `DeviceError`, and is the last choice for the default device. The verdict is noted in the user's cache
-for this device, driver and kernels, so that later processes only look it up.
+Some OpenCL drivers compute wrong results without an error. The first time that a session needs a kernel, its trial
+runs: a check (`clgeom.core.checks`) of public functions on small adversarial input with known answers. A device that
+fails is refused with a `DeviceError`, and is the last choice for the default device. The verdict is noted in the user's
+cache for this device, driver and kernels, so that later processes only look it up.
 """
 
 from __future__ import annotations
@@ -16,71 +16,17 @@ import os
 import sys
 import threading
 
-import numpy as np
-
 from clgeom import caches
 from clgeom.core import sources
 from clgeom.core.cache import Cache
-from clgeom.core.families import rows_of
+from clgeom.core.checks import TYPES, Check
+from clgeom.core.families import all_checks, checks_of, rows_of
 from clgeom.core.stored_policies import stored_of
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.quirks import BUILD_VARIABLES
 
-#: The trial of a family or of a part of it, as (module, function), and its kernels: names of families, or of kernels,
-#: which are looked up first. "kernel payload" is a kernel that moves a payload, by its parameter of that name. A trial
-#: is a function of a session and of the type of coordinates, and returns whether all results were correct. Trials are
-#: imported by name when they run, so this module does not import the layers above.
-TRIALS = {
-    ("clgeom.primitives.known", "long_loops"): ("primitives/long_loops",),  # and before all others
-    ("clgeom.primitives.known", "scans"): ("primitives",),
-    ("clgeom.hull.known", "few_points"): ("hull/sieve/tile_hull",),
-    ("clgeom.hull.known", "sieve"): ("hull/sieve", "hull/lexsort"),
-    ("clgeom.hull.known", "hoods"): ("hull/wagener",),
-    ("clgeom.hull.known", "octagon"): ("hull/heaphull_label",),
-    ("clgeom.hull.known", "batches"): ("hull/batch",),
-    ("clgeom.sorting.known", "radix"): ("sorting/radix",),
-    ("clgeom.sorting.known", "payloads"): (
-        "sorting/radix/radix_scatter payload",
-        "sorting/radix/radix_onesweep payload",
-    ),
-    ("clgeom.sorting.known", "narrow"): ("sorting/radix/radix_values", "sorting/radix/radix_runs"),
-    ("clgeom.sorting.known", "segments"): ("sorting/radix/radix_segments",),
-    ("clgeom.sorting.known", "rows"): ("sorting/row_indices",),
-    ("clgeom.sorting.known", "takes"): ("sorting/take_rows",),
-    ("clgeom.sorting.known", "uniques"): ("sorting/unique_count", "sorting/unique_emit", "sorting/unique_runs"),
-    ("clgeom.sorting.known", "firsts"): ("sorting/select_digits", "sorting/select_count", "sorting/select_emit"),
-    ("clgeom.sorting.known", "searches"): ("sorting/search_sorted",),
-    ("clgeom.sorting.known", "bins"): ("sorting/bin_counts", "sorting/bin_sums", "sorting/key_range"),
-    ("clgeom.sorting.known", "shellsorts"): ("sorting/shellsort",),
-    ("clgeom.region.known", "points"): ("region/arc",),
-    ("clgeom.region.known", "raster"): ("region/coverage",),
-    ("clgeom.region.known", "rings"): ("region/rings",),
-    ("clgeom.radio.known", "free_space_loss"): ("radio",),
-    ("clgeom.sequences.known", "alignments"): ("sequences",),
-    ("clgeom.sequences.known", "pairs"): ("sequences/pairs_bits", "sequences/pairs_letters"),
-    ("clgeom.sequences.known", "bits"): (
-        "sequences/bits_masks",
-        "sequences/bits_sweep",
-        "sequences/bits_tiles",
-        "sequences/bits_traceback",
-    ),
-    ("clgeom.dp.known", "stages"): ("dp",),
-    ("clgeom.dp.known", "tiles"): ("dp/paths/tile_sweep",),
-    ("clgeom.dp.known", "rows"): ("dp/paths/rows_direct", "dp/paths/rows_fused"),
-    ("clgeom.dp.known", "splits"): ("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"),
-    ("clgeom.dp.known", "tables"): ("dp/batch",),
-    ("clgeom.dp.known", "cells"): (
-        "dp/table/reduce_cells",
-        "dp/table/reduce_across",
-        "dp/table/select_cells",
-        "dp/table/take_cells",
-    ),
-}
-ALWAYS = next(iter(TRIALS))
-_BY_KERNEL = {kernel: trial for trial, kernels in TRIALS.items() for kernel in kernels}
-#: Trials that run for each type of coordinates, since kernels are built for one type.
-TYPED = ("clgeom.hull.known", "clgeom.region.known")
-TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
+#: The family and the name of the trial that comes before all others.
+FIRST = "primitives", "primitives.long_loops"
 NOTE = "trials"
 #: Exceptions from these packages that may follow from wrong results. Others do not count: too deep recursion, missing
 #: files and modules, the end of the interpreter.
@@ -100,7 +46,7 @@ def require(session, key: tuple) -> None:
     if needed <= session.trusted:
         return
     with session.lock:
-        for trial, dtype in sorted(needed - session.trusted, key=lambda one: one[0] != ALWAYS):
+        for trial, dtype in sorted(needed - session.trusted, key=lambda one: one[0] is not first_trial()):
             if not passes(session, trial, dtype):
                 raise DeviceError(_refusal(session, trial))
             session.trusted.add((trial, dtype))
@@ -109,9 +55,21 @@ def require(session, key: tuple) -> None:
 def _needed(key):
     """The trials, with the type of coordinates, for a kernel."""
     kernel, params = key[0], dict(key[1])
-    trial = params.get("payload") and _BY_KERNEL.get(f"{kernel} payload") or _trial_of(kernel)
-    real = TYPES.get(params.get("real")) if trial and trial[0] in TYPED else None
-    return {(ALWAYS, None)} if trial is None else {(ALWAYS, None), (trial, real)}
+    trial = params.get("payload") and _trials_of(_family(kernel)).get(f"{kernel} payload") or _trial_of(kernel)
+    first = first_trial(), None
+    return {first} if trial is None else {first, (trial, TYPES.get(params.get("real")) if trial.by_type else None)}
+
+
+@functools.cache
+def first_trial() -> Check:
+    """The trial that comes before all others."""
+    family, name = FIRST
+    return next(one for one in checks_of(family) if one.name == name)
+
+
+def trials() -> list[Check]:
+    """The trials of all families."""
+    return [one for one in all_checks() if one.before]
 
 
 def passes(session, trial, dtype=None) -> bool:
@@ -155,12 +113,12 @@ def holds(session, name: str, kernel: str, ask) -> bool:
 def is_refused(profile) -> bool:
     """Whether a device has failed a trial of the current kernels."""
     failed = {name.split()[0]: digest for name, (digest, right) in _noted(profile).items() if not right}
-    return any(_digest(trial, profile) == failed[_name(trial)] for trial in TRIALS if _name(trial) in failed)
+    return bool(failed) and any(_digest(one, profile) == failed[one.name] for one in trials() if one.name in failed)
 
 
 def noted_verdicts(profile) -> dict[str, bool]:
     """The cache's verdicts on a device by the name of the trial, for the current kernels."""
-    digests = {_name(trial): _digest(trial, profile) for trial in TRIALS}
+    digests = {trial.name: _digest(trial, profile) for trial in trials()}
     noted = _noted(profile)
     return {name: right for name, (digest, right) in noted.items() if digests.get(name.split()[0]) == digest}
 
@@ -173,8 +131,8 @@ def _try(session, trial, dtype) -> bool:
     """
     for _ in range(2):
         try:
-            if _attempt(session, trial, dtype):
-                return True
+            _attempt(session, trial, dtype)
+            return True
         except InvalidInput:
             continue
         except (ClgeomError, MemoryError):
@@ -193,15 +151,13 @@ def _of_ours(error) -> bool:
     return last.tb_frame.f_globals.get("__name__", "").split(".")[0] in OURS
 
 
-def _attempt(session, trial, dtype) -> bool:
-    module, function = trial
-    check = getattr(importlib.import_module(module), function)
+def _attempt(session, trial, dtype) -> None:
     # kernels of a trial are not kept: those of other families among them have not passed theirs
     kernels = session.thread_cache
     try:
         _trying.now, session.threads.cache = True, Cache()
         # without the caller's policies: verdicts are about those of the device
-        return bool(contextvars.Context().run(check, session, dtype or TYPES["float"]))
+        contextvars.Context().run(trial.run, session, dtype)
     finally:
         _trying.now, session.threads.cache = False, kernels
 
@@ -213,7 +169,7 @@ def describe_driver(profile) -> str:
 
 
 def _name(trial, dtype=None):
-    return f"{trial[0]}.{trial[1]}" + (f" {dtype.name}" if dtype else "")
+    return f"{trial.name} {dtype.name}" if dtype else trial.name
 
 
 def _digest(trial, profile) -> str:
@@ -232,16 +188,29 @@ def _digest_of(kernels, profile) -> str:
     return digest.hexdigest()[:32]
 
 
-def _kernels_of(trial) -> list:
-    named = {kernel.removesuffix(" payload") for kernel in TRIALS[trial]}
-    return [kernel for kernel in _all_kernels() if kernel in named or _trial_of(kernel) == trial]
+def _kernels_of(trial) -> list[str]:
+    """The kernels that a device uses only after a trial."""
+    named = {kernel.removesuffix(" payload") for kernel in trial.before}
+    of_family = (kernel for kernel in _all_kernels() if _family(kernel) == trial.family)
+    return [kernel for kernel in of_family if kernel in named or _trial_of(kernel) is trial]
 
 
-def _trial_of(kernel):
+@functools.cache
+def _trials_of(family) -> dict[str, Check]:
+    """The trials of a family by what a device uses after them only."""
+    return {name: one for one in checks_of(family) for name in one.before}
+
+
+def _trial_of(kernel) -> Check | None:
     """The trial of a kernel, or of the innermost of its folders that has one."""
-    while kernel not in _BY_KERNEL and "/" in kernel:
+    by_name = _trials_of(_family(kernel))
+    while kernel not in by_name and "/" in kernel:
         kernel = kernel.rpartition("/")[0]
-    return _BY_KERNEL.get(kernel)
+    return by_name.get(kernel)
+
+
+def _family(kernel) -> str:
+    return kernel.partition("/")[0]
 
 
 @functools.cache
@@ -272,7 +241,7 @@ def _refusal(session, trial):
     present = f"present: {'; '.join(others)}" if others else "there is no other"
     return (
         f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: it failed the "
-        f"trial '{trial[1]}' of {trial[0].removesuffix('.known')}, whose answer is known. Choose another device with "
-        f"the 'device' parameter or the environment variable CLGEOM_DEVICE ({present}), or another driver. "
+        f"trial '{trial.function.__name__}' of clgeom.{trial.family}, whose answer is known. Choose another device "
+        f"with the 'device' parameter or the environment variable CLGEOM_DEVICE ({present}), or another driver. "
         f"{caches.folder() / NOTE}.json has noted it."
     )

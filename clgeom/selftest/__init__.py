@@ -1,17 +1,20 @@
-"""What ``clgeom selftest`` runs: every kernel against a reference, and answers that all devices must give alike."""
+"""What ``clgeom selftest`` runs: the checks of every kernel, and questions that all devices must answer alike.
+
+The checks are in ``checks.py`` of each family (`clgeom.core.checks`), the questions in `clgeom.selftest.answers`.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
 
-from clgeom.errors import ClgeomError, DeviceError
+from clgeom.core import families
+from clgeom.core.checks import Check
 from clgeom.core.device import all_devices, as_session
 from clgeom.core.profile import describe
 from clgeom.core.trust import is_refused
+from clgeom.errors import ClgeomError, DeviceError
 from clgeom.selftest.answers import QUESTIONS, Answer, answers_of, known
-from clgeom.selftest import dp_checks, sorting_checks  # noqa: F401
-from clgeom.selftest.checks import CHECKS
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,15 @@ class Outcome:
     seconds: float
 
 
+def checks() -> list[Check]:
+    """The checks that name kernels, of all families."""
+    return [one for one in families.all_checks() if one.kernels]
+
+
 def number_of_checks(profile) -> int:
     """How many outcomes `run` yields on a device."""
     questions = [question for question in QUESTIONS if profile.fp64 or not question.fp64]
-    return sum(len(kernels) for kernels, _ in CHECKS) + len(questions)
+    return sum(len(one.kernels) for one in checks()) + len(questions)
 
 
 def run(device=None):
@@ -53,11 +61,11 @@ def run(device=None):
         For a device that is refused because it computes wrongly.
     """
     session = as_session(device)
-    for kernels, check in CHECKS:
+    for check in checks():
         begin = time.perf_counter()
-        ok, detail = _attempt(session, lambda check=check: check(session))
+        ok, detail = _attempt(session, lambda check=check: check.run_all(session))
         seconds = time.perf_counter() - begin
-        for kernel in kernels:
+        for kernel in check.kernels:
             yield Outcome(kernel, ok, detail, seconds)
     for question in QUESTIONS:
         if question.fp64 and not session.profile.fp64:

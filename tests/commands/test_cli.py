@@ -16,6 +16,7 @@ from effort import LONG
 import clgeom
 from clgeom import optional
 from clgeom.commands import main as cli
+from clgeom.core.checks import Check
 from clgeom.core.profile import describe
 
 __all__ = ["here"]
@@ -159,7 +160,8 @@ def few_checks(monkeypatch):
     """A self-test of two checks, the second of which does as it is told."""
 
     def use(second):
-        monkeypatch.setattr("clgeom.selftest.CHECKS", [(("one",), lambda session: "data"), (("two",), second)])
+        checks = [Check(lambda session: "data", ("one",)), Check(second, ("two",))]
+        monkeypatch.setattr("clgeom.selftest.checks", lambda: checks)
         monkeypatch.setattr("clgeom.selftest.QUESTIONS", [])
 
     return use
@@ -215,7 +217,8 @@ def test_selftest_says_why_its_device_is_refused(monkeypatch, few_checks, named,
 
     few_checks(second)
     monkeypatch.setattr("clgeom.selftest.is_refused", lambda profile: True)
-    monkeypatch.setattr("clgeom.selftest.CHECKS", clgeom.selftest.CHECKS[1 - checks :])
+    few = clgeom.selftest.checks()[1 - checks :]
+    monkeypatch.setattr("clgeom.selftest.checks", lambda: few)
     named = named and ["--device", clgeom.default_session().profile.name]
     result = run("selftest", *named)
     assert result.exit_code == 1 and result.stdout.splitlines()[-1].endswith(": It computes wrongly.")
@@ -226,7 +229,7 @@ def test_selftest_says_why_its_device_is_refused(monkeypatch, few_checks, named,
 
 def test_selftest_without_any_check_fails(monkeypatch, few_checks):
     few_checks(wrong)
-    monkeypatch.setattr("clgeom.selftest.CHECKS", [])
+    monkeypatch.setattr("clgeom.selftest.checks", list)
     for options in ([], ["--all"], ["--json"], ["--all", "--json"]):
         assert run("selftest", *options).exit_code == 1
 

@@ -22,6 +22,7 @@ from effort import LONG, PROFILE
 
 from clgeom.commands import bench, terminal, tune
 from clgeom.commands import main as cli
+from clgeom.core.checks import Check
 from clgeom.sorting.shellsort.codes import Codes
 
 for _package in ("matplotlib", "pyogrio", "pyproj", "shapely"):
@@ -374,7 +375,7 @@ def here(folder, monkeypatch):
     for module, functions in DRAWN.items():
         for function in functions:
             monkeypatch.setattr(f"clgeom.plotting.{module}.{function}", write_arguments)
-    monkeypatch.setattr("clgeom.selftest.CHECKS", [(("one",), lambda session: "data")])
+    monkeypatch.setattr("clgeom.selftest.checks", lambda: [Check(lambda session: "data", ("one",))])
     monkeypatch.setattr("clgeom.selftest.QUESTIONS", [])
     return folder
 

@@ -472,7 +472,7 @@ first, second = all_devices()
 tried = []
 def attempt(session, trial, dtype):
     tried.append(session.device)
-    return session.device != {refused}
+    assert session.device != {refused}
 trust._attempt = attempt
 right = second if {refused} == first else first
 
@@ -498,7 +498,7 @@ if {refused} is None:
     assert set(as_sessions(points, "all", caller="x")) == set(sessions)
     hulls = [clgeom.convex_hull(points, device=one).vertices.tolist() for one in (*sessions, "all", sessions)]
     assert hulls[1:] == hulls[:1] * 3
-    selftest.CHECKS[:], selftest.QUESTIONS = [], answers.QUESTIONS[-1:]
+    selftest.checks, selftest.QUESTIONS = list, answers.QUESTIONS[-1:]
     found = list(selftest.check_all())
     assert len(found) == 2 and all(device.ok and len(device.outcomes) == 1 for device in found)
     assert opened == [first, second], opened  # one context for each

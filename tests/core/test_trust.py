@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import sys
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -16,27 +17,32 @@ from clgeom import caches, quirks
 from clgeom.core import device as runtime
 from clgeom.core import sources, trust
 from clgeom.core.cache import Cache
+from clgeom.core.checks import TYPES, require
 from clgeom.core.device import Session, as_session
 from clgeom.core.policies import Policy
 from clgeom.core.profile import describe
 from clgeom.core.tuning import overridden, override, select
 from clgeom.errors import DeviceError, DeviceLimit
+from clgeom.hull import checks
 from clgeom.hull.policies import POLICIES
+from clgeom.primitives import checks as primitives_checks
+from clgeom.sorting import checks as sorting_checks
 
-TRIALS = list(trust.TRIALS)
-SIEVE = ("clgeom.hull.known", "sieve")
+TRIALS = trust.trials()
+SIEVE, FEW_POINTS = checks.sieve, checks.few_points
+#: The text of what trials call in their modules.
+HELPERS = {
+    **{trial.name: inspect.getsource(checks._require_hull) for trial in (SIEVE, FEW_POINTS, checks.hoods)},
+    "sorting.distinct": inspect.getsource(sorting_checks._require_distinct),
+    "sorting.firsts": inspect.getsource(sorting_checks._require_first),
+}
 #: Packages of extras, which a device can be tried without.
 OPTIONAL = ("dask", "geopandas", "laspy", "matplotlib", "pandas", "pyarrow", "pyproj", "rasterio", "shapely", "xarray")
-FEW_POINTS = ("clgeom.hull.known", "few_points")
 
 
-def trial(name):
-    return getattr(importlib.import_module(name[0]), name[1])
-
-
-def types(session, name):
+def types(session, trial):
     """The types that a trial is run with."""
-    found = trust.TYPES.values() if name[0] in trust.TYPED else (np.dtype("f4"),)
+    found = TYPES.values() if trial.by_type else (np.dtype("f4"),)
     return [dtype for dtype in found if session.profile.fp64 or dtype != np.float64]
 
 
@@ -62,14 +68,14 @@ def fresh(session, tmp_path, monkeypatch):
 def few(session):
     """The trial that a hull of few points needs first, and the kernel that it is for."""
     if session.profile.is_cpu:
-        return SimpleNamespace(trial=FEW_POINTS, kernel="hull/sieve/tile_hull", name=".".join(FEW_POINTS))
-    return SimpleNamespace(trial=SIEVE, kernel="hull/sieve/tile_hoods", name=".".join(SIEVE))
+        return SimpleNamespace(trial=FEW_POINTS, kernel="hull/sieve/tile_hull")
+    return SimpleNamespace(trial=SIEVE, kernel="hull/sieve/tile_hoods")
 
 
-@pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
-def test_a_device_that_computes_rightly_passes(trying, name):
-    for dtype in types(trying, name):
-        assert trial(name)(trying, dtype)
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+def test_a_device_that_computes_rightly_passes(trying, trial):
+    for dtype in types(trying, trial):
+        trial.run(trying, dtype)
 
 
 def test_trials_need_no_package_of_an_extra(monkeypatch):
@@ -78,16 +84,16 @@ def test_trials_need_no_package_of_an_extra(monkeypatch):
     for package in OPTIONAL:
         monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr("clgeom.optional.is_installed", lambda package: False)
-    for name in TRIALS:
-        assert trial(name)(clgeom.default_session(), np.dtype(np.float32)), name
+    for trial in TRIALS:
+        trial.run(clgeom.default_session())
 
 
 @pytest.mark.settings("as_gpu")
-@pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
-def test_trials_are_right_on_other_devices(any_session, name, monkeypatch):
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+def test_trials_are_right_on_other_devices(any_session, trial, monkeypatch):
     """So that no device is refused for its limits or shapes."""
     monkeypatch.setattr(trust._trying, "now", True, raising=False)
-    assert trial(name)(any_session, types(any_session, name)[0])
+    trial.run(any_session, types(any_session, trial)[0])
 
 
 class Wrong:
@@ -114,46 +120,48 @@ def off_by_one(value):
     return Wrong(value)
 
 
-@pytest.mark.parametrize("name", TRIALS, ids=lambda name: name[1])
-def test_trials_find_wrong_results(trying, name, monkeypatch):
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+def test_trials_find_wrong_results(trying, trial, monkeypatch):
     """Each result of a public function is wrong, one after the other."""
-    module = importlib.import_module(name[0])
     computing = (
-        {"run", "fill", "fill_batch", "pair_values", "lcs", "edit_distance"}
+        {"run", "fill", "fill_batch", "values", "lcs", "edit_distance"}
         | set(clgeom.__all__)
         | {"partition", "exclusive_scan", "inclusive_scan", "sort", "free_space"}
     )
-    calls, wrong = [], None
+    source, calls, wrong = inspect.getsource(trial.function) + HELPERS.get(trial.name, ""), [], None
 
     def watched(function):
         def call(*args, **options):
-            result, number = function(*args, **options), len(calls)
+            result = function(*args, **options)
+            if not sys._getframe(1).f_globals["__name__"].endswith(".checks"):
+                return result
             calls.append(function.__name__)
-            return off_by_one(result) if number == wrong else result
+            return off_by_one(result) if len(calls) - 1 == wrong else result
 
         return call
 
-    for function in computing & set(vars(module)):
-        monkeypatch.setattr(module, function, watched(getattr(module, function)))
-    assert trial(name)(trying, np.dtype(np.float32))
+    for module, names in re.findall(r"^    from (clgeom\S+) import ([^(]*?)$", source, flags=re.MULTILINE):
+        for name in computing & set(names.split(", ")):
+            monkeypatch.setattr(f"{module}.{name}", watched(getattr(importlib.import_module(module), name)))
+    trial.run(trying)
     count = len(calls)
     assert count
     attempt = trust._attempt
     monkeypatch.setattr(trust, "_attempt", lambda *args: (calls.clear(), attempt(*args))[1])
     for wrong in range(count):  # noqa: B007 - `watched` reads it
-        assert not trust._try(trying, name, np.dtype(np.float32)), f"{wrong} of {count}"
+        assert not trust._try(trying, trial, np.dtype(np.float32)), f"{wrong} of {count}"
 
 
 def test_every_kernel_has_a_trial():
     without = [kernel for kernel in sources.kernels() if trust._trial_of(kernel) is None]
     assert without == ["hull/orient2d_signs"]  # which has its witnesses
-    named = {kernel for kernels in trust.TRIALS.values() for kernel in kernels}
+    named = {kernel for trial in TRIALS for kernel in trial.before}
     folders = {str(folder) for kernel in sources.kernels() for folder in PurePosixPath(kernel).parents}
     assert {name.removesuffix(" payload") for name in named} <= folders | set(sources.kernels())
 
 
 def test_which_trials_a_kernel_needs():
-    always = (trust.ALWAYS, None)
+    always = (trust.first_trial(), None)
     key = ("hull/sieve/sieve", (("real", "double"), ("bins", 3)), ())
     assert trust._needed(key) == {always, (SIEVE, np.dtype(np.float64))}
     assert trust._needed(("hull/sieve/tile_hull", (("real", "int"),), ())) == {
@@ -168,7 +176,7 @@ def test_which_trials_a_kernel_needs():
         ("radix_onesweep", (("payload", "carry"),), "payloads"),
         ("radix_segments", (("payload", "index"),), "segments"),
     ):
-        trial = "clgeom.sorting.known", name
+        trial = getattr(sorting_checks, name)
         assert trust._needed((f"sorting/radix/{kernel}", params, ())) == {always, (trial, None)}
         assert f"sorting/radix/{kernel}" in trust._kernels_of(trial)
 
@@ -176,16 +184,22 @@ def test_which_trials_a_kernel_needs():
 # Verdicts -------------------------------------------------------------------------------------------------------
 
 
-def counted(monkeypatch, name, right=True):
+def counted(monkeypatch, trial, right=True):
     """Let a trial count its calls instead, and end as it shall."""
     calls = []
 
-    def run(session, dtype):
+    def run(session, dtype=None):
         calls.append((session, dtype))
-        return right
+        require(right, "as it shall")
 
-    monkeypatch.setattr(importlib.import_module(name[0]), name[1], run)
+    replaced(monkeypatch, trial, run)
     return calls
+
+
+def replaced(monkeypatch, trial, function):
+    """Let a trial call a function instead, and keep its name."""
+    function.__module__, function.__name__ = trial.function.__module__, trial.function.__name__
+    monkeypatch.setattr(trial, "function", function)
 
 
 def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
@@ -194,7 +208,7 @@ def test_a_verdict_is_noted_for_later_processes(fresh, few, monkeypatch):
         clgeom.convex_hull(FEW, device=fresh)
     assert calls == [(fresh, np.dtype(np.float32))]
     noted = caches.noted(trust.NOTE)[trust.describe_driver(fresh.profile)]
-    assert noted[f"{few.name} float32"] == [trust._digest(few.trial, fresh.profile), True]
+    assert noted[f"{few.trial.name} float32"] == [trust._digest(few.trial, fresh.profile), True]
     for verdicts, more in (({}, 0), ({}, 0)):  # other processes, with sessions of their own
         monkeypatch.setattr(trust, "_verdicts", verdicts)
         clgeom.convex_hull(FEW, device=Session(fresh.device))
@@ -234,10 +248,10 @@ def test_digests_follow_the_sources(session, monkeypatch, forget_digests):
     for text in ("// one", "// two"):
         forget_digests()
         monkeypatch.setattr(sources, "header", lambda name, text=text: text)
-        digests[text] = {name: trust._digest(name, session.profile) for name in TRIALS}
-    for name in TRIALS:
-        texts = [sources.template(kernel) for kernel in trust._kernels_of(name)]
-        assert texts and (digests["// one"][name] != digests["// two"][name]) == any("#include" in t for t in texts)
+        digests[text] = {trial: trust._digest(trial, session.profile) for trial in TRIALS}
+    for trial in TRIALS:
+        texts = [sources.template(kernel) for kernel in trust._kernels_of(trial)]
+        assert texts and (digests["// one"][trial] != digests["// two"][trial]) == any("#include" in t for t in texts)
     assert len(set(digests["// one"].values())) == len(TRIALS)
 
 
@@ -268,7 +282,7 @@ def test_damaged_notes_are_not_believed(fresh, few, monkeypatch, noted):
     calls = counted(monkeypatch, few.trial)
     caches.folder().mkdir(parents=True)
     (caches.folder() / f"{trust.NOTE}.json").write_text(
-        noted.replace("%s", trust.describe_driver(fresh.profile)).replace("%t", few.name)
+        noted.replace("%s", trust.describe_driver(fresh.profile)).replace("%t", few.trial.name)
     )
     assert not trust.is_refused(fresh.profile)
     clgeom.convex_hull(FEW, device=fresh)
@@ -287,9 +301,8 @@ def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
 
     def look(session, dtype):
         seen.append((overridden(), select(session.profile, few.kernel)))
-        return True
 
-    monkeypatch.setattr(few.name, look)
+    replaced(monkeypatch, few.trial, look)
     plain = select(fresh.profile, few.kernel)
     with override({few.kernel: replace(plain, items_per_thread=max(plain.items_per_thread // 2, 1))}):
         clgeom.convex_hull(FEW, device=fresh)
@@ -298,9 +311,9 @@ def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
 
 def test_kernels_of_a_trial_are_not_kept(fresh, monkeypatch):
     """The trial of batches uses kernels of other families, whose own trials are still to come."""
-    assert trust.passes(fresh, ("clgeom.hull.known", "batches"))
+    assert trust.passes(fresh, checks.batches)
     assert not fresh.thread_cache._by_kind and not fresh.trusted
-    calls = counted(monkeypatch, ("clgeom.primitives.known", "scans"))
+    calls = counted(monkeypatch, primitives_checks.scans)
     clgeom.heaphull_filter(FEW, device=fresh)
     assert len(calls) == 1
 
@@ -315,7 +328,7 @@ def test_a_device_that_computes_wrongly_is_refused(fresh, few, monkeypatch):
             clgeom.convex_hull(FEW, device=fresh)
         text, profile = str(caught.value), fresh.profile
         named = f"The device {profile.name} ({profile.platform}, driver {profile.driver}) computes wrongly: "
-        assert text.startswith(f"{named}it failed the trial '{few.trial[1]}' of clgeom.hull")
+        assert text.startswith(f"{named}it failed the trial '{few.trial.name[5:]}' of clgeom.hull")
         assert "CLGEOM_DEVICE" in text and "\n" not in text
         assert trust.is_refused(profile)
         monkeypatch.setattr(trust, "_verdicts", {})  # another process
@@ -331,7 +344,7 @@ def test_whatever_comes_of_garbage_is_wrong(fresh, few, monkeypatch, error):
         tries.append(session)
         raise error
 
-    monkeypatch.setattr(few.name, in_clgeom(fails))
+    replaced(monkeypatch, few.trial, in_clgeom(fails))
     with pytest.raises(DeviceError, match="computes wrongly") as caught:
         clgeom.convex_hull(FEW, device=fresh)
     assert len(tries) == 2 and f"{trust.NOTE}.json" in str(caught.value)
@@ -356,7 +369,7 @@ def test_what_interrupts_a_trial_is_no_verdict(fresh, few, monkeypatch, error, o
         raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(few.name, in_clgeom(fails) if ours else fails)
+        replaced(patched, few.trial, in_clgeom(fails) if ours else fails)
         with pytest.raises(type(error), match=str(error)):
             clgeom.convex_hull(FEW, device=fresh)
     assert not trust.is_refused(fresh.profile)
@@ -395,9 +408,9 @@ def test_a_trial_that_failed_once_is_tried_again(fresh, few, monkeypatch, wrong)
         tries.append(session)
         if len(tries) == 1 and wrong:
             raise wrong
-        return len(tries) > 1
+        require(len(tries) > 1, "once")
 
-    monkeypatch.setattr(few.name, in_clgeom(once))
+    replaced(monkeypatch, few.trial, in_clgeom(once))
     assert hull(clgeom.convex_hull(FEW, device=fresh)) and len(tries) == 2
 
 
@@ -406,7 +419,7 @@ def test_a_driver_that_fails_in_a_trial_gets_no_verdict(fresh, few, monkeypatch)
         raise DeviceLimit("no memory")
 
     with monkeypatch.context() as patched:
-        patched.setattr(few.name, fails)
+        replaced(patched, few.trial, fails)
         with pytest.raises(DeviceLimit, match="no memory"):
             clgeom.convex_hull(FEW, device=fresh)
     assert not trust.is_refused(fresh.profile)
@@ -420,12 +433,12 @@ def test_a_refused_device_ranks_last(fresh, monkeypatch):
     monkeypatch.setattr(runtime, "_platforms", lambda: [platform])
     monkeypatch.setattr(runtime, "describe", lambda profile: profile)
     assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
-    digest = trust._digest(("clgeom.sorting.known", "radix"), fast)
-    trust._keep(gpu, "clgeom.sorting.known.radix", [digest, False])
+    digest = trust._digest(sorting_checks.radix, fast)
+    trust._keep(gpu, "sorting.radix", [digest, False])
     assert runtime._ranked.__wrapped__() == (fast, slow, gpu)
-    trust._keep(fast, "clgeom.sorting.known.radix", [digest, True])
+    trust._keep(fast, "sorting.radix", [digest, True])
     assert runtime._ranked.__wrapped__() == (fast, slow, gpu)
-    trust._keep(gpu, "clgeom.sorting.known.radix", ["of other kernels", False])
+    trust._keep(gpu, "sorting.radix", ["of other kernels", False])
     assert runtime._ranked.__wrapped__() == (gpu, fast, slow)
 
 

@@ -1,4 +1,4 @@
-"""Checks of the kernels for dynamic programming: see `clgeom.selftest.checks`."""
+"""Checks of the kernels of dynamic programming (`clgeom.core.checks`)."""
 
 from __future__ import annotations
 
@@ -6,27 +6,158 @@ from dataclasses import replace
 
 import numpy as np
 
-from clgeom.selftest.checks import checks, same
+from clgeom.core.checks import check, same
 
 
-@checks("sequences: bits_masks bits_sweep bits_tiles bits_traceback")
-def _bits(session):
-    from clgeom.sequences.bits import Pair
-
-    rng = np.random.default_rng(3)
-    a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
-    length, distance = _values(a, b)
-    for problem, value, wasted in (("lcs", length, (1,)), ("edit", distance, (1, 2, 3))):
-        found, steps = Pair(session, problem, a, b).steps(1 << 16)
-        same(found, value, problem)
-        matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
-        same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
-        same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
-    return "two sequences of 1,500 and 2,300 symbols"
+def letters(n, step):
+    """Letters 0 to 3 in a pattern."""
+    return (np.arange(n) * step % 13 % 4).astype(np.uint8)
 
 
-@checks("dp/study: graph_cells")
-def _graph(session):
+def last_rows(a, b):
+    """The last rows of the tables of the longest common subsequence and of edit distances, row after row."""
+    columns = np.arange(len(b) + 1)
+    lengths, distances = 0 * columns, columns
+    for i, symbol in enumerate(a, 1):
+        best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
+        lengths = np.concatenate([[0], np.maximum.accumulate(best)])
+        near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
+        distances = columns + np.minimum.accumulate(np.concatenate([[i], near]) - columns)
+    return lengths, distances
+
+
+def lcs_and_edit_distance(a, b):
+    """The length of the longest common subsequence, and the edit distance."""
+    lengths, distances = last_rows(a, b)
+    return lengths[-1], distances[-1]
+
+
+# Trials ---------------------------------------------------------------------------------------------------------
+
+
+@check(before="dp")
+def stages(session):
+    """A triangle of sums and of nested maxima, some of negations, stage by stage."""
+    from clgeom.dp import equation, fill, maximum, where
+
+    @equation(pattern="RUD")
+    def triangle(M, i, j):
+        left, above = M[i - 1, j - 1], M[i - 1, j]
+        greatest = maximum(maximum(-(left | 1), above - 70 * i), -above)
+        return where((j == 0) | (j == i), 1, where(j > i, 0, (left + above - greatest) % 10_007))
+
+    expected, j = np.zeros((60, 60), np.int64), np.arange(60)
+    expected[0, 0] = 1
+    for i in range(1, 60):
+        left, above = np.roll(expected[i - 1], 1), expected[i - 1]
+        greatest = np.maximum.reduce([-(left | 1), above - 70 * i, -above])
+        expected[i] = np.where((j == 0) | (j == i), 1, np.where(j > i, 0, (left + above - greatest) % 10_007))
+    same(fill(triangle, (60, 60), path="stages", device=session).numpy(), expected, "cells")
+
+
+@check(before="dp/paths/tile_sweep")
+def tiles(session):
+    """Edit distances of two byte sequences, over several tiles."""
+    from clgeom.dp import equation, fill, minimum, where
+
+    @equation(parameters={"x": "uint8[]", "y": "uint8[]"}, pattern="NOSE")
+    def distance(M, i, j, x, y):
+        near = minimum(M[i - 1, j], M[i, j - 1]) + 1
+        return where(i == 0, j, where(j == 0, i, minimum(near, M[i - 1, j - 1] + (x[i - 1] != y[j - 1]))))
+
+    n, m = 300, 333
+    x, y = letters(n, 7), letters(m, 11)
+    table = fill(distance, (n + 1, m + 1), x=x, y=y, path="tiles", keep="last", device=session)
+    same(table.last, last_rows(x, y)[1], "the last row")
+
+
+@check(before=("dp/paths/rows_direct", "dp/paths/rows_fused"))
+def rows(session):
+    """Best values of a 0/1 knapsack for all capacities."""
+    from clgeom.dp import equation, fill, maximum, where
+
+    @equation(parameters={"w": "int32[]", "v": "int32[]"}, pattern="RUD")
+    def sack(M, i, j, w, v):
+        without, weight = M[i - 1, j], w[i - 1]
+        taken = maximum(without, M[i - 1, j - weight] + v[i - 1])
+        return where(i == 0, 0, where(j < weight, without, taken))
+
+    k = np.arange(40)
+    w, v = (1 + k * 37 % 59).astype(np.int32), (1 + k * 23 % 41).astype(np.int32)
+    best = np.zeros(2_001, np.int64)
+    for weight, value in zip(w, v):
+        best[weight:] = np.maximum(best[weight:], best[:-weight] + value)
+    table = fill(sack, (41, 2_001), w=w, v=v, path="rows", keep="last", device=session)
+    same(table.last, best, "the last row")
+
+
+@check(before=("dp/paths/split_empty", "dp/paths/split_finish", "dp/paths/split_product"))
+def splits(session):
+    """Costs of all parts of a matrix chain."""
+    from clgeom.dp import equation, fill, index, min_over, where
+
+    @equation(parameters={"p": "int32[]"}, pattern="SONE")
+    def chain(M, i, j, p):
+        k = index("k")
+        return where(i >= j, 0, min_over(k, i, j, M[i, k] + M[k + 1, j] + p[i] * p[k + 1] * p[j + 1]))
+
+    n = 70
+    p = (1 + np.arange(n + 1) * 29 % 17).astype(np.int32)
+    cost = np.zeros((n, n), np.int64)
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j] = (
+                cost[i, i:j] + cost[i + 1 : j + 1, j] + p[i] * p[i + 1 : j + 1].astype(np.int64) * p[j + 1]
+            ).min()
+    same(np.triu(fill(chain, (n, n), p=p, path="splits", device=session).numpy()), cost, "costs")
+
+
+@check(before=("dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells", "dp/table/take_cells"))
+def cells(session):
+    """The least, the first largest and the sum of the cells of a table by diagonals, and the cells above a bound."""
+    from clgeom.dp import equation, fill
+
+    n, m = 90, 130
+    expected = (np.arange(n)[:, None] * 31 + np.arange(m) * 17) % 101 - 50
+
+    @equation(pattern="NOSE")
+    def mixed(M, i, j):
+        return (i * 31 + j * 17) % 101 - 50
+
+    table = fill(mixed, (n, m), path="stages", layout="DIAGS_NOSE", device=session)
+    same(table.argmax(), expected.argmax(), "the first largest")
+    same(table.sum(), expected.sum(), "sum")
+    same(table.min(axis=0), expected.min(axis=0), "minima of columns")
+    same(table.argmax(axis=1), expected.argmax(axis=1), "first largest of rows")
+    same(np.stack(table.where(">", 40)), np.stack(np.nonzero(expected > 40)), "cells above a bound")
+    same(table[[3, 80], [129, 0]], expected[[3, 80], [129, 0]], "cells")
+
+
+@check(before="dp/batch")
+def tables(session):
+    """Tables of binomial coefficients of several sizes, and a table of powers with a number for each."""
+    from clgeom.dp import equation, fill_batch, where
+
+    @equation(parameters={"base": "int32"}, pattern="NOSE")
+    def paths(M, i, j, base):
+        return where((i == 0) | (j == 0), base, (M[i - 1, j] + M[i, j - 1]) % 10_007)
+
+    shapes = [(1 + 7 * k % 40, 1 + 11 * k % 50) for k in range(30)]
+    batch = fill_batch(paths, shapes, base=np.arange(30), device=session)
+    for k, (n, m) in enumerate(shapes):
+        expected = np.full((n, m), k)
+        for i in range(1, n):
+            for j in range(1, m):
+                expected[i, j] = (expected[i - 1, j] + expected[i, j - 1]) % 10_007
+        same(batch[k], expected, f"table {k}")
+
+
+# Of each kernel --------------------------------------------------------------------------------------------------
+
+
+@check("dp/study: graph_cells")
+def graph_of_dependences(session):
     from clgeom.dp.analysis.infer import infer_pattern
     from clgeom.dp.language.equation import Equation
     from clgeom.dp.study.graph import dependency_graph, fill_by_stages
@@ -49,8 +180,8 @@ def _graph(session):
     return "a table of 9 x 11"
 
 
-@checks("dp/cubes: fill_plane")
-def _cubes(session):
+@check("dp/cubes: fill_plane")
+def planes_of_cubes(session):
     from clgeom.dp import CubeEquation, fill_cube, where
 
     shape = 9, 21, 37
@@ -80,11 +211,11 @@ def _cubes(session):
     return f"planes and diagonal planes of {' x '.join(map(str, shape))} cells"
 
 
-@checks(
+@check(
     "dp/paths: fill_stage",
     "dp/table: read_cells",
 )
-def _stages(session):
+def patterns_and_layouts(session):
     from clgeom.dp import LAYOUTS, PATTERNS, Equation, fill
 
     n, m = 37, 53
@@ -107,8 +238,8 @@ def _stages(session):
     return "8 patterns, 4 layouts of 37 x 53 cells"
 
 
-@checks("dp/paths: wide_stage")
-def _wide(session):
+@check("dp/paths: wide_stage")
+def wide_stages(session):
     from clgeom.core.policies import Policy
     from clgeom.core.tuning import override
     from clgeom.dp import Equation, fill, min_over, where
@@ -125,8 +256,8 @@ def _wide(session):
     return "200 cells of up to 199 terms"
 
 
-@checks("dp/table: reduce_cells reduce_across select_cells take_cells write_cells")
-def _over(session):
+@check("dp/table: reduce_cells reduce_across select_cells take_cells write_cells")
+def reductions(session):
     from clgeom.dp import LAYOUTS, Equation, fill
 
     n, m = 301, 277
@@ -148,8 +279,8 @@ def _over(session):
     return "4 layouts of 301 x 277 cells, and floats that cancel"
 
 
-@checks("dp/table: recover")
-def _recover(session):
+@check("dp/table: recover")
+def recovered_cells(session):
     from clgeom.dp import Equation, fill
 
     equation = Equation("i + 3 * j", pattern="RUD")
@@ -159,11 +290,11 @@ def _recover(session):
     return "4 cells of 36"
 
 
-@checks(
+@check(
     "dp/paths: tile_sweep rows_fused rows_direct split_empty split_product split_finish ticket_probe",
     "dp/table: traceback",
 )
-def _paths(session):
+def paths_against_stages(session):
     from clgeom.core.tuning import override, select
     from clgeom.dp import argmin_over, equation, fill, index, maximum, min_over, traceback, where, which_max
     from clgeom.dp.paths.tickets import are_safe
@@ -213,49 +344,8 @@ def _paths(session):
     return "tiles, rows, splits and a traceback against stages"
 
 
-@checks("sequences: pairs_bits pairs_letters")
-def _pairs(session):
-    from clgeom.core.launch import allocate, read, run, write
-    from clgeom.core.plan import Plan, Step
-    from clgeom.intake.letters import Sequences
-    from clgeom.sequences.cdist import cdist
-    from clgeom.sequences.pairs_bits import LETTERS, values
-
-    rng = np.random.default_rng(5)
-    lengths = rng.integers(0, 180, (2, 60))
-    lengths[:, -1] = 900, 1_100  # in strips
-    a, b = (Sequences(rng.integers(0, 5, n.sum()).astype(np.uint8), np.append(0, np.cumsum(n))) for n in lengths)
-    expected = np.array([_values(a[k], b[k]) for k in range(len(a))])
-    for column, problem in enumerate(("lcs", "edit")):
-        same(values(session, problem, a, b), expected[:, column], problem)
-    words = rng.integers(0, 1 << 32, (2, 9_001), np.uint32)
-    words = words[0] & 0xFF7FFFFE | words[1] & 1 << 4 | 1 << 9
-    held, found = allocate(session, words.nbytes), allocate(session, 8)
-    write(session, held, words)
-    write(session, found, np.array([0, 2**32 - 1], np.uint32))
-    step = Step.over(session.profile, LETTERS, ("words", np.uint32(len(words)), "found"), len(words))
-    run(session, Plan(step), words=held, found=found)
-    same(read(session, found, np.uint32, 2), [0xFF7FFFFE, 1 << 9], "bits of letters")
-    first, second = ((one.letters[: one.offsets[9]], one.offsets[:10]) for one in (a, b))
-    table = [[_values(a[i], b[j])[1] for j in range(9)] for i in range(9)]
-    same(cdist(first, second, device=session), table, "all pairs")
-    return "60 pairs of up to 180 letters and one of 1,000"
-
-
-def _values(a, b):
-    """The length and the distance, row after row of both tables."""
-    columns = np.arange(len(b) + 1)
-    lengths, distances = 0 * columns, columns
-    for i, symbol in enumerate(a, 1):
-        best = np.maximum(lengths[1:], lengths[:-1] + (b == symbol))
-        lengths = np.concatenate([[0], np.maximum.accumulate(best)])
-        near = np.minimum(distances[1:] + 1, distances[:-1] + (b != symbol))
-        distances = columns + np.minimum.accumulate(np.concatenate([[i], near]) - columns)
-    return lengths[-1], distances[-1]
-
-
-@checks("dp/batch: batch_fill")
-def _batches(session):
+@check("dp/batch: batch_fill")
+def batches_with_choices(session):
     from clgeom.dp.batch.fills import fill_batch
     from clgeom.dp.problems.edits import EDIT_DISTANCE
 
@@ -263,13 +353,13 @@ def _batches(session):
     a, b = ([rng.integers(0, 4, n) for n in rng.integers(0, 90, 50)] for _ in range(2))
     shapes = [(len(x) + 1, len(y) + 1) for x, y in zip(a, b)]
     batch = fill_batch(EDIT_DISTANCE, shapes, a=a, b=b, device=session)
-    same(batch.corners, [_values(x, y)[1] for x, y in zip(a, b)], "distances")
+    same(batch.corners, [lcs_and_edit_distance(x, y)[1] for x, y in zip(a, b)], "distances")
     same([batch.decisions_of(k)[1:, 1:].max(initial=0) <= 3 for k in range(50)], [True] * 50, "choices")
     return "50 tables of up to 90 x 90 cells"
 
 
-@checks("dp: fields")  # in kernels that have checks of their own
-def _fields(session):
+@check("dp: fields")  # in kernels that have checks of their own
+def fields(session):
     """Cells with two fields, also in a band; narrow ones beyond their type."""
     from clgeom.dp import equation, fill, fill_batch, maximum, where
     from clgeom.errors import IntegerOverflow

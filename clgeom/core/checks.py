@@ -1,0 +1,80 @@
+"""Checks of kernels with known answers.
+
+The checks of a family are in ``clgeom/<family>/checks.py``. A check calls functions on small input that reaches over
+several tiles. It raises AssertionError, or whatever goes wrong, and may return in words what it compared. It imports
+what it calls when it runs. ``clgeom selftest`` runs the checks that name kernels. A trial is a check that a device
+passes before it first uses some kernels (`clgeom.core.trust`): it compiles few kernels besides those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Types of coordinates, by the parameter "real" of kernels.
+TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
+
+
+@dataclass(eq=False)
+class Check:
+    """A check of kernels.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(session)``, or ``function(session, dtype)`` of a check that runs for each type of coordinates.
+    kernels : tuple of str
+        The kernels whose outcomes in the self-test this is.
+    before : tuple of str
+        Kernels, or folders of kernels, that a device uses only after this trial. "kernel payload" is a kernel that
+        moves a payload, by its parameter of that name. A kernel's trial is that of its name or of its innermost folder.
+    by_type : bool
+        Whether it runs for each type of coordinates, since kernels are built for one type.
+    """
+
+    function: Callable
+    kernels: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    by_type: bool = False
+
+    @property
+    def family(self) -> str:
+        """The folder of the check under ``clgeom``."""
+        return self.function.__module__.split(".")[1]
+
+    @property
+    def name(self) -> str:
+        """The name of the check in the notes of verdicts, as "hull.sieve"."""
+        return f"{self.family}.{self.function.__name__}"
+
+    def run(self, session, dtype=None) -> str | None:
+        """Run the check, for a type of coordinates (float32 by default) if it has types."""
+        return self.function(session, dtype or TYPES["float"]) if self.by_type else self.function(session)
+
+    def run_all(self, session) -> str:
+        """Run the check for all types that the device computes with; returns what it compared."""
+        types = [dtype for dtype in TYPES.values() if session.profile.fp64 or dtype != np.float64]
+        found = [self.run(session, dtype) for dtype in (types if self.by_type else types[:1])]
+        return "; ".join(dict.fromkeys(map(str, found)))
+
+
+def check(*kernels: str, before: tuple[str, ...] | str = (), by_type: bool = False):
+    """Make a function the check of these kernels, given as "folder: kernel kernel ..."."""
+    named = (folder_and_names.split(": ") for folder_and_names in kernels)
+    names = tuple(f"{folder}/{name}" for folder, several in named for name in several.split())
+    trial = (before,) if isinstance(before, str) else tuple(before)
+    return lambda function: Check(function, names, trial, by_type)
+
+
+def same(found, expected, words: str) -> None:
+    """Raise AssertionError unless two arrays are equal."""
+    if not np.array_equal(found, expected):
+        raise AssertionError(f"{words}: got {np.asarray(found)!r}, expected {np.asarray(expected)!r}")
+
+
+def require(is_right, words: str) -> None:
+    """Raise AssertionError unless something is true, also where Python leaves out ``assert``."""
+    if not is_right:
+        raise AssertionError(words)

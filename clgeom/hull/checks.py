@@ -1,0 +1,235 @@
+"""Checks of the kernels of hulls (`clgeom.core.checks`).
+
+The points of trials are on two parabolas, one upside down above the other, which are all vertices, and within them. All
+coordinates are whole numbers below 2**24: exact in every type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clgeom.core.checks import check, require, same
+
+
+def two_parabolas(m, inside, dtype):
+    """4 m + 2 vertices and points inside them, twice and in disorder; the indices of the vertices in order."""
+    x = np.arange(-m, m + 1)
+    height = 2 * m * m + 100
+    lower, upper = np.stack([x, x * x], axis=1), np.stack([x, height - x * x], axis=1)[::-1]
+    k = np.arange(inside)
+    within = np.stack([k * 7 % m - m // 2, m * m + 1 + k * 31 % 98], axis=1)
+    points = np.concatenate([lower, upper, within, lower[::3], within[::2]])
+    order = np.arange(len(points)) * 7919 % len(points)
+    if len(set(order.tolist())) < len(points):  # no permutation: a multiple of 7919
+        order = np.arange(len(points))[::-1]
+    shuffled = points[order]
+    place = np.full(len(points), len(points))
+    place[order] = np.arange(len(points))
+    first = place[: 4 * m + 2].copy()
+    again = place[4 * m + 2 + inside :][: len(lower[::3])]
+    first[: 2 * m + 1 : 3] = np.minimum(first[: 2 * m + 1 : 3], again)  # of equal points the lowest index
+    return shuffled.astype(dtype), first
+
+
+def _require_hull(session, points, vertices, **options):
+    from clgeom.hull.convex import convex_hull
+
+    hull = convex_hull(points, device=session, **options)
+    same(hull.vertices, vertices, "vertices")
+    same(hull.points, points[vertices], "corners")
+    same(hull.dimension, 2, "dimension")
+
+
+@check(before="hull/sieve/tile_hull", by_type=True)
+def few_points(session, dtype):
+    """Hulls of so few points that one launch makes them."""
+    for m in (2, 100):
+        _require_hull(session, *two_parabolas(m, 100, dtype))
+
+
+@check(before=("hull/sieve", "hull/lexsort"), by_type=True)
+def sieve(session, dtype):
+    """A hull of many points, most of them inside."""
+    _require_hull(session, *two_parabolas(10, 8_000, dtype))
+
+
+@check(before="hull/wagener", by_type=True)
+def hoods(session, dtype):
+    """A hull of many points, most of them vertices, by sorting and merging."""
+    _require_hull(session, *two_parabolas(700, 200, dtype), filter="none")
+
+
+@check(before="hull/heaphull_label", by_type=True)
+def octagon(session, dtype):
+    """What the filter leaves: the quadrants of vertices, and points inside."""
+    from clgeom.hull.heaphull import heaphull_filter
+
+    points, vertices = two_parabolas(300, 5_000, dtype)
+    labels = heaphull_filter(points, device=session).labels
+    corners = points[vertices].astype(np.float64)
+    x, y = corners[:, 0], corners[:, 1] - 90_050
+    quadrant = np.select([(x > 0) & (y > 0), (x < 0) & (y > 0), (x < 0) & (y < 0), (x > 0) & (y < 0)], [1, 2, 3, 4], 0)
+    within = np.abs(points[:, 1].astype(np.float64) - 90_050) < 50
+    asked = (np.abs(x) > 1) & (np.abs(x) < 300)  # not the corners of the octagon
+    same(labels[vertices][asked], quadrant[asked], "quadrants")
+    require(not labels[within].any(), "a point inside is left")
+
+
+@check(before="hull/batch", by_type=True)
+def batches(session, dtype):
+    """Hulls of groups of all sizes, in one call."""
+    from clgeom.hull.batch.hulls import convex_hulls
+
+    groups = [two_parabolas(m, inside, dtype) for m, inside in ((2, 5), (40, 0), (9, 2_000), (300, 3), (3, 3))]
+    offsets = np.append(0, np.cumsum([len(points) for points, _ in groups]))
+    found = convex_hulls(np.concatenate([points for points, _ in groups]), offsets, device=session)
+    expected = [offset + vertices for offset, (_, vertices) in zip(offsets, groups)]
+    same(found.vertices, np.concatenate(expected), "vertices")
+    same(np.diff(found.offsets), [len(vertices) for vertices in expected], "numbers of vertices")
+
+
+def _cloud(n, dtype):
+    return (np.random.default_rng(0).normal(size=(n, 2)) * 1000).astype(dtype)
+
+
+def _corners(points):
+    """The corners of the convex hull of some points, by exact arithmetic on the host."""
+    from clgeom.hull.heaphull import hull_of_few
+
+    return np.array(hull_of_few(sorted(set(map(tuple, points.tolist())))), points.dtype).reshape(-1, 2)
+
+
+@check("hull: orient2d_signs", by_type=True)
+def signs(session, dtype):
+    from clgeom.hull.predicates import orient2d, orientation, predicate_parameters, witnesses
+
+    if dtype == np.int32:
+        a, b, c = np.random.default_rng(5).integers(-(2**31), 2**31, (3, 200, 2)).astype(dtype)
+    else:
+        a, b, c = witnesses(dtype)
+    expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
+    same(orient2d(a, b, c, device=session), expected, str(dtype))
+    path = "filter" if predicate_parameters(session, dtype)["filtered"] else "integers only"
+    return f"witnesses of {dtype} right by {path}"
+
+
+@check("hull: heaphull_label", by_type=True)
+def labels_of_points(session, dtype):
+    from clgeom.hull.heaphull import heaphull_filter
+    from clgeom.hull.predicates import orientation
+
+    points = _cloud(20_011, dtype)
+    found = heaphull_filter(points, device=session)
+    corners = points[found.octagon].tolist()
+    sample = np.concatenate([np.arange(100), *found.queues])
+    for i in sample.tolist():
+        inside = all(orientation(a, b, points[i].tolist()) > 0 for a, b in zip(corners, corners[1:] + corners[:1]))
+        require(inside == (found.labels[i] == 0), f"{dtype}: label of point {i} is {found.labels[i]}")
+    return "labels of 20,011 points"
+
+
+@check("hull/sieve: sieve tile_hull sample_extremes extreme_polygon cap_extremes polygon_cut tile_hoods", by_type=True)
+def shapes_of_the_sieve(session, dtype):
+    from clgeom.core.policies import Policy
+    from clgeom.core.tuning import override
+    from clgeom.hull.sieve.sieve import sieved_hull
+    from clgeom.intake.arrays import to_device
+
+    points = _cloud(20_011, dtype)
+    for shape in Policy("group", 128, 8, groups_per_unit=4), Policy("serial", 1, 512, groups_per_unit=4):
+        with override({"hull/sieve/sieve": shape}):
+            array = to_device(session, points, caller="selftest")
+            for short in (True, False):
+                found = sieved_hull(array, keep_collinear=False, short=short)
+                same(found.corners, _corners(points), f"{dtype}, {shape.variant}")
+    return "hull of 20,011 points, by polygons and by tiles"
+
+
+@check(
+    "hull/lexsort: point_keys points_of_keys order_mend",
+    "hull/wagener: hood_blocks hood_merge hood_layout hood_emit",
+    by_type=True,
+)
+def hull_of_all_points(session, dtype):
+    from clgeom.hull.convex import convex_hull
+
+    points = _cloud(20_011, dtype)
+    same(convex_hull(points, filter="none", device=session).points, _corners(points), str(dtype))
+    return "hull of 20,011 points"
+
+
+@check("hull/batch: batch_heads")
+def hulls_by_label(session):
+    import pyopencl.array as cl_array
+
+    from clgeom.hull.batch.hulls import convex_hulls_by_label
+
+    points, labels = _cloud(5_003, np.float32), np.random.default_rng(9).integers(0, 300, 5_003) * 7
+    host = convex_hulls_by_label(points, labels, device=session)
+    given = [cl_array.to_device(session.queue, array) for array in (points, labels)]
+    batch = convex_hulls_by_label(*given, device=session)
+    same(batch.labels, np.unique(labels), "labels")
+    same(batch.vertices.get(), host.vertices, "vertices")
+    return f"{len(batch)} labels of 5,003 points"
+
+
+@check("hull/batch: batch_within", by_type=True)
+def points_within(session, dtype):
+    from clgeom.core.tuning import override
+    from clgeom.hull.batch.within import Within
+    from clgeom.hull.policies import POLICIES
+
+    kernel, n = "hull/batch/batch_within", 20_011
+    for policies in ({}, {kernel: POLICIES[kernel]["any"]})[: 1 + (dtype == np.float32)]:
+        points, labels = _cloud(n, dtype), np.random.default_rng(9).integers(-3, 3, n)
+        inner, owners = Within(session), np.array([-3, 0, 1])  # the others have no vertices yet
+        inner.learn(owners, np.full(3, 200), points[:600], n)
+        with override(policies):
+            outside, found, counts = inner.outside(points, labels)
+        low, high = np.split(inner.rectangles[np.clip(labels, -4, 2) - inner.first], 2, axis=1)
+        within = ((low < points) & (points < high)).all(axis=1)
+        same(outside, np.flatnonzero(~within), f"{dtype}, points outside")
+        same(np.repeat(found, counts), np.sort(labels[within]), f"{dtype}, labels within")
+    return f"{n:,} points of 6 labels"
+
+
+@check(
+    "hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles",
+    by_type=True,
+)
+def hulls_of_all_sizes(session, dtype):
+    from clgeom.core.tuning import override
+    from clgeom.hull.batch.hulls import convex_hulls
+    from clgeom.hull.policies import POLICIES
+
+    sizes = np.array([0, 1, 2, 3, 17, 64, 100, 1000, 5_003])
+    offsets = np.append(0, np.cumsum(np.tile(sizes, 3)))
+    points = _cloud(int(offsets[-1]), dtype)
+    points[offsets[-2] :, 0] = np.arange(offsets[-2] - offsets[-1], 0)  # crowded: a parabola
+    points[offsets[-2] :, 1] = points[offsets[-2] :, 0] ** 2
+    shapes = {kernel: rows["any"] for kernel, rows in POLICIES.items() if kernel.startswith("hull/batch/")}
+    shapes["hull/batch/batch_crowded"] = replace(shapes["hull/batch/batch_crowded"], items_per_thread=1 << 20)
+    for policies in ({}, shapes)[: 1 + (dtype == np.float32)]:
+        with override(policies):  # CPUs have no use for all the kernels by themselves
+            batch = convex_hulls(points, offsets, device=session)
+        for begin, end, hull in zip(offsets, offsets[1:], batch):
+            same(hull.points, _corners(points[begin:end]), f"{dtype}, {hull.n}")
+    return f"{len(offsets) - 1} hulls of up to 5,003 points"
+
+
+@check("hull/wagener: hood_match_blocks hood_match hood_list hood_order", by_type=True)
+def both_hoods(session, dtype):
+    from clgeom.hull.wagener.hoods import lower_hood, upper_hood
+
+    points = _cloud(5_011, dtype)
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    corners = _corners(points)
+    turn = int(np.flatnonzero((corners == points[-1]).all(axis=1))[0])
+    lower, upper = corners[: turn + 1], np.concatenate([corners[turn:], corners[:1]])[::-1]
+    for method in ("published", "runs"):
+        for hood, expected in ((lower_hood, lower), (upper_hood, upper)):
+            found = hood(points, method=method, device=session).points
+            same(found, expected, f"{dtype}, {hood.__name__}, {method}")
+    return "both hoods of 5,011 points"

@@ -1,0 +1,134 @@
+"""Checks of the kernels of alignments, distances and common subsequences (`clgeom.core.checks`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clgeom.core.checks import check, same
+from clgeom.dp.checks import lcs_and_edit_distance, letters
+
+#: Two myoglobin-like pieces; scores and CIGARs from the reference of the tests.
+FIRST = "MVLSEGEWQLVLHVWAKVEADVAGHGQDILIRLFKSHPETLEKFDRVKHLKTEAEMKASEDLKKH"
+SECOND = "GLSDGEWQQVLNVWGKVEADIAGHGQEVLIRLFTGHPETLEKFDKFKHLKTEAEMKASED"
+#: Scores and ends of local alignments of the first 5, 15, 25 ... letters of both.
+PARTS = [10, 59, 104, 143, 193, 235], [5, 15, 25, 34, 45, 55], [4, 14, 24, 33, 44, 54]
+LOCAL, GLOBAL = (264, "2=1X4=1X2=1X2=1X5=1X5=2X5=2X9=2X14="), (1378, "100=2D248=1D349=")
+
+
+@check(before="sequences")
+def alignments(session):
+    """Local alignments of proteins, and global ones of letters in a pattern, long enough for several tiles."""
+    from clgeom.sequences.align import align
+
+    found = align(FIRST, SECOND, matrix="BLOSUM62", mode="local", device=session)
+    same([found.score, found.cigar], LOCAL, "a local alignment")
+    n = np.arange(700)
+    x = np.frombuffer(b"ACGT", np.uint8)[n * 7 % 13 % 4]
+    found = align(x, np.delete(x, [100, 101, 350]), device=session)
+    same([found.score, found.cigar], GLOBAL, "a global alignment")
+    a, b = ([whole[:k] for k in range(5, 65, 10)] for whole in (FIRST, SECOND))
+    options = {"matrix": "BLOSUM62", "mode": "local", "path": False, "device": session}
+    parts = align(a, b, **options)
+    same([parts.scores, parts.a_ends, parts.b_ends], PARTS, "scores and ends of pairs")
+    same(align(a, b, ends=False, **options).scores, PARTS[0], "scores of pairs")
+
+
+@check(before=[f"sequences/bits_{name}" for name in ("masks", "sweep", "tiles", "traceback")])
+def bits(session):
+    """Longest common subsequence and edit distance of two sequences, many cells in a word."""
+    from clgeom.sequences.distances import edit_distance, lcs
+
+    x, y = letters(700, 7), letters(900, 11)
+    length, distance = lcs_and_edit_distance(x, y)
+    same(lcs(x, y, device=session).length, length, "length")
+    same(edit_distance(x, y, device=session).distance, distance, "distance")
+
+
+@check(before=("sequences/pairs_bits", "sequences/pairs_letters"))
+def pairs(session):
+    """Edit distances and longest common subsequences of pairs of several lengths, some of more than a word."""
+    from clgeom.intake.letters import Sequences
+    from clgeom.sequences.pairs_bits import values
+
+    lengths = np.arange(40) * 5 % 97
+    a, b = (
+        Sequences(letters(int(n.sum()), step), np.append(0, np.cumsum(n)))
+        for n, step in ((lengths, 7), (lengths[::-1], 11))
+    )
+    expected = np.array([lcs_and_edit_distance(a[k], b[k]) for k in range(len(lengths))])
+    for column, problem in enumerate(("lcs", "edit")):
+        same(values(session, problem, a, b), expected[:, column], problem)
+
+
+@check("sequences: align_tiles align_pairs")
+def local_scores(session):
+    from clgeom.core.tuning import override
+    from clgeom.sequences.align import align
+    from clgeom.sequences.policies import PairsPolicy
+
+    rng = np.random.default_rng(4)
+    a = rng.choice(np.frombuffer(b"ACGT", np.uint8), 900)
+    b = np.where(rng.random(900) < 0.1, rng.choice(np.frombuffer(b"ACGT", np.uint8), 900), a)[:850]
+    values = np.zeros(len(b) + 1, np.int64)  # local scores with linear gaps, row after row
+    best, k = 0, np.arange(len(b) + 1)
+    for letter in a:
+        near = np.maximum(values - 2, 0)
+        near[1:] = np.maximum(near[1:], values[:-1] + np.where(b == letter, 2, -3))
+        values = np.maximum.accumulate(near + 2 * k) - 2 * k
+        best = max(best, int(values.max()))
+    for pairs in (1, 70):  # a pair cut into tiles, and pairs side by side
+        found = align([a] * pairs, [b] * pairs, mode="local", gap_open=0, gap_extend=2, device=session)
+        same(found.scores, [best] * pairs, f"local scores of {pairs} pairs")
+        one = found[pairs - 1]
+        same(2 * one.identities - 3 * one.mismatches - 2 * one.gaps, best, "the score of the path")
+    options = {"mode": "local", "gap_open": 0, "gap_extend": 2, "path": False, "device": session}
+    for cells in ("int", "short2"):
+        policy = PairsPolicy("group", wg_size=1, items_per_thread=4, groups_per_unit=4, cells=cells)
+        with override({"sequences/align_pairs": policy} if session.profile.is_cpu else {}):
+            same(align([a] * 71, [b] * 71, **options).scores, [best] * 71, f"scores of pairs in cells of {cells}")
+    return "local alignments of 900 and 850 letters, alone and 70 at once"
+
+
+@check("sequences: bits_masks bits_sweep bits_tiles bits_traceback")
+def bits_with_paths(session):
+    from clgeom.sequences.bits import Pair
+
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
+    length, distance = lcs_and_edit_distance(a, b)
+    for problem, value, wasted in (("lcs", length, (1,)), ("edit", distance, (1, 2, 3))):
+        found, steps = Pair(session, problem, a, b).steps(1 << 16)
+        same(found, value, problem)
+        matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
+        same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")
+        same(((steps != 3).sum(), (steps != 2).sum()), (len(a), len(b)), f"the ends of the steps of {problem}")
+    return "two sequences of 1,500 and 2,300 symbols"
+
+
+@check("sequences: pairs_bits pairs_letters")
+def pairs_and_letters(session):
+    from clgeom.core.launch import allocate, read, run, write
+    from clgeom.core.plan import Plan, Step
+    from clgeom.intake.letters import Sequences
+    from clgeom.sequences.cdist import cdist
+    from clgeom.sequences.pairs_bits import LETTERS, values
+
+    rng = np.random.default_rng(5)
+    lengths = rng.integers(0, 180, (2, 60))
+    lengths[:, -1] = 900, 1_100  # in strips
+    a, b = (Sequences(rng.integers(0, 5, n.sum()).astype(np.uint8), np.append(0, np.cumsum(n))) for n in lengths)
+    expected = np.array([lcs_and_edit_distance(a[k], b[k]) for k in range(len(a))])
+    for column, problem in enumerate(("lcs", "edit")):
+        same(values(session, problem, a, b), expected[:, column], problem)
+    words = rng.integers(0, 1 << 32, (2, 9_001), np.uint32)
+    words = words[0] & 0xFF7FFFFE | words[1] & 1 << 4 | 1 << 9
+    held, found = allocate(session, words.nbytes), allocate(session, 8)
+    write(session, held, words)
+    write(session, found, np.array([0, 2**32 - 1], np.uint32))
+    step = Step.over(session.profile, LETTERS, ("words", np.uint32(len(words)), "found"), len(words))
+    run(session, Plan(step), words=held, found=found)
+    same(read(session, found, np.uint32, 2), [0xFF7FFFFE, 1 << 9], "bits of letters")
+    first, second = ((one.letters[: one.offsets[9]], one.offsets[:10]) for one in (a, b))
+    table = [[lcs_and_edit_distance(a[i], b[j])[1] for j in range(9)] for i in range(9)]
+    same(cdist(first, second, device=session), table, "all pairs")
+    return "60 pairs of up to 180 letters and one of 1,000"
