@@ -28,6 +28,7 @@ UNBOUNDED = {
     "digest",
     "header",
     "numpy_ns",
+    "policies_of",
     "prepare_on_windows",
     "template",
 }
@@ -131,4 +132,4 @@ def test_functions_that_keep_results_have_a_bound():
             if isinstance(node, ast.FunctionDef) and (node.args.args or node.args.vararg):
                 if any(ast.unparse(one) in ("functools.cache", "cache") for one in node.decorator_list):
                     found.add(node.name)
-    assert found == UNBOUNDED
+    assert found == UNBOUNDED, "bound it by lru_cache, or enter it in UNBOUNDED"
