@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
+
 import numpy as np
 
 from clgeom.core.failures import failure
 from clgeom.core.launch import note_kernels, settle
 from clgeom.core.memory import POISON
+
+#: Seconds from a KeyboardInterrupt in a destructor to the one that callers get.
+INTERRUPT_SECONDS = 0.05
 
 
 def map_pinned(session, shape, dtype) -> np.ndarray:
@@ -25,7 +31,7 @@ def map_pinned(session, shape, dtype) -> np.ndarray:
     return mapped
 
 
-class _Kept:
+class _ArrayInUse:
     """An attribute of a buffer in an array's memory: keeps the array until all kernels that may use it have ended.
 
     The driver keeps the buffer for them, but not the array.
@@ -38,9 +44,20 @@ class _Kept:
 
     def __del__(self):  # in any thread, at any time
         try:
-            self.queue.finish()
+            try:
+                self.queue.finish()
+            except KeyboardInterrupt:  # Python drops it in here
+                self.queue.finish()
+                interrupt_later()
         except Exception:
             return  # a queue that failed runs nothing; at the end of the process no other module may be there
+
+
+def interrupt_later() -> None:
+    """Raise KeyboardInterrupt in the main thread in `INTERRUPT_SECONDS`, after the destructor that has caught it."""
+    timer = threading.Timer(INTERRUPT_SECONDS, _thread.interrupt_main)
+    timer.daemon = True
+    timer.start()
 
 
 def host_buffer(session, array: np.ndarray, *, writable=False):
@@ -55,7 +72,7 @@ def host_buffer(session, array: np.ndarray, *, writable=False):
         buffer = cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
     except cl.Error as error:
         raise failure(session.device, f"use {array.nbytes:,} bytes of the host", error) from error
-    buffer.clgeom_kept = _Kept(array, session.queue)
+    buffer.clgeom_array = _ArrayInUse(array, session.queue)
     return buffer
 
 

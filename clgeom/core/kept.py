@@ -20,6 +20,7 @@ import functools
 import numpy as np
 
 from clgeom.core.build import new_kernel
+from clgeom.core.memory import Loan
 from clgeom.core.plan import Plan, Scratch, Series
 
 #: Most plans of which a thread keeps launches, and most of those that also keep memory.
@@ -121,47 +122,59 @@ class IdleScratch:
 
     def __init__(self, pool):
         self.pool = pool
-        self.sets: collections.deque = collections.deque(maxlen=MOST_IDLE)  # another one drops the oldest
+        self.sets: collections.deque = collections.deque(maxlen=MOST_IDLE)  # loans that came back
+        self.loans: list[Loan] = []  # those that are out
         pool.count_idle(self)
 
     @property
     def buffers(self) -> int:
         """Number of buffers of all sets."""
-        return sum(len(one.buffers) for one in tuple(self.sets))
+        self._prune()
+        return sum(len(loan.memory.buffers) for loan in tuple(self.sets))
 
     def clear(self) -> None:
         """Give the memory to the pool."""
         self.sets.clear()
+        self._prune()
 
     def take(self, bound) -> ScratchSet | None:
         """A set for a run for which the caller binds these names; None where there is none."""
         try:
-            found = self.sets.popleft()
+            found = self.sets.popleft().memory
         except IndexError:
             return None
         return found if found.bound == bound else None
+
+    def lend(self, leased: ScratchSet) -> ScratchLease:
+        """A lease of a set, which is idle after it."""
+        lease = ScratchLease(leased, self)
+        lease.loan = Loan(lease, self.sets, leased)
+        self._prune()
+        self.loans.append(lease.loan)
+        return lease
+
+    def _prune(self):
+        self.loans = [loan for loan in self.loans if loan() is not None]
 
 
 class ScratchLease:
     """A set in use. It becomes idle when the last reference to its lease goes."""
 
-    __slots__ = ("idle", "pool", "set")
+    __slots__ = ("__weakref__", "idle", "loan", "set")
 
     def __init__(self, leased: ScratchSet, idle: IdleScratch):
-        self.set, self.pool, self.idle = leased, idle.pool, idle.sets
-
-    def __del__(self):  # in any thread, at any time, also within the garbage collector
-        self.idle.append(self.set)
+        self.set, self.idle, self.loan = leased, idle, None
 
     def reference(self, name: str):
         """A new object for memory of the set, which keeps the lease."""
-        buffer = self.pool.reference_to(self.set.buffers[name])
+        buffer = self.idle.pool.reference_to(self.set.buffers[name])
         buffer.clgeom_lease = self
         return buffer
 
     def give_up(self) -> list:
         """Let the memory return to the pool instead; returns its buffers."""
-        self.idle = collections.deque(maxlen=0)
+        self.idle.loans = [loan for loan in self.idle.loans if loan is not self.loan]
+        self.loan = None
         return list(self.set.buffers.values())
 
 
@@ -193,7 +206,7 @@ class KeptPlan:
             _make_room(session)
             self.idle = IdleScratch(session.pool)
         leased = self.idle.take(bound.keys()) or ScratchSet(session, self.plan, bound, allocate)
-        return ScratchLease(leased, self.idle)
+        return self.idle.lend(leased)
 
 
 def kept_plan(session, plan: Plan) -> KeptPlan | None:

@@ -42,16 +42,38 @@ LEAST_BYTES = 256
 POISON = 0xA5
 
 
-class _Loan:
-    """An attribute of a buffer in use, which returns the memory to the pool when it is deleted with the buffer."""
+class Loan(weakref.ref):
+    """Memory in use: when its holder goes, the loan appends itself to a deque.
 
-    __slots__ = ("memory", "to")
+    The holder may go in any thread, at any time, also within the garbage collector. No Python code runs then, in which
+    Ctrl-C would raise a KeyboardInterrupt that nobody sees. The owner of the memory keeps the loan, which does not
+    come back otherwise.
+    """
 
-    def __init__(self, memory, to):
-        self.memory, self.to = memory, to
+    __slots__ = ("memory", "until")
 
-    def __del__(self):  # in any thread, at any time, also within the garbage collector
-        self.to.append(self.memory)
+    def __new__(cls, holder, to: collections.deque, memory, until=()):
+        self = super().__new__(cls, holder, to.append)
+        self.memory, self.until = memory, until
+        return self
+
+    def __init__(self, holder, to, memory, until=()):
+        super().__init__(holder, to.append)
+
+
+class _Holder:
+    """An attribute of a buffer, which goes with it. (Buffers themselves may have no weak references.)"""
+
+    __slots__ = ("__weakref__", "loan")
+
+
+class _Block:
+    """Memory that the driver gave: a buffer of `size` bytes."""
+
+    __slots__ = ("__weakref__", "buffer", "size")
+
+    def __init__(self, buffer, size):
+        self.buffer, self.size = buffer, size
 
 
 class Pool:
@@ -73,15 +95,14 @@ class Pool:
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
         self._from_pointer, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
         self._fill = cl.enqueue_fill_buffer
-        self._free: dict[int, collections.deque] = {}  # by size
-        self._returned: collections.deque = collections.deque()  # held memory: (size, memory, until)
-        self._held: list = []  # the same, with events
+        self._free: dict[int, collections.deque] = {}  # loans that came back, by the size of their blocks
+        self._loans: set = set()  # all that are out, and some that came back
+        self._returned: collections.deque = collections.deque()  # loans of held memory that came back
+        self._held: list = []  # the same, with the events that must end first
+        self._blocks: list = []  # weak references to all blocks
         self._idle: weakref.WeakSet = weakref.WeakSet()  # memory of kept plans between their runs
-        self._made = 0
         #: Whether what is handed out is filled, see `poisoned`.
         self.is_poisoned = False
-        #: Bytes of all buffers that the driver gave and has not got back.
-        self.nbytes = 0
 
     def allocate(self, nbytes: int, limit: int | None = None):
         """A buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no memory."""
@@ -94,11 +115,15 @@ class Pool:
         if free is None:
             free = self._free.setdefault(size, collections.deque())
         try:
-            memory = free.pop()
+            loan = free.pop()
         except IndexError:
-            memory = self._new_memory(size)
-        buffer = self.reference_to(memory)
-        buffer.clgeom_loan = _Loan(memory, free)
+            block = self._new_block(size)
+        else:
+            block = loan.memory
+            self._loans.discard(loan)
+        buffer = self.reference_to(block.buffer)
+        buffer.clgeom_holder = _Holder()
+        self._lend(buffer.clgeom_holder, free, block)
         if self.is_poisoned:
             self._fill(self._queue, buffer, np.full(1, POISON, np.uint8), 0, buffer.size)
         return buffer
@@ -119,17 +144,21 @@ class Pool:
         finally:
             self.is_poisoned = before
 
-    def _new_memory(self, size):
+    def _lend(self, holder, to, block, until=()):
+        holder.loan = Loan(holder, to, block, until)
+        self._loans.add(holder.loan)
+
+    def _new_block(self, size):
         try:
-            memory = self._new(size)
+            block = _Block(self._new(size), size)
         except self._no_memory:
             gc.collect()  # memory that only reference cycles keep
             self.free_held()
-            memory = self._new(size)
+            block = _Block(self._new(size), size)
         with self._lock:
-            self._made += 1
-            self.nbytes += size
-        return memory
+            self._blocks = [one for one in self._blocks if one() is not None]
+            self._blocks.append(weakref.ref(block))
+        return block
 
     def hold(self, buffer, *until) -> None:
         """Keep the memory of a buffer, when it returns, until events, or the commands then in queues, have ended.
@@ -145,32 +174,29 @@ class Pool:
             for one in lease.give_up():
                 self.hold(one, *until)
             return
-        loan = getattr(buffer, "clgeom_loan", None)
+        holder = getattr(buffer, "clgeom_holder", None)
         until = tuple(one for one in until if one != self._queue)
-        if loan is None or not until:
+        if holder is None or not until:
             return
-        if loan.to is self._returned:
-            size, memory, before = loan.memory
-            loan.memory = size, memory, (*before, *(one for one in until if one not in before))
-        else:
-            loan.memory, loan.to = (buffer.size, loan.memory, until), self._returned
+        loan = holder.loan
+        self._loans.discard(loan)
+        self._lend(holder, self._returned, loan.memory, (*loan.until, *(one for one in until if one not in loan.until)))
 
     def _take_back(self):
         """Free memory whose events have ended."""
         with self._lock:
             while self._returned:
-                size, memory, until = self._returned.popleft()
-                self._held.append((size, memory, _events(until)))
+                loan = self._returned.popleft()
+                self._held.append((loan, _events(loan.until)))
             held, self._held = self._held, []
-            for size, memory, events in held:
+            for loan, events in held:
                 ended = _all_ended(events)
                 if ended:
-                    self._free[size].append(memory)
+                    self._free[loan.memory.size].append(loan)
                 elif ended is False:
-                    self._held.append((size, memory, events))
+                    self._held.append((loan, events))
                 else:  # after a failure: release it to the driver, which keeps memory that is in use
-                    self._made -= 1
-                    self.nbytes -= size
+                    self._loans.discard(loan)
 
     def count_idle(self, idle) -> None:
         """Count the memory of an `IdleScratch` (`clgeom.core.kept`) as held, as long as it is referenced elsewhere."""
@@ -183,21 +209,23 @@ class Pool:
             for idle in self._idle:
                 idle.clear()
             self._take_back()
-            self._made -= len(self._held)
-            self.nbytes -= sum(size for size, _, _ in self._held)
             self._held.clear()
-            for size, free in self._free.items():
-                with contextlib.suppress(IndexError):
-                    while True:
-                        free.pop()
-                        self._made -= 1
-                        self.nbytes -= size
+            for free in self._free.values():
+                free.clear()
+            # those that came back, and those that an interrupted `allocate` has lost
+            self._loans.difference_update([loan for loan in tuple(self._loans) if loan() is None])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers that the driver gave and has not got back."""
+        return sum(block.size for block in self._present())
 
     @property
     def active_blocks(self) -> int:
         """Number of buffers in use."""
         with self._lock:
-            return self._made - self.held_blocks
+            held = self.held_blocks
+            return len(self._present()) - held
 
     @property
     def held_blocks(self) -> int:
@@ -206,6 +234,10 @@ class Pool:
             self._take_back()
             idle = sum(one.buffers for one in self._idle)
             return sum(map(len, self._free.values())) + len(self._held) + idle
+
+    def _present(self):
+        with self._lock:
+            return [block for block in (one() for one in self._blocks) if block is not None]
 
 
 def part_of(buffer, origin: int, nbytes: int):

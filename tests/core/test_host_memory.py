@@ -1,6 +1,7 @@
 """Arrays whose memory kernels use in place stay until those kernels have ended."""
 
 import gc
+import time
 import weakref
 
 import numpy as np
@@ -39,8 +40,27 @@ def test_buffer_waits_for_the_queue(session):
             waited.append(True)
 
     buffer = host_buffer(session, np.zeros(64, np.int32))
-    buffer.clgeom_kept.queue = Queue()
+    buffer.clgeom_array.queue = Queue()
     assert not waited
     del buffer
     gc.collect()
     assert waited == [True]
+
+
+def test_an_interrupt_while_a_buffer_waits_is_raised_afterwards(session):
+    if not session.profile.is_cpu:
+        pytest.skip("arrays are copied to this device")
+    waited = []
+
+    class Queue:
+        def finish(self):
+            waited.append(True)
+            if len(waited) == 1:
+                raise KeyboardInterrupt
+
+    buffer = host_buffer(session, np.zeros(64, np.int32))
+    buffer.clgeom_array.queue = Queue()
+    with pytest.raises(KeyboardInterrupt):
+        del buffer
+        time.sleep(5)
+    assert waited == [True, True]

@@ -2,6 +2,8 @@
 
 import contextlib
 import gc
+import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 from clouds import cloud
 from device_settings import imposed_session
+from effort import LONG
 
 import clgeom
 from clgeom.core import launch
@@ -17,10 +20,13 @@ from clgeom.core.launch import allocate, copy_in, read, run, write
 from clgeom.core.memory import LEAST_BYTES, part_of, rounded_up
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import Policy
+from clgeom.core.tuning import override
 from clgeom.errors import DeviceLimit
 from clgeom.hull import stream
 
 N = 1 << 16
+#: So that the device sorts, not NumPy.
+SORT = {"sorting/radix/radix_count": Policy("serial", wg_size=1)}
 
 
 @pytest.fixture
@@ -300,3 +306,68 @@ def test_no_call_hands_out_memory_that_another_queue_uses(any_session, monkeypat
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(lambda work: work(0), works))
     assert not watched.faults and watched.uses > 20
+
+
+# Interrupts -------------------------------------------------------------------------------------------------------
+
+
+def test_memory_comes_back_without_running_python(fresh):
+    """No function of Python is called, so that Ctrl-C cannot strike in a destructor and leave a buffer counted."""
+    buffer, called = allocate(fresh, 1000), []
+    sys.setprofile(lambda frame, event, arg: called.append((event, frame.f_code.co_name)) if event == "call" else None)
+    try:
+        del buffer
+    finally:
+        sys.setprofile(None)
+    assert not called and fresh.pool.active_blocks == 0 and fresh.pool.held_blocks == 1
+
+
+def test_memory_of_cycles_comes_back(fresh):
+    buffer = allocate(fresh, 1000)
+    cycle = [buffer]
+    cycle.append(cycle)
+    del buffer, cycle
+    assert fresh.pool.active_blocks == 1
+    gc.collect()
+    assert fresh.pool.active_blocks == 0 and fresh.pool.held_blocks == 1
+
+
+def test_an_interrupted_allocation_is_not_counted_for_long(fresh, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    allocate(fresh, 1000)  # which returns at once
+    with monkeypatch.context() as patches, pytest.raises(KeyboardInterrupt):
+        patches.setattr(fresh.pool, "reference_to", interrupted)
+        allocate(fresh, 1000)
+    gc.collect()
+    fresh.pool.free_held()
+    assert fresh.pool.active_blocks == fresh.pool.held_blocks == fresh.pool.nbytes == 0
+
+
+def test_interrupts_at_any_time_leave_no_memory_in_use(fresh):
+    """Ctrl-C strikes between any two instructions, also where memory comes back."""
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("there are no timers")
+    points = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
+    keys = np.arange(500, dtype=np.uint32)[::-1].copy()
+    expected = clgeom.convex_hull(points, device=fresh).vertices.tolist()
+    interrupts, before = 0, signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for k in range(300 if LONG else 60):
+            signal.setitimer(signal.ITIMER_REAL, 2e-4 + 7e-6 * k)
+            try:
+                for _ in range(50):
+                    with override(SORT):
+                        clgeom.sort(keys, device=fresh)
+                    clgeom.convex_hull(points, device=fresh)
+            except KeyboardInterrupt:
+                interrupts += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert clgeom.convex_hull(points, device=fresh).vertices.tolist() == expected
+    gc.collect()
+    fresh.pool.free_held()
+    assert interrupts > 20 and fresh.pool.active_blocks == 0 == fresh.pool.nbytes
