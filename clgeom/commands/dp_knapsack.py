@@ -6,7 +6,7 @@ import click
 
 from clgeom.commands import terminal
 from clgeom.commands.help import Command
-from clgeom.errors import InvalidInput
+from clgeom.commands.options import Rule, refusing
 
 EXAMPLES = (
     ("The best items of total weight 50", "clgeom dp knapsack items.csv --capacity 50"),
@@ -28,6 +28,7 @@ EXAMPLES = (
 @terminal.device_option
 @terminal.json_option
 @terminal.named_options(values="column of values", weights="column of weights")
+@refusing(Rule("only", "computes nothing to write: remove it, or -o.", lambda given: given.output is None))
 def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     """Choose items of the largest total value whose total weight is at most the capacity.
 
@@ -42,8 +43,6 @@ def knapsack(file, capacity, columns, repeat, only, output, device, as_json):
     from clgeom.io.atomic import check_outputs
     from clgeom.io.items import read_items, write_items
 
-    if output and only:
-        raise InvalidInput("The option --value computes nothing to write: remove it, or -o.")
     check_outputs(file, (output, (".csv",)))
     items = read_items(file, columns, lightest=int(repeat))
     names, session = items.names, as_session(device)

@@ -9,7 +9,6 @@ import click
 from clgeom.commands import dp_pairs, terminal
 from clgeom.commands.help import Command
 from clgeom.commands.options import Rule, refusing
-from clgeom.errors import InvalidInput
 
 OUTPUT_HELP = (
     "Write the result: .fasta or .fa with the subsequence or the aligned sequences, .txt with a line for each step; "
@@ -24,6 +23,9 @@ RULES = (
     Rule("names", "takes two sequences; leave out --pairs and --matrix.", lambda given: not _are_many(given)),
     Rule("nearest", "goes with --matrix.", lambda given: given.matrix),
     Rule("cutoff", "goes with --pairs or --matrix.", lambda given: _are_many(given)),
+    Rule("nearest", "must be at least 1.", lambda given: given.nearest >= 1, lambda given: given.nearest),
+    Rule("cutoff", "must be at least 0.", lambda given: given.cutoff >= 0, lambda given: given.cutoff),
+    Rule("only", "computes nothing to write: remove it, or -o.", lambda given: given.output is None),
 )
 CUTOFF_HELP = "With --pairs or --matrix: only distances of at most N, or lengths of at least N."
 
@@ -123,9 +125,11 @@ def _compare_two(edit, first, second, only, names, output, device, as_json):
     from clgeom.core.device import as_session
     from clgeom.dp.problems import edit_distance
     from clgeom.dp.problems import lcs as solve
+    from clgeom.io.atomic import check_outputs
     from clgeom.io.fasta import choose_record, read_sequences
 
-    _check_output(output, (first, second), only)
+    inputs = tuple(dict.fromkeys((first, second)))  # two records may be of one input, which is read once
+    check_outputs(inputs, (output, (".fasta", ".fa", ".txt")))
     names = names or (None, None)
     a, b = (choose_record(path, read_sequences(path), name) for path, name in zip((first, second), names))
     session = as_session(device)
@@ -160,15 +164,6 @@ def _compare_two(edit, first, second, only, names, output, device, as_json):
         ("time", work.words()),
         *((("wrote", output),) if output else ()),
     )
-
-
-def _check_output(output, inputs, only):
-    from clgeom.io.atomic import check_outputs
-
-    if only and output is not None:
-        raise InvalidInput("The option --value computes nothing to write: remove it, or -o.")
-    inputs = tuple(dict.fromkeys(inputs))  # two records may be of one input, which is read once
-    check_outputs(inputs, (output, (".fasta", ".fa", ".txt")))
 
 
 def _write_way(output, a, b, found):

@@ -18,10 +18,6 @@ def compare(first, second, problem, *, matrix, cutoff, nearest, output, device, 
     from clgeom.io.atomic import check_outputs, replacing
     from clgeom.io.fasta import read_sequences
 
-    if nearest is not None and nearest < 1:
-        raise InvalidInput(f"The option --nearest must be at least 1. Got {nearest} instead.")
-    if cutoff is not None and cutoff < 0:
-        raise InvalidInput(f"The option --cutoff must be at least 0. Got {cutoff} instead.")
     check_outputs((first, second), (output, (".tsv",)))
     a, b = (read_sequences(path) for path in (first, second))
     if not matrix and len(a) != len(b):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from types import SimpleNamespace
 
 import click
@@ -103,6 +104,29 @@ RULES = (
         "Several --segments print a comparison only; they do not go together with {option}.",
         lambda given: "," not in (given.segments or ""),
     ),
+    Rule("levels", "must be a finite number.", lambda given: all(map(math.isfinite, given.levels))),
+    Rule(
+        "levels",
+        "must name each level once.",
+        lambda given: len(set(given.levels)) == len(given.levels),
+        lambda given: f"{next(level for level in given.levels if given.levels.count(level) > 1):g} more than once",
+    ),
+    Rule("least", "must be 0 or more.", lambda given: given.least >= 0),
+    Rule("simplify", "must be 0 or more.", lambda given: given.simplify >= 0),
+    Rule("sites", "must be two finite numbers.", lambda given: all(map(math.isfinite, chain(*given.sites)))),
+    Rule(
+        "densify",
+        "must be a distance above 0.",
+        lambda given: 0 < given.densify < math.inf,
+        lambda given: f"{given.densify:g}",
+    ),
+    Rule(
+        "size",
+        f"must be within 1 to {MOST_CELLS_A_SIDE:,}.",
+        lambda given: 1 <= given.size <= MOST_CELLS_A_SIDE,
+        lambda given: f"{given.size:,}",
+    ),
+    Rule("seed", "must be 0 or more.", lambda given: given.seed >= 0, lambda given: given.seed),
     Rule("bands", "The options --nested and {option} do not go together.", lambda given: not given.nested),
     Rule(
         "nested bands",
@@ -324,27 +348,10 @@ def _check(file, levels, outputs, options):
         raise InvalidInput("Name a FILE, or a --model that computes a map, but not both.")
     if file is not None and not levels and not _has_points(file):
         raise InvalidInput("A raster needs one --level or more, such as --level -85.")
-    if not all(map(math.isfinite, levels)):
-        raise InvalidInput("The option --level must be a finite number.")
-    if len(set(levels)) < len(levels):
-        twice = next(level for level in levels if levels.count(level) > 1)
-        raise InvalidInput(f"The option --level must name each level once. Got {twice:g} more than once.")
     if isinstance(options["segments"], list) and _has_points(file):
         raise InvalidInput(f"Several --segments are for rasters. Got the points of '{file}' instead.")
     if isinstance(options["segments"], list):
         require_shapely()
-    if not options["least"] >= 0 or (options["simplify"] is not None and not options["simplify"] >= 0):
-        raise InvalidInput("The options --least and --simplify must be 0 or more.")
-    if not all(math.isfinite(number) for site in options["sites"] for number in site):
-        raise InvalidInput("The option --transmitter must be two finite numbers.")
-    if options["densify"] is not None and not 0 < options["densify"] < math.inf:
-        raise InvalidInput(f"The option --densify must be a distance above 0. Got {options['densify']:g} instead.")
-    if not 1 <= options["size"] <= MOST_CELLS_A_SIDE:
-        raise InvalidInput(
-            f"The option --size must be within 1 to {MOST_CELLS_A_SIDE:,}. Got {options['size']:,} instead."
-        )
-    if options["seed"] < 0:
-        raise InvalidInput(f"The option --seed must be 0 or more. Got {options['seed']} instead.")
     if picture or page or comparison:
         require_matplotlib()
     cut = options["holes"] is not None or options["axis"] == "both" or options["nested"] or options["bands"]

@@ -10,12 +10,20 @@ import click
 from clgeom import __version__
 from clgeom.commands import terminal
 from clgeom.commands.help import Command
+from clgeom.commands.options import Rule, refusing
 
 
 @click.command(cls=Command)
 @click.option("--all", "every", is_flag=True, help="Check every device of this machine.")
 @terminal.device_option
 @terminal.json_option
+@refusing(
+    Rule(
+        "every",
+        "The options {option} and --device exclude each other: it checks every device.",
+        lambda given: given.device is None,
+    )
+)
 def selftest(every, device, as_json):
     """Check a device: every kernel against its reference, and results that must be equal on all devices.
 
@@ -23,11 +31,8 @@ def selftest(every, device, as_json):
     device beside others that pass is no failure.
     """
     from clgeom.core.device import as_session
-    from clgeom.errors import InvalidInput
     from clgeom.selftest import check_all, check_device
 
-    if every and device is not None:
-        raise InvalidInput("The options --all and --device exclude each other: --all checks every device.")
     if every:
         found = list(_checked_all(check_all, quiet=as_json))
     else:

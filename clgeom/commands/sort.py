@@ -31,6 +31,24 @@ RULES = (
         lambda given: given.method in SEVERAL_ITEMS,
         lambda given: given.method,
     ),
+    Rule(
+        "column array layer picture stats",
+        "The option --max-bytes is for a radix sort of a .npy file. Got {option}, too.",
+        lambda given: given.max_bytes is None,
+    ),
+    Rule(
+        "max_bytes",
+        "is for a radix sort of a .npy file.",
+        lambda given: given.method == "radix",
+        lambda given: f"--method {given.method}",
+    ),
+    Rule("max_bytes", "needs an output (-o), a .npy file.", lambda given: given.output is not None),
+    Rule(
+        "max_bytes",
+        "is for .npy files.",
+        lambda given: str(given.file).lower().endswith(".npy"),
+        lambda given: f"the file '{given.file}'",
+    ),
 )
 
 
@@ -113,8 +131,7 @@ def sort(
     from clgeom.core.device import as_session
 
     if max_bytes is not None:
-        others = {"column": column, "array": array, "layer": layer, "plot": picture, "stats": stats or None}
-        _sort_by_pieces(file, output, max_bytes, method, others, descending, device, as_json)
+        _sort_by_pieces(file, output, max_bytes, descending, device, as_json)
         return
     _check_outputs(file, output, picture)
     layouts: list = []
@@ -154,21 +171,12 @@ def sort(
         _print_stats(result)
 
 
-def _sort_by_pieces(file, output, max_bytes, method, others, descending, device, as_json):
+def _sort_by_pieces(file, output, max_bytes, descending, device, as_json):
     """Sort a file that need not fit in memory."""
     from clgeom.core.device import as_session
-    from clgeom.io.files import is_stdin
     from clgeom.scale.sorting.file import sort_file
     from clgeom.scale.sorting.state import state_folder
 
-    refused = [name for name, value in others.items() if value is not None]
-    if method != "radix" or refused:
-        what = f"--{refused[0]}" if refused else f"--method {method}"
-        raise InvalidInput(f"The option --max-bytes is for a radix sort of a .npy file. Got {what}, too.")
-    if output is None:
-        raise InvalidInput("The option --max-bytes needs an output (-o), a .npy file.")
-    if is_stdin(file) or not str(file).lower().endswith(".npy"):
-        raise InvalidInput(f"The option --max-bytes is for .npy files. Got the file '{file}' instead.")
     session = as_session(device)
     with terminal.progress(f"sorting {file}", hidden=as_json) as progress:
         options = {"max_bytes": max_bytes, "descending": descending, "device": session, "progress": progress}
@@ -180,7 +188,7 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
                 terminal.echo_beside_bar(note, err=True)
             raise
     if as_json:
-        facts = {"keys": found.n, "dtype": found.dtype.name, "method": method, "descending": descending}
+        facts = {"keys": found.n, "dtype": found.dtype.name, "method": "radix", "descending": descending}
         facts |= {"is_sorted": True, "runs": found.runs, "resumed": found.resumed, "host_bytes": found.peak.host_bytes}
         terminal.print_json({**facts, "device": session.profile.name, **work.facts()})
         return
@@ -189,7 +197,7 @@ def _sort_by_pieces(file, output, max_bytes, method, others, descending, device,
         ("device", terminal.device_words(session)),
         (
             "method",
-            f"{method}{', descending' if descending else ''}, in {found.peak.host_bytes:,} bytes of memory",
+            f"radix{', descending' if descending else ''}, in {found.peak.host_bytes:,} bytes of memory",
         ),
         *(
             (("pieces", f"{found.runs:,} on disk{', some of an earlier call' if found.resumed else ''}"),)

@@ -9,6 +9,7 @@ import click
 
 from clgeom.commands import terminal
 from clgeom.commands.help import Command
+from clgeom.commands.options import Rule, refusing
 
 #: Minutes by default, and seconds of --quick.
 MINUTES, QUICK_SECONDS = 10.0, 10.0
@@ -37,6 +38,15 @@ EXAMPLES = (
 @click.option("--dry-run", is_flag=True, help="Measure, and store nothing.")
 @click.option("--forget", is_flag=True, help="Remove the stored policies of the device, and measure nothing.")
 @terminal.json_option
+@refusing(
+    Rule("quick", "chooses the kernels itself: leave out FAMILY.", lambda given: not given.families),
+    Rule(
+        "minutes",
+        f"must be a positive number of at most {MOST_MINUTES:,}.",
+        lambda given: 0 < given.minutes <= MOST_MINUTES,
+        lambda given: f"{given.minutes:g}",
+    ),
+)
 def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as_json):
     """Find the fastest work-group sizes on a device, and store them for all later calls.
 
@@ -55,12 +65,6 @@ def tune(families, device, minutes, quick, listing, explain, dry_run, forget, as
         raise InvalidInput(f"The options {' and '.join(chosen)} exclude each other.")
     if dry_run and (listing or explain or forget):
         raise InvalidInput(f"The options --dry-run and {chosen[0]} exclude each other: {chosen[0]} measures nothing.")
-    if quick and families:
-        raise InvalidInput("The option --quick chooses the kernels itself: leave out FAMILY.")
-    if minutes is not None and not 0 < minutes <= MOST_MINUTES:
-        raise InvalidInput(
-            f"The option --minutes must be a positive number of at most {MOST_MINUTES:,}. Got {minutes:g} instead."
-        )
     cases = _cases(families)
     session = as_session(device)
     if listing:

@@ -527,7 +527,7 @@ def test_file_is_sorted_by_pieces(command):
         (("keys.csv", "-o", "out.npy"), "is for .npy files"),
         (("keys.npy", "-o", "out.csv"), "must end in .npy"),
         (("keys.npy", "-o", "out.npy", "--stats"), "Got --stats, too"),
-        (("keys.npy", "-o", "out.npy", "--method", "shell-f"), "Got --method shell-f, too"),
+        (("keys.npy", "-o", "out.npy", "--method", "shell-f"), "Got --method shell-f instead"),
         (("keys.npy", "-o", "out.npy", "--max-bytes", "much"), "such as '500 MB'. Got 'much' instead"),
     ],
 )
