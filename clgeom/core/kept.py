@@ -21,7 +21,7 @@ import numpy as np
 
 from clgeom.core.build import new_kernel
 from clgeom.core.memory import Loan
-from clgeom.core.plan import Plan, Scratch, Series
+from clgeom.core.plan import Number, Plan, Scratch, Series
 
 #: Most plans of which a thread keeps launches, and most of those that also keep memory.
 MOST_PLANS, MOST_WITH_MEMORY = 128, 16
@@ -39,6 +39,8 @@ class Launch:
     step : Step
     buffers : list of (int, str)
         Index and name of each argument that is memory and not bound yet.
+    numbers : list of (int, str)
+        Index and name of each argument that is a `Number`.
     scratch : list of (str, int)
         Names and bytes of the scratch memory that no launch of `known` uses, which then has the names.
     """
@@ -46,11 +48,14 @@ class Launch:
     def __init__(self, part, kernel, known):
         self.series = part if isinstance(part, Series) else None
         self.step = part.step if isinstance(part, Series) else part
-        self.kernel, self.buffers, self.scratch = kernel, [], []
+        self.kernel, self.buffers, self.numbers, self.scratch = kernel, [], [], []
         set_number = number_setter(kernel)
         for at, arg in enumerate(self.step.args):
             if isinstance(arg, np.generic):
                 set_number(at, arg)
+                continue
+            if isinstance(arg, Number):
+                self.numbers.append((at, arg.name))
                 continue
             self.buffers.append((at, name_of(arg)))
             if isinstance(arg, Scratch) and arg.name not in known:

@@ -19,7 +19,7 @@ from clgeom.core import staging
 from clgeom.core.build import kernel_of
 from clgeom.core.call import current, loading
 from clgeom.core.failures import failure, failures
-from clgeom.core.kept import Launch, ScratchLease, kept_plan, name_of
+from clgeom.core.kept import Launch, ScratchLease, kept_plan, name_of, number_setter
 from clgeom.core.plan import Plan, Scratch, Series, phase_of
 from clgeom.errors import DeviceLimit
 
@@ -80,7 +80,7 @@ FIRST_LAUNCHES, WATCH_LAUNCHES = 2, 64
 WATCH_SECONDS = 0.05
 
 
-def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
+def run(session, plan: Plan, *, numbers=None, watch=None, paced=False, **buffers) -> Result:
     """Enqueue the steps of a plan in order and return without waiting for the last of them.
 
     Within `clgeom.core.call.recording` the phases are recorded, one for each step or series. If the call is timed,
@@ -90,6 +90,8 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
     ----------
     session : Session
     plan : Plan
+    numbers : dict of str to numpy.generic, optional
+        What each `Number` of the steps' arguments stands for.
     watch : function of a float, optional
         Called repeatedly with the share of launches that have ended.
     paced : bool
@@ -118,7 +120,7 @@ def run(session, plan: Plan, *, watch=None, paced=False, **buffers) -> Result:
             _allocate(session, launch.scratch, bound)  # one after the other: the device works at the same time
             is_first = record is not None and record.is_first(launch.step.key)
             enqueue = _enqueue_first if is_first else _enqueue
-            events.append(enqueue(session, queue, launch, bound, pace, timed))
+            events.append(enqueue(session, queue, launch, bound, numbers, pace, timed))
         if timed:
             finish(session, queue)
     except BaseException:
@@ -162,11 +164,11 @@ def _is_shared(arg, shared):
     return not isinstance(arg, np.generic) and name_of(arg) in shared
 
 
-def _enqueue_first(session, queue, launch, bound, pace, timed):
+def _enqueue_first(session, queue, launch, bound, numbers, pace, timed):
     """Enqueue a launch whose kernel is new, and wait; what its first launch waited for counts as loading."""
     finish(session, queue)
     try:
-        events = _enqueue(session, session.profiling_queue, launch, bound, pace, True)
+        events = _enqueue(session, session.profiling_queue, launch, bound, numbers, pace, True)
         finish(session, session.profiling_queue)
     except BaseException:
         settle(session.profiling_queue)
@@ -184,7 +186,7 @@ def _shared(bound) -> frozenset:
     return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
 
 
-def _enqueue(session, queue, launch, bound, pace=None, timed=False):
+def _enqueue(session, queue, launch, bound, numbers=None, pace=None, timed=False):
     """Enqueue a launch, or all of a series; returns their events when timed."""
     import pyopencl as cl
 
@@ -192,6 +194,8 @@ def _enqueue(session, queue, launch, bound, pace=None, timed=False):
     try:
         for at, name in launch.buffers:
             kernel.set_arg(at, bound[name])
+        for at, name in launch.numbers:
+            number_setter(kernel)(at, numbers[name])
         for items, local in launch.sizes:
             try:
                 event = cl.enqueue_nd_range_kernel(queue, kernel, items, local)

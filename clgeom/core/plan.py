@@ -36,12 +36,19 @@ class Scratch:
 
 
 @dataclass(frozen=True)
+class Number:
+    """A number that differs from run to run: ``run(session, plan, numbers={name: numpy.uint32(5)})``."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Step:
     """One launch: a kernel, its shape, its template parameters, its arguments.
 
-    `args` are names of buffers bound by `run`, `Scratch` memory, or NumPy scalars. `groups` work-groups of
-    ``policy.wg_size`` items are launched. `bytes_moved` is what the step reads and writes of global memory. `itemsize`
-    is that of the type that the policy was selected for, None where none was named.
+    `args` are names of buffers bound by `run`, `Scratch` memory, NumPy scalars, or names of numbers as `Number`.
+    `groups` work-groups of ``policy.wg_size`` items are launched. `bytes_moved` is what the step reads and writes of
+    global memory. `itemsize` is that of the type that the policy was selected for, None where none was named.
     """
 
     kernel: str
@@ -55,9 +62,10 @@ class Step:
 
     def __post_init__(self):
         for arg in self.args:
-            if not isinstance(arg, (str, Scratch, np.generic)):
+            if not isinstance(arg, (str, Scratch, np.generic, Number)):
                 raise TypeError(
-                    f"an argument of {self.kernel} must be a buffer's name, a Scratch or a NumPy scalar, not {arg!r}"
+                    f"an argument of {self.kernel} must be a buffer's name, a Scratch, a NumPy scalar or a Number, "
+                    f"not {arg!r}"
                 )
 
     @classmethod

@@ -16,7 +16,7 @@ from clgeom.core.call import current, recording, unrecorded
 from clgeom.core.device import Session
 from clgeom.core.families import all_rows, policies_of, require_shape, rows_of
 from clgeom.core.launch import allocate, fill, read, run, write
-from clgeom.core.plan import Phase, Plan, Scratch, Step
+from clgeom.core.plan import Number, Phase, Plan, Scratch, Step
 from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.render import render, render_text
 from clgeom.core.spaces import Space, candidates
@@ -438,3 +438,22 @@ def test_scratch_of_a_result_is_not_reused_while_it_lives(session):
     out = Scratch("out", np.dtype(np.uint32), 1)
     results = [run(session, Plan(step(out, str(k)))) for k in range(6)]
     assert [int(result.read(out)[0]) for result in results] == list(range(6))
+
+
+def test_numbers_of_a_run(session):
+    """A plan that is kept, or not, takes other numbers in each run."""
+    ones = np.ones(9, np.uint32)
+    for plan in (
+        Plan(clear_words(session)).kept(memory=True),
+        Plan(clear_words(session)).kept(),
+        Plan(clear_words(session)),
+    ):
+        for n in (0, 3, 9, 1):
+            buffer = allocate(session, ones.nbytes)
+            write(session, buffer, ones)
+            made = run(session, plan, numbers={"count": np.uint64(n)}, words=buffer)
+            assert read(session, made["words"], np.uint32, 9).tolist() == [0] * n + [1] * (9 - n)
+
+
+def clear_words(session):
+    return Step.over(session.profile, "primitives/clear_words", ("words", Number("count")), 9)

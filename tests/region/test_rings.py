@@ -14,6 +14,7 @@ from clgeom.errors import DeviceLimit
 from clgeom.intake.cl_arrays import to_array
 from clgeom.region.coverage.contours import trace
 from clgeom.region.coverage.job import Job, Masks
+from clgeom.region.coverage.outlines import raster_outlines
 from clgeom.region.coverage.rasters import as_levels, as_stack
 from clgeom.region.coverage.regions import coverage_regions
 from clgeom.region.rings import runs
@@ -33,6 +34,16 @@ SHAPES_OF_LAUNCHES = tuple(
     }
     for policy in (Policy("serial", 1, 3, groups_per_unit=0), Policy("group", 1), Policy("group", 8))
 )
+
+
+#: Kinds of plans in a session's cache.
+PLANS = ("runs counted", "rings linked", "rings ranked", "rings placed")
+
+
+def drop_plans(session):
+    for kind in PLANS:
+        for key in session.cache.of(kind):
+            session.cache.drop(key)
 
 
 def masks_of(raster, levels, session):
@@ -166,12 +177,42 @@ def test_runs_are_found_by_words_where_one_array_holds_these(session, monkeypatc
     called = []
     for name in ("_by_rows", "_by_words"):
         own = getattr(runs, name)
-        monkeypatch.setattr(runs, name, lambda masks, name=name, own=own: called.append(name) or own(masks))
+        monkeypatch.setattr(runs, name, lambda *args, name=name, own=own: called.append(name) or own(*args))
     with in_setting(session.device, "as_gpu") as gpu:
         for most in (78, 77):  # of two levels, 13 rows and 3 words
+            drop_plans(gpu)
             monkeypatch.setattr(runs, "MOST_WORDS", most)
             check(rings_of(masks_of(values, (20, 50), gpu)), [values >= 20, values >= 50])
     assert called == ["_by_words", "_by_rows"]
+
+
+@pytest.mark.settings("as_is", "as_gpu")
+def test_plans_are_kept_for_sizes_rounded_up(any_session):
+    """Rasters of one shape and any values run by few plans; results of one do not change with the next ones."""
+    drop_plans(any_session)
+    rng = np.random.default_rng(37)
+    maps = [(rng.random((23, 41)) < share).astype(np.uint8) for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0, 1)]
+    plans = []
+    for _ in range(3):
+        for values in maps:
+            check(rings_of(masks_of(values, (1,), any_session)), [values > 0])
+        plans.append([set(any_session.cache.of(kind)) for kind in PLANS])
+    assert all(plans[0]) and plans[0] == plans[1] == plans[2]
+    assert len(plans[0][1]) < len(maps) - 1  # the least and the most runs differ by more than a factor of 2
+    arrays = [to_array(any_session, values) for values in maps]
+    found = [raster_outlines(values, 1) for values in arrays]
+    for one, values in zip(found, maps):
+        expected = raster_outlines(values, 1, device=any_session)
+        assert all(np.array_equal(getattr(one, name).get(), getattr(expected, name)) for name in ARRAYS)
+
+
+def test_plans_of_many_runs_are_not_kept(session, monkeypatch):
+    values = np.arange(35 * 21).reshape(35, 21) % 3
+    monkeypatch.setattr(runs, "MOST_KEPT", 100)
+    with in_setting(session.device, "as_gpu") as gpu:
+        drop_plans(gpu)
+        check(rings_of(masks_of(values, (2,), gpu)), [values >= 2])
+        assert not gpu.cache.of("rings linked") and gpu.cache.of("runs counted")
 
 
 @pytest.mark.settings("small_allocations")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.core.launch import allocate, copy, read, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.intake.cl_arrays import as_array, new_array, to_array
 from clgeom.region.rings.runs import exclusive_sums
 from clgeom.region.rings.trace import ULONG, DeviceRings
@@ -24,21 +24,18 @@ ARRAYS = ("corners", "ring_offsets", "polygon_offsets", *COLUMNS)
 
 @dataclass(frozen=True, eq=False)
 class Emitted:
-    """The polygons of a batch for the caller: their numbers, and buffers by name."""
+    """The polygons of a batch for the caller: their numbers, and buffers and numbers of values by name.
+
+    The buffers of a kept plan are larger than the values, and others are in use as long as they are.
+    """
 
     corners: int
     rings: int
     polygons: int
     exact_corners: int
     memory: dict
-
-    def count(self, name) -> int:
-        """Number of values of an array."""
-        return {
-            "corners": 2 * self.corners,
-            "ring_offsets": self.rings + 1,
-            "polygon_offsets": self.polygons + 1,
-        }.get(name, self.polygons)
+    counts: dict
+    is_kept: bool
 
 
 def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
@@ -46,12 +43,12 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
 
     `taken` names corners that are left out: a buffer of uint8 by corner, and one by ring of those that vanished.
     """
-    session, levels = rings.masks.job.session, len(rings.masks.job.levels.given)
+    session, levels, runs = rings.masks.job.session, len(rings.masks.job.levels.given), rings.runs
     profile, n, r, p = session.profile, rings.corners, rings.rings, rings.polygons
-    first_corner, first_ring = (np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings"))
-    first_map = rings.masks.job.before + rings.masks.first_map
-    memory, params = rings.memory, {"kept": taken is not None}
-    corners, corner_count, ring_count, bound, plan = memory["corners"], n, r, dict(memory), Plan()
+    numbers = {"rings": np.uint32(r), "polygons": np.uint32(p)}
+    numbers |= {f"first_{name}": np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings")}
+    numbers["first_maps"] = np.uint64(rings.masks.job.before + rings.masks.first_map)
+    corners, corner_count, ring_count, bound, chosen = rings.memory["corners"], n, r, dict(rings.memory), Plan()
     if taken is not None:
         ranks, sizes = Scratch("outward_ranks", np.dtype(np.uint32), n + 1), Scratch("outward_sizes", ULONG, r + 1)
         args = ("taken", "vanished", "ring_of", np.uint32(n), ranks)
@@ -63,22 +60,39 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
         ring_count, corner_count = total >> 32, total & 0xFFFFFFFF
         corners = allocate(session, 8 * corner_count)
         args = ("corners", ranks, np.uint32(n), "corners_out")
-        plan = Plan(Step.over(profile, EMIT, args, n, bytes_moved=20 * n))
+        chosen = Plan(Step.over(profile, EMIT, args, n, bytes_moved=20 * n))
         bound |= {ranks.name: made[ranks], sizes.name: made[sizes], "corners_out": corners}
-    out = {name: Scratch(f"polygons_{name}", LONG, p) for name in COLUMNS}
-    out["ring_offsets"] = Scratch("polygons_ring_offsets", LONG, ring_count + 1)
-    out["polygon_offsets"] = Scratch("polygons_polygon_offsets", LONG, p + 1)
-    offsets = ("outward_sizes" if taken is not None else "begins", np.uint32(r), first_corner, out["ring_offsets"])
-    columns = ("firsts", "begins", "owners", "areas", *(("outward_sizes",) if taken is not None else ()))
-    columns += (np.uint32(p), np.uint32(levels), np.uint64(first_map), first_ring)
+        plan, out = _columns(profile, r, p, ring_count, levels, kept=True)
+    else:
+        sized = runs.sized(r), runs.sized(p)
+        plan, out = runs.planned(
+            session, "rings emitted", (*sized, levels), lambda: _columns(profile, *sized, sized[0], levels, kept=False)
+        )
+    made = run(session, chosen + plan if chosen else plan, numbers=numbers, **bound)
+    memory = {"corners": corners, **{name: made[scratch] for name, scratch in out.items()}}
+    counts = dict.fromkeys(COLUMNS, p)
+    counts |= {"corners": 2 * corner_count, "ring_offsets": ring_count + 1, "polygon_offsets": p + 1}
+    return Emitted(corner_count, ring_count, p, n, memory, counts, taken is None and runs.is_kept)
+
+
+def _columns(profile, rings, polygons, rings_out, levels, *, kept):
+    """(the plan of offsets and of the columns with a value for each polygon, its memory by name).
+
+    With `kept`, of the rings that a simplification keeps.
+    """
+    out = {name: Scratch(f"polygons_{name}", LONG, polygons) for name in COLUMNS}
+    out["ring_offsets"] = Scratch("polygons_ring_offsets", LONG, rings_out + 1)
+    out["polygon_offsets"] = Scratch("polygons_polygon_offsets", LONG, polygons + 1)
+    params, sizes = {"kept": kept}, ("outward_sizes",) if kept else ()
+    offsets = (*(sizes or ("begins",)), Number("rings"), Number("first_corners"), out["ring_offsets"])
+    columns = ("firsts", "begins", "owners", "areas", *sizes, Number("polygons"), np.uint32(levels))
+    columns += (Number("first_maps"), Number("first_rings"))
     columns += (out["polygon_offsets"], *(out[name] for name in COLUMNS))
-    plan += Plan(
-        Step.over(profile, OFFSETS, offsets, r + 1, params=params, bytes_moved=16 * r),
-        Step.over(profile, POLYGONS, columns, p + 1, params=params, bytes_moved=60 * p),
+    plan = Plan(
+        Step.over(profile, OFFSETS, offsets, rings + 1, params=params, bytes_moved=16 * rings),
+        Step.over(profile, POLYGONS, columns, polygons + 1, params=params, bytes_moved=60 * polygons),
     )
-    made = run(session, plan, **bound)
-    found = {name: made[scratch] for name, scratch in out.items()}
-    return Emitted(corner_count, ring_count, p, n, {"corners": corners, **found})
+    return plan, out
 
 
 def arrays_of(session, batches: list[Emitted], queue=None, *, on_device: bool) -> dict:
@@ -101,22 +115,22 @@ def joined(pieces: list[dict]) -> dict:
 def _array(session, batches, name, queue, on_device):
     again = int(name.endswith("_offsets"))  # a batch begins with the last offset of the one before
     dtype = np.dtype(np.int32 if name == "corners" else LONG)
-    count = sum(one.count(name) - again for one in batches) + again
+    counts = [one.counts[name] for one in batches]
+    count = sum(counts) - again * len(counts) + again
     shape = (count // 2, 2) if name == "corners" else (count,)
     if not on_device:
         host, at = np.zeros(count, dtype), 0
-        for one in batches:
-            read(session, one.memory[name], dtype, one.count(name), out=host[at : at + one.count(name)])
-            at += one.count(name) - again
+        for one, own in zip(batches, counts):
+            read(session, one.memory[name], dtype, own, out=host[at : at + own])
+            at += own - again
         return host.reshape(shape)
     if not batches:
         zeros = np.zeros(shape, dtype)
         return to_array(session, zeros, queue=queue) if count else new_array(session, shape, dtype, queue=queue)
     whole, at = batches[0].memory[name], 0
-    if len(batches) > 1:
+    if len(batches) > 1 or batches[0].is_kept:
         whole = allocate(session, count * dtype.itemsize)
-        for one in batches:
-            nbytes = one.count(name) * dtype.itemsize
-            copy(session, one.memory[name], whole, nbytes, at=at * dtype.itemsize)
-            at += one.count(name) - again
+        for one, own in zip(batches, counts):
+            copy(session, one.memory[name], whole, own * dtype.itemsize, at=at * dtype.itemsize)
+            at += own - again
     return as_array(session, whole, shape, dtype, queue=queue)

@@ -4,15 +4,19 @@ On CPUs   raster -> number of runs in each row -> a scan -> runs (rings_runs, tw
 Elsewhere raster -> a bit for each cell, and the number of runs in each word (rings_bits) -> a scan -> runs (rings_ends)
 
 The host reads the number of runs.
+
+The session keeps the plans for few runs, with sizes that are rounded up to powers of two: most of the time of a small
+raster is that of the host. Their kernels take the sizes themselves as numbers of a run.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.core.launch import allocate, read, run
+from clgeom.core.launch import allocate, constant, run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
@@ -26,16 +30,56 @@ UINT = np.dtype(np.uint32)
 MOST_RUNS = (1 << 30) - (1 << 20)
 #: Memory that the rings of a run may take: of the run and its ends, of the ends' rings and of their corners.
 RUN_BYTES = 400
+#: Most runs of which plans are kept, and most pieces of a raster.
+MOST_KEPT, FEW_PIECES = 1 << 16, 4
 #: Cells of a word of rings_bits, and most words of a batch.
 WORD, MOST_WORDS = 32, (1 << 31) - (1 << 20)
 
 
-def runs_of(masks):
-    """(number of runs, (the plan that finds them, their memory), buffers), for all rows of masks.
+@dataclass(frozen=True, eq=False)
+class CountedRuns:
+    """The runs in all rows of masks, which are counted and not found yet.
 
-    The memory of runs is that of their first and last columns, the number of their row, and their own number. The
-    buffer "coverage_starts" is that of the first run of each row.
+    Parameters
+    ----------
+    count : int
+    key : tuple or None
+        What `plan` depends on; None for a raster of many pieces, whose plans are not kept.
+    plan : function of int
+        Returns the plan that finds the runs and their memory, for so many runs: first and last columns, the numbers of
+        their rows, and their own numbers.
+    buffers : dict of str to buffer
+        For this plan; "coverage_starts" has the first run of each row.
     """
+
+    count: int
+    key: tuple | None
+    plan: Callable[[int], tuple]
+    buffers: dict
+
+    def sized(self, n: int) -> int:
+        """A size, which is at most 4 for each run; rounded up where plans are kept."""
+        return 1 << (n - 1).bit_length() if self.is_kept else n
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the session keeps the plans of these runs."""
+        return self.key is not None and self.count <= MOST_KEPT
+
+    def planned(self, session, kind: str, key: tuple, make: Callable[[], tuple]) -> tuple:
+        """The plan and its memory that ``make()`` returns, from the session's cache if it has them."""
+        if not self.is_kept:
+            return make()
+
+        def kept():
+            plan, memory = make()
+            return plan.kept(memory=True), memory
+
+        return session.cached((kind, *key), kept, policies=True)
+
+
+def runs_of(masks) -> CountedRuns:
+    """The runs in all rows of masks."""
     return _runs_of_strips(masks) if masks.stack.strips is not None else _runs(masks)
 
 
@@ -45,21 +89,34 @@ def exclusive_sums(profile, values, prefix):
     return scan_plan(profile, pieces, values.dtype, [values], OPERATORS["sum"], exclusive=True, prefix=prefix)
 
 
-def _runs(masks):
-    session, stack = masks.job.session, masks.stack
-    words = len(masks) * stack.rows * ceil_div(stack.columns, WORD)
-    policy = select(session.profile, BITS, stack.dtype, words)
-    fits = words <= min(MOST_WORDS, session.profile.max_alloc_bytes // UINT.itemsize - 1)
-    serial = policy.variant == "serial" or not fits
-    counted, total, runs_plan, buffers = (_by_rows if serial else _by_words)(masks)
-    made = run(session, counted, **buffers)
-    count = _checked(int(read(session, made[total], UINT, 1, total.count - 1)[0]), masks)
-    if serial:
+def _runs(masks) -> CountedRuns:
+    session, stack, levels = masks.job.session, masks.stack, masks.job.compared
+    pieces, params = list(masks.pieces(halo=0)), levels.params(stack.value)
+    buffers = {f"raster_{i}": piece.buffer for i, piece in enumerate(pieces)}
+    buffers["thresholds"] = constant(session, levels.thresholds)
+    places = tuple((one.start, one.first_map - masks.first_map, one.maps, one.first_row, one.rows) for one in pieces)
+    key = stack.dtype, stack.rows, stack.columns, len(masks), places, *params.items(), levels.nodata_or_zero
+
+    def make():
+        words = len(masks) * stack.rows * ceil_div(stack.columns, WORD)
+        fits = words <= min(MOST_WORDS, session.profile.max_alloc_bytes // UINT.itemsize - 1)
+        serial = not fits or select(session.profile, BITS, stack.dtype, words).variant == "serial"
+        plan, *others = (_by_rows if serial else _by_words)(masks, _launches(masks, pieces), params)
+        return plan.kept(memory=True) if len(pieces) <= FEW_PIECES else plan, *others
+
+    if len(pieces) > FEW_PIECES:
+        key, (counting, memory, plan) = None, make()
+    else:
+        counting, memory, plan = session.cached(("runs counted", *key), make, policies=True)
+    made = run(session, counting, **buffers)
+    total = memory["rings_starts" if len(memory) == 1 else "rings_counts"]
+    count = _checked(int(made.read(total, 1, total.count - 1)[0]), masks)
+    if len(memory) == 1:
         buffers["coverage_starts"] = made[total]
     else:
-        buffers |= {"rings_bits": made["rings_bits"], "rings_counts": made[total]}
+        buffers |= {name: made[scratch] for name, scratch in memory.items()}
         buffers["coverage_starts"] = allocate(session, UINT.itemsize * (len(masks) * stack.rows + 1))
-    return count, runs_plan(count), buffers
+    return CountedRuns(count, key, plan, buffers)
 
 
 def _checked(count, masks):
@@ -85,10 +142,11 @@ def _runs_of_strips(masks):
 
 def packed_runs(masks) -> np.ndarray:
     """The runs of a map on the host, shape (4, number of runs), int32: level, row, first and last column, in order."""
-    count, (plan, memory), buffers = _runs(masks)
-    if count == 0:
+    runs = _runs(masks)
+    if runs.count == 0:
         return np.empty((4, 0), np.int32)
-    made = run(masks.job.session, plan, **buffers)
+    plan, memory = runs.plan(runs.count)
+    made = run(masks.job.session, plan, **runs.buffers)
     lefts, rights, row_of = (made.read(one) for one in memory[:3])
     return np.stack([*np.divmod(row_of, np.uint32(masks.stack.rows)), lefts, rights]).astype(np.int32)
 
@@ -99,18 +157,19 @@ def runs_below(strips) -> np.ndarray:
     return runs[:, np.argsort(runs[0], kind="stable")]  # strips follow each other in every level
 
 
-def given_runs(masks, runs):
-    """`runs_of` for the packed runs of a raster."""
+def given_runs(masks, runs) -> CountedRuns:
+    """The packed runs of a raster, which are found already."""
     job, rows, count = masks.job, masks.stack.rows, _checked(runs.shape[1], masks)
     if count == 0:
-        return 0, None, None
+        return CountedRuns(0, None, _memory, {})
     level, row, lefts, rights = runs
     row_of = level.astype(np.int64) * rows + row
     starts = np.append(0, np.cumsum(np.bincount(row_of, minlength=len(masks) * rows)))
-    memory, numbers = _memory(count), np.arange(count, dtype=UINT)
-    columns = zip(memory, (lefts, rights, row_of.astype(UINT), numbers))
+    numbers = np.arange(count, dtype=UINT)
+    columns = zip(_memory(count), (lefts, rights, row_of.astype(UINT), numbers))
     buffers = {scratch.name: job.written(np.ascontiguousarray(values)) for scratch, values in columns}
-    return count, (Plan(), memory), {"coverage_starts": job.written(starts.astype(UINT)), **buffers}
+    buffers["coverage_starts"] = job.written(starts.astype(UINT))
+    return CountedRuns(count, ("given",), lambda size: (Plan(), _memory(size)), buffers)
 
 
 def _memory(count):
@@ -119,11 +178,10 @@ def _memory(count):
     return tuple(Scratch(f"rings_{name}", np.dtype(dtype), count) for name, dtype in names)
 
 
-def _launches(masks):
-    """((arguments, rows of cells) of the launch for each piece of the raster, template parameters, buffers)."""
-    stack, levels, launches, buffers = masks.stack, masks.job.compared, [], {}
-    for i, piece in enumerate(masks.pieces(halo=0)):
-        buffers[f"raster_{i}"] = piece.buffer
+def _launches(masks, pieces):
+    """(arguments, rows of cells) of the launch for each piece of the raster."""
+    stack, levels, launches = masks.stack, masks.job.compared, []
+    for i, piece in enumerate(pieces):
         args = (
             f"raster_{i}",
             np.uint64(piece.start),
@@ -138,57 +196,47 @@ def _launches(masks):
             levels.nodata_or_zero,
         )
         launches.append((args, piece.maps * piece.rows))
-    buffers["thresholds"] = masks.job.sent(levels.thresholds)
-    return launches, levels.params(stack.value), buffers
+    return launches
 
 
-def _by_rows(masks):
-    """(the plan that counts runs, its scratch with their number at the end, a function that plans them, buffers)."""
+def _by_rows(masks, launches, params):
+    """The plan that counts runs, its memory with their number at the end, and the `plan` of `CountedRuns`."""
     stack, profile, levels = masks.stack, masks.job.session.profile, len(masks.job.levels.given)
-    lines, (launches, params, buffers) = len(masks) * stack.rows, _launches(masks)
+    lines = len(masks) * stack.rows
     policy = select(profile, RUNS, stack.dtype, stack.rows * stack.columns)
     counts, starts = Scratch("rings_counts", UINT, lines + 1), Scratch("rings_starts", UINT, lines + 1)
-    sums, row_bytes = OPERATORS["sum"], levels * stack.columns * stack.dtype.itemsize
+    row_bytes = levels * stack.columns * stack.dtype.itemsize
 
     def steps(emit, *out):
         own = {**params, "emit": emit}
-        return Plan(
-            *(
-                Step(
-                    RUNS,
-                    policy,
-                    (*args, *out),
-                    policy.groups(rows * levels, profile.compute_units),
-                    own,
-                    rows * row_bytes,
-                )
-                for args, rows in launches
-            )
-        )
+        sized = [((*args, *out), policy.groups(rows * levels, profile.compute_units), rows) for args, rows in launches]
+        return Plan(*(Step(RUNS, policy, args, groups, own, rows * row_bytes) for args, groups, rows in sized))
 
-    def runs_plan(count):
+    def plan(count):
         memory = _memory(count)
         return steps(True, "coverage_starts", *memory), memory
 
-    scan = scan_plan(profile, [Piece(counts, 0, lines + 1)], UINT, [starts], sums, exclusive=False, prefix="rings")
-    return steps(False, counts) + scan, starts, runs_plan, buffers
+    pieces, sums = [Piece(counts, 0, lines + 1)], OPERATORS["sum"]
+    scan = scan_plan(profile, pieces, UINT, [starts], sums, exclusive=False, prefix="rings")
+    return steps(False, counts) + scan, {"rings_starts": starts}, plan
 
 
-def _by_words(masks):
+def _by_words(masks, launches, params):
     """The same by bits of cells."""
     stack, profile, lines = masks.stack, masks.job.session.profile, len(masks) * masks.stack.rows
-    words, (launches, params, buffers) = ceil_div(stack.columns, WORD), _launches(masks)
+    words = ceil_div(stack.columns, WORD)
     n = lines * words
     bits, counts = Scratch("rings_bits", UINT, n), Scratch("rings_counts", UINT, n + 1)
-    plan, levels, row_bytes = Plan(), len(masks.job.levels.given), stack.columns * stack.dtype.itemsize
+    counting, levels, row_bytes = Plan(), len(masks.job.levels.given), stack.columns * stack.dtype.itemsize
     for args, rows in launches:
-        args = (*args, np.uint32(words), np.uint32(n), bits, counts)
-        moved = rows * (row_bytes + 8 * words * levels)
-        plan += Plan(Step.over(profile, BITS, args, rows * words, dtype=stack.dtype, params=params, bytes_moved=moved))
+        args, moved = (*args, np.uint32(words), np.uint32(n), bits, counts), rows * (row_bytes + 8 * words * levels)
+        step = Step.over(profile, BITS, args, rows * words, dtype=stack.dtype, params=params, bytes_moved=moved)
+        counting += Plan(step)
 
-    def runs_plan(count):
+    def plan(count):
         memory = _memory(count)
         args = ("rings_bits", "rings_counts", np.uint32(n), np.uint32(words), "coverage_starts", *memory)
         return Plan(Step.over(profile, ENDS, args, n, bytes_moved=8 * n + 16 * count)), memory
 
-    return plan + exclusive_sums(profile, counts, "rings"), counts, runs_plan, buffers
+    counting += exclusive_sums(profile, counts, "rings")
+    return counting, {"rings_bits": bits, "rings_counts": counts}, plan

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.core.launch import read, run
-from clgeom.core.plan import Plan, Scratch, Step
+from clgeom.core.plan import Number, Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.region.coverage.job import Masks
-from clgeom.region.rings.runs import exclusive_sums, given_runs, runs_of
+from clgeom.region.rings.runs import CountedRuns, exclusive_sums, given_runs, runs_of
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
 
@@ -81,6 +81,8 @@ class DeviceRings:
         Their numbers.
     facts : ndarray of int64, shape (number of masks + 1, 2)
         Numbers of corners, and of cells, before each mask, and in all.
+    runs : CountedRuns
+        The runs of the masks, which know whether plans of this size are kept.
     memory : dict
         Buffers by name: `corners` (int32) and `saddles` (uint8) of each corner, with its `ring_of` and its `mask_of`;
         `begins`, the first corner of each ring, and `firsts`, the first ring of each polygon, both with an end;
@@ -93,6 +95,7 @@ class DeviceRings:
     rings: int
     polygons: int
     facts: np.ndarray
+    runs: CountedRuns
     memory: dict
 
     def fetched(self) -> Rings:
@@ -127,25 +130,37 @@ def rings_of(masks: Masks, given=None) -> DeviceRings | None:
     None if there are none. After `DeviceLimit` fewer maps at a time may do. `given` are the packed runs of a raster, of
     which then only the size is used.
     """
-    session, rows = masks.job.session, masks.stack.rows
-    count, runs, buffers = runs_of(masks) if given is None else given_runs(masks, given)
-    if count == 0:
+    session, rows, runs = (
+        masks.job.session,
+        masks.stack.rows,
+        runs_of(masks) if given is None else given_runs(masks, given),
+    )
+    if runs.count == 0:
         return None
-    found, columns = runs
-    made = run(session, found, **buffers)  # the device works while the rest is planned
-    linked, names = _linked(masks, count, columns)
-    made = run(session, linked + exclusive_sums(session.profile, names["chains"], "chains"), **made.buffers)
-    chains = int(made.read(names["chains"], 1, 2 * count)[0])
-    made = run(session, _ranked(session.profile, 2 * count, chains, names), **made.buffers)
-    total = int(made.read(names["heads"], 1, chains)[0])
+    profile, size, starts = session.profile, runs.sized(runs.count), runs.buffers["coverage_starts"]
+    key, numbers = (len(masks), rows, size), {"runs": np.uint32(runs.count), "edges": np.uint32(2 * runs.count)}
+    linked, names = runs.planned(
+        session, "rings linked", (runs.key, *key), lambda: _linked(profile, len(masks), rows, *runs.plan(size))
+    )
+    made = run(session, linked, numbers=numbers, **runs.buffers)
+    found = {scratch.name: made[scratch] for scratch in names.values()}
+    chains = int(made.read(names["chains"], 1, 2 * runs.count)[0])
+    length, numbers["chains"] = runs.sized(chains), np.uint32(chains)
+    ranked, ranks = runs.planned(session, "rings ranked", (size, length), lambda: _ranked(profile, size, length, names))
+    made = run(session, ranked, numbers=numbers, **found)
+    total = int(made.read(ranks["heads"], 1, chains)[0])
     rings, corners = total >> 32, total & 0xFFFFFFFF
     if corners > MOST_CORNERS:
         raise DeviceLimit(
             f"The polygons of {len(masks):,} maps and levels have {corners:,} corners, more than {MOST_CORNERS:,}."
         )
-    plan, memory = _placed(session, names, chains, rings, corners, rows, len(masks))
-    known = {scratch.name: made[scratch] for scratch in names.values()}
-    made = run(session, plan, **known, coverage_starts=buffers["coverage_starts"])
+    found |= {scratch.name: made[scratch] for scratch in ranks.values()}
+    names, sizes = {**names, **ranks}, (length, runs.sized(rings), runs.sized(corners))
+    numbers |= {"rings": np.uint32(rings), "corners": np.uint32(corners), "sides": np.uint32(corners // 2)}
+    placed, memory = runs.planned(
+        session, "rings placed", (*key, *sizes), lambda: _placed(session, names, *sizes, rows, len(masks))
+    )
+    made = run(session, placed, numbers=numbers, **found, coverage_starts=starts)
     facts = made.read(memory["facts"]).astype(np.int64)
     return DeviceRings(
         masks,
@@ -153,16 +168,17 @@ def rings_of(masks: Masks, given=None) -> DeviceRings | None:
         rings,
         int(facts[0]),
         facts[1:].reshape(-1, 2),
+        runs,
         {name: made[scratch] for name, scratch in memory.items()},
     )
 
 
 def _placed(session, names, chains, rings, corners, rows, masks):
     """(the plan from leading chains to rings in order and their corners, its memory by name)."""
-    profile, n = session.profile, np.uint32(chains)
+    profile, n, ring_count = session.profile, Number("chains"), Number("rings")
     leaders, parts = Scratch("rings_ring_leaders", UINT, rings), Scratch("rings_ring_parts", UINT, rings)
     heads, first_edges, runs = names["heads"], names["first_edges"], names["lefts"].count
-    args = (heads, first_edges, names["roots"], n, leaders, parts)
+    args = (heads, first_edges, names["roots"], n, ring_count, np.uint32(rings), leaders, parts)
     led = Step.over(profile, LEADERS, args, chains, bytes_moved=8 * chains)
     # the leader of an outer ring is the left side of the first run of its part, before those of the part's holes
     by_part, _, order = radix_plan(
@@ -177,7 +193,7 @@ def _placed(session, names, chains, rings, corners, rows, masks):
         prefix="rings_parts",
     )
     sizes = Scratch("rings_ring_sizes", ULONG, rings + 1)
-    args = (order, first_edges, heads, np.uint32(rings), sizes)
+    args = (order, first_edges, heads, ring_count, sizes)
     sized = Step.over(profile, SIZES, args, rings + 1, bytes_moved=32 * rings)
     memory = {
         name: Scratch(f"rings_{name}", np.dtype(dtype), count)
@@ -202,7 +218,7 @@ def _placed(session, names, chains, rings, corners, rows, masks):
             first_edges,
             sizes,
             names["row_of"],
-            np.uint32(rings),
+            ring_count,
             np.uint32(rows),
             *(memory[name] for name in ("begins", "firsts", "owners")),
             numbers,
@@ -212,14 +228,18 @@ def _placed(session, names, chains, rings, corners, rows, masks):
         bytes_moved=32 * rings,
     )
     listed, steps = select(profile, CORNERS, UINT, corners).variant != "serial", [placed]
-    items, args = chains, (*(names[name] for name in ("first_edges", "leaders", "places")), numbers, memory["begins"])
+    items, number, args = (
+        chains,
+        n,
+        (*(names[name] for name in ("first_edges", "leaders", "places")), numbers, memory["begins"]),
+    )
     if listed:
-        items, sides = corners // 2, Scratch("rings_sides", ULONG, corners // 2)
+        items, number, sides = corners // 2, Number("sides"), Scratch("rings_sides", ULONG, corners // 2)
         of_chains = (names["following"], names["turns"], *args, n, sides)
         steps.append(Step.over(profile, SIDES, of_chains, chains, bytes_moved=20 * chains + 10 * runs + 4 * corners))
         args = (sides,)
-    args = (*(names[name] for name in ("lefts", "rights", "row_of", "following", "turns")), *args, np.uint32(items))
-    args += (np.uint32(rows), np.uint32(corners))
+    args = (*(names[name] for name in ("lefts", "rights", "row_of", "following", "turns")), *args, number)
+    args += (np.uint32(rows), Number("corners"))
     args += tuple(memory[name] for name in ("corners", "saddles", "ring_of", "mask_of", "areas"))
     nbytes = 20 * chains + 34 * runs + 21 * corners
     steps.append(Step.over(profile, CORNERS, args, items, params={"listed": listed}, bytes_moved=nbytes))
@@ -229,11 +249,10 @@ def _placed(session, names, chains, rings, corners, rows, masks):
     return plan + exclusive_sums(profile, memory["areas"], "areas") + Plan(found), memory
 
 
-def _linked(masks, count, runs):
-    """(the plan from runs to their ends and the chains of these, its memory by name)."""
-    profile, rows = masks.job.session.profile, masks.stack.rows
+def _linked(profile, masks, rows, finding, runs):
+    """(the plan that finds runs, links their ends and begins chains of these, its memory by name)."""
     lefts, rights, row_of, parents = runs
-    edges, n = 2 * count, np.uint32(count)
+    count, edges, n = lefts.count, 2 * lefts.count, Number("runs")
     names = {"lefts": lefts, "rights": rights, "row_of": row_of}
     for name, dtype, length in (
         ("roots", UINT, count),
@@ -255,35 +274,32 @@ def _linked(masks, count, runs):
     args = (lefts, rights, row_of, "coverage_starts", names["roots"], n, np.uint32(rows))
     args += (names["following"], names["turns"])
     link = Step.over(profile, LINK, args, count, params={"cut": cut}, bytes_moved=40 * count)
-    plan = Plan(*uniting, roots, link)
+    plan = finding + Plan(*uniting, roots, link)
     if not cut:
-        own, masks = select(profile, TRACE, UINT, edges), np.uint32(len(masks))
-        args = (names["following"], "coverage_starts", masks, np.uint32(rows), names["turns"])
-        plan += Plan(Step(TRACE, own, args, own.groups(int(masks), profile.compute_units), bytes_moved=6 * edges))
-    args = (names["turns"], np.uint32(edges), names["chains"])
-    return plan + Plan(Step.over(profile, CHAINS, args, edges + 1, bytes_moved=5 * edges)), names
+        own = select(profile, TRACE, UINT, edges)
+        args = (names["following"], "coverage_starts", np.uint32(masks), np.uint32(rows), names["turns"])
+        plan += Plan(Step(TRACE, own, args, own.groups(masks, profile.compute_units), bytes_moved=6 * edges))
+    args = (names["turns"], Number("edges"), names["chains"])
+    plan += Plan(Step.over(profile, CHAINS, args, edges + 1, bytes_moved=5 * edges))
+    return plan + exclusive_sums(profile, names["chains"], "chains"), names
 
 
-def _ranked(profile, edges, chains, names):
-    """The plan that finds the ring of each chain and its place in it; its memory joins the names."""
-    for name, dtype, length in (
-        ("first_edges", UINT, chains),
-        ("leaders", UINT, chains),
-        ("places", UINT, chains),
-        ("heads", ULONG, chains + 1),
-    ):
-        names[name] = Scratch(f"rings_{name}", dtype, length)
+def _ranked(profile, runs, chains, names):
+    """(the plan that finds the ring of each chain and its place in it, its memory by name)."""
+    edges, lengths = 2 * runs, {"first_edges": chains, "leaders": chains, "places": chains}
+    ranks = {name: Scratch(f"rings_{name}", UINT, length) for name, length in lengths.items()}
+    ranks["heads"] = Scratch("rings_heads", ULONG, chains + 1)
     cut = select(profile, JUMP, UINT, edges).variant != "serial"
     rounds = 0
     while cut and (HOPS + 1) ** rounds < 2 * chains:  # a window is then longer than a ring, and so is the next one
         rounds += 1
-    n, firsts = np.uint32(chains), names["first_edges"]
+    n, firsts = Number("chains"), ranks["first_edges"]
     states = [Scratch(f"rings_states_{i}", UINT, 4 * chains) for i in (0, 1)]
     lists = [Scratch(f"rings_list_{i}", UINT, chains) for i in (0, 1)]
     lengths = Scratch("rings_lengths", UINT, rounds + 2)
     args = (names["following"], names["turns"], names["chains"], firsts, n, *states, lists[0], lengths)
     steps = [
-        Step.over(profile, FIRSTS, (names["chains"], np.uint32(edges), firsts), edges, bytes_moved=4 * edges),
+        Step.over(profile, FIRSTS, (names["chains"], Number("edges"), firsts), edges, bytes_moved=4 * edges),
         Step.over(profile, "primitives/clear_words", (lengths, np.uint64(rounds + 2)), rounds + 2),
         Step.over(profile, WALK, args, chains, bytes_moved=5 * edges + 28 * chains),
     ]
@@ -291,6 +307,6 @@ def _ranked(profile, edges, chains, names):
         one, other = number % 2, (number + 1) % 2
         args = (np.uint32(number), lists[one], states[one], states[other], lists[other], lengths)
         steps.append(Step.over(profile, JUMP, args, chains, bytes_moved=48 * chains >> number))
-    args = (states[rounds % 2], n, *(names[name] for name in ("leaders", "places", "heads")))
+    args = (states[rounds % 2], n, *(ranks[name] for name in ("leaders", "places", "heads")))
     steps.append(Step.over(profile, RANK, args, chains, bytes_moved=48 * chains))
-    return Plan(*steps) + exclusive_sums(profile, names["heads"], "heads")
+    return Plan(*steps) + exclusive_sums(profile, ranks["heads"], "heads"), ranks
