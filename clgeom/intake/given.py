@@ -4,8 +4,8 @@
     parts     arrays of pyopencl, one after another, which may be on different devices
     chunks    a source of arrays, read one after another
 
-`take_points` makes it, and chooses the sessions of the call. A plain array of NumPy needs no conversion, so that is
-asked first, and nothing else is asked then.
+`take_points` makes it, and chooses the sessions of the call. It first looks for a plain array of NumPy, or an array of
+pyopencl: these need no conversion, so nothing else is asked about them.
 """
 
 from __future__ import annotations
@@ -132,9 +132,11 @@ def take_points(
     ------
     InvalidInput, DeviceLimit
     """
-    if _is_plain(points) and isinstance(nonfinite, str) and nonfinite == "raise":
-        choose_sessions(call, points, device, shared=shared)
-        return Given(call.caller, points, points, is_plain=True)
+    if isinstance(nonfinite, str) and nonfinite == "raise":
+        on_device = is_device_array(points) and points.ndim == 2
+        if on_device or _is_plain(points):
+            choose_sessions(call, points, device, shared=shared)
+            return Given(call.caller, points, points, on_device=on_device, is_plain=True)
     if many:
         chunks = as_chunks(points)
         if chunks is not None:

@@ -55,8 +55,8 @@ MODELS = {
 
 
 @dataclass(frozen=True)
-class Call:
-    """A call of a public function: its name, the model of the kernel, the ranges, and what to do beyond them."""
+class LossModel:
+    """A model of path loss for a public function: the kernel's model, the ranges, and what to do beyond them."""
 
     caller: str
     model: str

@@ -20,7 +20,7 @@ from clgeom.geo.geodesy import as_crs, scales_at, shown, utm_zone
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.typing import ArrayLike, DeviceLike, DTypeLike, FloatLike, NDArray, Shape
 from clgeom.radio.antennas import warn_unused
-from clgeom.radio.cells import LEAST_KM, Call, computed_losses
+from clgeom.radio.cells import LEAST_KM, LossModel, computed_losses
 from clgeom.radio.cells import MODELS as LOSSES
 from clgeom.radio.path_loss import CITIES
 from clgeom.radio.transmitters import KNOWN, RANGES, default_link
@@ -410,7 +410,7 @@ def coverage_map(
         "separation": separation,
         "line_of_sight": model.endswith("-los"),
     }
-    call = Call("coverage_map", MODELS[model], RANGES[model], "raise", None, city)
+    call = LossModel("coverage_map", MODELS[model], RANGES[model], "raise", None, city)
     names = LOSSES[call.model]
     least, most, _ = call.ranges["distance"]
     wanted = math.inf if range_m is None else range_m / 1000

@@ -14,7 +14,7 @@ from clgeom.arguments import boolean, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
 from clgeom.radio.antennas import refuse_unused, warn_unused
-from clgeom.radio.cells import LINK, Call, losses
+from clgeom.radio.cells import LINK, LossModel, losses
 
 CITIES = ("medium", "metropolitan")
 #: Name: (lowest, highest, unit). The report limits the first four; the other limits keep logarithms finite.
@@ -150,7 +150,7 @@ def walfisch_ikegami(
         defaults |= {name: (given[name], default) for name, default in zip(names, (12.0, 25.0, 50.0, 90.0))}
         warn_unused(defaults, "walfisch_ikegami", "line_of_sight=True")
         given = {name: given[name] for name in LINK}
-    call = Call("walfisch_ikegami", model, WALFISCH_IKEGAMI, outside, dtype, city, strict=strict)
+    call = LossModel("walfisch_ikegami", model, WALFISCH_IKEGAMI, outside, dtype, city, strict=strict)
     return losses(call, given, device)
 
 
@@ -192,7 +192,7 @@ def free_space(
     >>> round(radio.free_space(1.0, frequency=900), 2)
     91.53
     """
-    call = Call("free_space", "free_space", PHYSICAL, outside, dtype)
+    call = LossModel("free_space", "free_space", PHYSICAL, outside, dtype)
     return losses(call, {"distance": distance, "frequency": frequency}, device)
 
 
@@ -263,4 +263,4 @@ def two_ray(
     else:
         refuse_unused({"reflection": (reflection, -1.0)}, "two_ray", "interference=True")
     model = "interference" if interference else "two_ray"
-    return losses(Call("two_ray", model, PHYSICAL, outside, dtype), given, device)
+    return losses(LossModel("two_ray", model, PHYSICAL, outside, dtype), given, device)

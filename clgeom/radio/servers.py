@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from clgeom.arguments import boolean, has_type, number, one_of, rows_and_columns, wrong
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.failures import failures
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
@@ -284,13 +284,14 @@ def best_server(
         )
     rows, tables = rows_of(model, transmitters, mobile, around, grid.transform, grounds)
     params["tables"] = len(tables) > 0
-    job = _Job(session, grid, rows, tables, params, noise, least)
-    with recording(profile) as phases:
-        maps = _on_device(job, ground, extra) if boolean(on_device, "on_device", caller=CALLER) else None
-        maps = maps or _on_host(job, ground, extra)
+    given = _ServerInput(session, grid, rows, tables, params, noise, least)
+    call = Call(CALLER, profile=profile)
+    with call:
+        maps = _on_device(given, ground, extra) if boolean(on_device, "on_device", caller=CALLER) else None
+        maps = maps or _on_host(given, ground, extra)
     if not is_device_array(maps[1]) and (maps[1] < 0).all():
         _warn_unserved(transmitters[0], maps[0], grid)
-    return ServerMap(*maps, grid.transform, crs, transmitters, tuple(phases))
+    return ServerMap(*maps, grid.transform, crs, transmitters, tuple(call.phases))
 
 
 def _warn_unserved(one, power, grid):
@@ -302,7 +303,7 @@ def _warn_unserved(one, power, grid):
 
 
 @dataclass(frozen=True)
-class _Job:
+class _ServerInput:
     """What all launches of a call have in common."""
 
     session: Any
@@ -314,43 +315,43 @@ class _Job:
     sensitivity: float
 
 
-def server_plan(profile, job, rows, first_row):
+def server_plan(profile, given, rows, first_row):
     """One launch over `rows` rows from `first_row` on. Pure: needs no device."""
-    a, b, _, d, e, _ = job.grid.transform
-    columns, count = job.grid.shape[1], len(job.rows)
-    mw = 0.0 if math.isinf(job.noise) else 10 ** (job.noise / 10)
+    a, b, _, d, e, _ = given.grid.transform
+    columns, count = given.grid.shape[1], len(given.rows)
+    mw = 0.0 if math.isinf(given.noise) else 10 ** (given.noise / 10)
     numbers = (np.uint32(first_row), np.uint32(rows), np.uint32(columns), *map(np.float32, (a, b, d, e, mw)))
-    args = ("transmitters", np.uint32(count), "tables", "grounds", "extras", *numbers, np.float32(job.sensitivity))
+    args = ("transmitters", np.uint32(count), "tables", "grounds", "extras", *numbers, np.float32(given.sensitivity))
     n = rows * columns
-    read_bytes = 4 * (job.params["grounds"] + count * job.params["extras"])
+    read_bytes = 4 * (given.params["grounds"] + count * given.params["extras"])
     step = Step.over(
-        profile, KERNEL, (*args, *OUTPUTS), n, dtype=np.float32, params=job.params, bytes_moved=n * (10 + read_bytes)
+        profile, KERNEL, (*args, *OUTPUTS), n, dtype=np.float32, params=given.params, bytes_moved=n * (10 + read_bytes)
     )
     return Plan(step)
 
 
-def _launch(job, rows, first_row, fields, outputs):
-    session, buffers = job.session, {}
-    for name, values in (("transmitters", job.rows.reshape(-1)), ("tables", job.tables)):
+def _launch(given, rows, first_row, fields, outputs):
+    session, buffers = given.session, {}
+    for name, values in (("transmitters", given.rows.reshape(-1)), ("tables", given.tables)):
         values = values if len(values) else np.zeros(1, np.float32)
         buffers[name] = to_device(session, values, caller=CALLER).chunks[0].buffer
     for name, buffer in fields.items():
         buffers[name] = buffers["tables"] if buffer is None else buffer  # not read
-    run(session, server_plan(session.profile, job, rows, first_row), **buffers, **outputs)
+    run(session, server_plan(session.profile, given, rows, first_row), **buffers, **outputs)
 
 
-def _on_device(job, ground, extra):
+def _on_device(given, ground, extra):
     """The maps as arrays on the device."""
-    shape, session = job.grid.shape, job.session
+    shape, session = given.grid.shape, given.session
     made = [new_array(session, shape, dtype) for dtype in OUTPUTS.values()]
     fields = {name: whole_buffer(session, value, name) for name, value in (("grounds", ground), ("extras", extra))}
-    _launch(job, shape[0], 0, fields, {name: array.base_data for name, array in zip(OUTPUTS, made)})
+    _launch(given, shape[0], 0, fields, {name: array.base_data for name, array in zip(OUTPUTS, made)})
     return made
 
 
-def _on_host(job, ground, extra):
+def _on_host(given, ground, extra):
     """The maps as NumPy arrays, by strips of rows where they are larger than one allocation."""
-    (rows, columns), session = job.grid.shape, job.session
+    (rows, columns), session = given.grid.shape, given.session
     made = [np.empty((rows, columns), dtype) for dtype in OUTPUTS.values()]
     resident = any(map(is_device_array, (ground, extra)))
     row_bytes = 4 * columns * (1 if extra is None else len(extra))
@@ -363,7 +364,7 @@ def _on_host(job, ground, extra):
             fields[name] = whole_buffer(session, part, name)
         n = (last - first) * columns
         outputs = {name: allocate(session, n * dtype.itemsize) for name, dtype in OUTPUTS.items()}
-        _launch(job, last - first, first, fields, outputs)
+        _launch(given, last - first, first, fields, outputs)
         for array, (name, dtype) in zip(made, OUTPUTS.items()):
             array[first:last] = read(session, outputs[name], dtype, n).reshape(-1, columns)
     return made

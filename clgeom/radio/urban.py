@@ -10,7 +10,7 @@ from typing import Any, Literal
 from clgeom.arguments import one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
-from clgeom.radio.cells import Call, losses
+from clgeom.radio.cells import LossModel, losses
 from clgeom.radio.path_loss import CITIES
 
 AREAS = ("urban", "suburban", "open")
@@ -91,7 +91,7 @@ def okumura_hata(
     """
     one_of(area, AREAS, "area", caller="okumura_hata")
     one_of(city, CITIES, "city", caller="okumura_hata")
-    call = Call("okumura_hata", "okumura_hata", OKUMURA_HATA, outside, dtype, city, area, strict)
+    call = LossModel("okumura_hata", "okumura_hata", OKUMURA_HATA, outside, dtype, city, area, strict)
     return losses(call, _link(distance, frequency, base_height, mobile_height), device)
 
 
@@ -150,7 +150,7 @@ def cost231_hata(
     147.2
     """
     one_of(city, CITIES, "city", caller="cost231_hata")
-    call = Call("cost231_hata", "cost231_hata", COST231_HATA, outside, dtype, city, strict=strict)
+    call = LossModel("cost231_hata", "cost231_hata", COST231_HATA, outside, dtype, city, strict=strict)
     return losses(call, _link(distance, frequency, base_height, mobile_height), device)
 
 
@@ -210,7 +210,7 @@ def urban_macro(
     >>> round(radio.urban_macro(0.5, frequency=3500), 1)
     129.9
     """
-    call = Call("urban_macro", "urban_macro", URBAN_MACRO, outside, dtype, strict=strict)
+    call = LossModel("urban_macro", "urban_macro", URBAN_MACRO, outside, dtype, strict=strict)
     link = _link(distance, frequency, base_height, mobile_height)
     return losses(call, {**link, "line_of_sight": line_of_sight}, device)
 
@@ -271,7 +271,7 @@ def urban_micro(
     >>> round(radio.urban_micro(0.1, frequency=3500), 2)
     104.64
     """
-    call = Call("urban_micro", "urban_micro", URBAN_MICRO, outside, dtype, strict=strict)
+    call = LossModel("urban_micro", "urban_micro", URBAN_MICRO, outside, dtype, strict=strict)
     link = _link(distance, frequency, base_height, mobile_height)
     return losses(call, {**link, "line_of_sight": line_of_sight}, device)
 

@@ -61,9 +61,9 @@ def test_file_is_sorted_as_the_array(tmp_path_factory, session, dtype, name, n, 
 def test_runs_of_equal_prefixes_are_sorted_again(tmp_path, monkeypatch, dtype, quicker):
     monkeypatch.setattr(external, "_host_is_quicker", lambda *_: quicker and dtype == "int64")
     groups = []
-    runs = external._Job._runs
+    runs = external.FileSort._runs
     monkeypatch.setattr(
-        external._Job, "_runs", lambda job, group, *rest: groups.append(group) or runs(job, group, *rest)
+        external.FileSort, "_runs", lambda job, group, *rest: groups.append(group) or runs(job, group, *rest)
     )
     # the sample sees the even keys only, which are spread; the others share all but their last bits
     keys = np.random.default_rng(0).integers(-(2**62), 2**62, 1 << 16)
@@ -259,7 +259,7 @@ def stop_before_the_end(monkeypatch, source, out):
         raise Broken
 
     with monkeypatch.context() as patched:
-        patched.setattr(external._Job, "_publish", fail)
+        patched.setattr(external.FileSort, "_publish", fail)
         with pytest.raises(Broken):
             clgeom.scale.sort_file(source, out, max_bytes=LEAST)
 

@@ -82,7 +82,7 @@ def test_the_other_disk_must_have_room_at_the_start(tmp_path, other_disk, monkey
         free[folder] = wanted - 1
         begun = []
         with monkeypatch.context() as patched:
-            patched.setattr(external._Job, "_write_runs", lambda *_, begun=begun: begun.append(1))
+            patched.setattr(external.FileSort, "_write_runs", lambda *_, begun=begun: begun.append(1))
             with pytest.raises(InvalidInput, match=f"{folder.name}' must have [0-9,]+ bytes of free space"):
                 clgeom.scale.sort_file(*arguments[0], **arguments[1])
         assert not begun and os.listdir(other_disk) == [] and sorted(os.listdir(tmp_path)) == ["keys.npy", "other disk"]

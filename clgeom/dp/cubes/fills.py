@@ -12,7 +12,7 @@ import numpy as np
 
 from clgeom.arguments import instance, integers, one_of, wrong
 from clgeom.core import launch
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.device import Session, as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
@@ -252,7 +252,7 @@ def fill_cube(
     if checked == "loads" and depth is not None and equation.indices_fit(shape):
         checked = False if reads_inside(equation, shape, held) else checked
     series = _series(session, equation, planes, held, arguments, ring, keep, checked, faults)
-    with watching(progress) as watch, recording(profile) as phases:
+    with watching(progress) as watch, Call("fill_cube", profile=profile) as call:
         with users_errors("", name=equation.name):
             result = launch.run(session, Plan(series), watch=watch, table=table, kept=kept, faults=noted, **buffers)
         fault = result.read(faults).tolist()
@@ -265,7 +265,7 @@ def fill_cube(
     corner = launch.read(session, table, dtype, 1, planes.corner(ring))[0]
     last = launch.read(session, kept, dtype, math.prod(planes.sides)).reshape(planes.sides) if keep == "last" else None
     kept_cells = table if keep == "table" else None
-    return Cube(equation, shape, equation.pattern, keep, session, tuple(phases), kept_cells, last, corner)
+    return Cube(equation, shape, equation.pattern, keep, session, tuple(call.phases), kept_cells, last, corner)
 
 
 # Planes -----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.geo.longitudes import Sample, numbered_parts, turn_of_crs
 from clgeom.hull.antimeridian import warn_of_samples
@@ -269,13 +269,13 @@ def hulls_of_chunks(
 
     def solved(piece):
         """The hulls of a piece, and the numbers of the points they are of, None for all; notes the other points."""
-        with recording(options["profile"]) as own:
+        with Call(CALLER, profile=options["profile"]) as own:
             found = inner.outside(piece.points, piece.labels)
         if found is not None:
             kept, names, counts = found
             with contextlib.suppress(InvalidInput):  # raised below, by the numbers of the points as they were given
                 batch = by_label(piece.points[kept], piece.labels[kept], noise=noise, **options)
-                phases.extend(own)
+                phases.extend(own.phases)
                 note(Part(names, counts, np.zeros(len(names), np.int64), batch.vertices[:0], batch.points[:0]))
                 return batch, kept
         return by_label(piece.points, piece.labels, noise=noise, **options), None

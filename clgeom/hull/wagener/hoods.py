@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clgeom.arguments import one_of, wrong
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, run, write
 from clgeom.core.plan import Phase, Plan, Scratch, Step
@@ -211,7 +211,8 @@ def _hood(caller, side, points, collinear, method, trace, device, profile):
     array = as_device_points(session, points, caller=caller)
     if array.n and max(chunk.count for chunk in array.chunks) >= 1 << 31:
         raise DeviceLimit(f"{caller} takes fewer than 2**31 points in one allocation. Got {array.n:,}.")
-    with recording(profile) as phases:
+    call = Call(caller, profile=profile)
+    with call:
         require_order(array, caller=caller)
         if trace and len(array.chunks) > 1:
             raise DeviceLimit(
@@ -219,7 +220,7 @@ def _hood(caller, side, points, collinear, method, trace, device, profile):
                 f"{session.profile.name} allows {session.profile.max_alloc_bytes:,}."
             )
         vertices, corners, traced = hood_of(array, side, keep_collinear=collinear == "keep", method=method, trace=trace)
-    return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(phases), *traced)
+    return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(call.phases), *traced)
 
 
 def hood_of(points, side, *, keep_collinear, method="auto", trace=False):

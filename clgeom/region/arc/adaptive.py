@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 import numpy as np
 
 from clgeom.arguments import integer, one_of, wrong
-from clgeom.core.call import Call, recording
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
@@ -208,9 +208,10 @@ def _region_along(points, segments, axis, n, assume_sorted, options, made, profi
     facts = {"n": n, "axis": axis, "session": session}
     if points.n == 0:
         return made(np.empty((0, 2), dtype), np.empty((0, 2), dtype), segments=0, **facts)
-    with recording(profile) as phases:
+    call = Call(CALLER, profile=profile)
+    with call:
         outline = _outline_along(points, segments, axis, assume_sorted, options)
-    return _as_result(outline, tuple(phases), dtype, facts, made)
+    return _as_result(outline, tuple(call.phases), dtype, facts, made)
 
 
 def _outline_along(points, segments, axis, assume_sorted, options):
@@ -252,7 +253,8 @@ def _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, 
     """The region of points in chunks."""
     passes = Passes(chunks, nonfinite, CALLER)
     session.pool.free_held()
-    with recording(profile) as phases:
+    call = Call(CALLER, profile=profile)
+    with call:
         outlines = outlines_of_chunks(passes, segments, cuts, axes, bounds, options, session)
     passes.meter.see(session)
     found = []
@@ -262,7 +264,7 @@ def _region_of_chunks(chunks, segments, cuts, axes, bounds, nonfinite, options, 
             empty = np.empty((0, 2), passes.dtype or np.float64)
             found.append(made(empty, empty, segments=0, **facts))
         else:
-            found.append(_as_result(outlines[number], tuple(phases), passes.dtype, facts, made))
+            found.append(_as_result(outlines[number], tuple(call.phases), passes.dtype, facts, made))
     for region in found:
         region.crs, region.peak = passes.crs, passes.meter.peak()
     return CrossRegion(*found) if len(found) > 1 else found[0]

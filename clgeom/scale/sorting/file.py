@@ -176,18 +176,20 @@ def sort_file(
     check_outputs(keys if named else None, (out, OUTPUTS), (indices, OUTPUTS))
     source = FileKeys(keys) if named else ChunkKeys(keys)
     outs = tuple(Path(os.path.realpath(path)) for path in (out, indices) if path is not None)
-    job = _Job(source, outs, max_bytes, descending, as_session(device), progress)
+    work = FileSort(source, outs, max_bytes, descending, as_session(device), progress)
     try:
-        return job.run()
+        return work.run()
     except OSError as error:
         if error is source.error:
             raise
-        named = printable(os.fspath((out, indices or out)[job.writing]))
-        raise InvalidInput(f"The output '{named}' cannot be written: {error.strerror or error}.{job.kept()}") from error
+        named = printable(os.fspath((out, indices or out)[work.writing]))
+        raise InvalidInput(
+            f"The output '{named}' cannot be written: {error.strerror or error}.{work.kept()}"
+        ) from error
 
 
-class _Job:
-    """A call of `sort_file`: the checked arguments, and the buffers."""
+class FileSort:
+    """The sort of a file: the checked arguments of `sort_file`, and the buffers."""
 
     def __init__(self, source, outs, max_bytes, descending, session, progress):
         self.source, self.outs, self.session, self.progress = source, outs, session, progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.sorting.keys import KeyOrder, as_device_bits
@@ -62,9 +62,9 @@ class Codes:
 
     def run(self, *steps):
         """Enqueue steps; returns their seconds when profiled."""
-        with recording(self.profiled) as phases:
+        with Call("shellsort", profile=self.profiled) as call:
             run(self.session, Plan(*steps), **self.buffers)
-        return sum(phase.seconds for phase in phases) if self.profiled else None
+        return sum(phase.seconds for phase in call.phases) if self.profiled else None
 
     def read(self, name, count=1, number=np.uint32) -> np.ndarray:
         """The unsigned integers that a name is bound to."""
