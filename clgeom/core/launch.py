@@ -382,8 +382,9 @@ def finish(session, queue=None) -> None:
 
 def note_kernels(session) -> None:
     """Note which kernels' files are whole, after a wait for the kernels."""
-    if session.kernel_files is not None:
-        session.kernel_files.look()
+    files = session.kernel_files
+    if files is not None and files.due <= time.monotonic():
+        files.look()
 
 
 def flush(session) -> None:

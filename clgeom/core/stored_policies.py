@@ -151,23 +151,19 @@ class _Store:
         return any(_shares(entry, profile, (*DEVICE, *DRIVER)) for entry in everything)
 
 
-_store = _Store()
+#: What this process has read of the store.
+current = _Store()
 
 
 def read_again() -> None:
     """Forget what this process has read of the store, and that it has warned."""
-    global _store
-    _store = _Store()
-
-
-def store_generation() -> int:
-    """How often this process has begun to read the store: keys of caches hold it, since plans depend on policies."""
-    return _store.generation
+    global current
+    current = _Store()
 
 
 def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:
     """The user's measured policy of a kernel on a device: that of the type's size, else that of all types."""
-    store = _store
+    store = current
     if not store.read():
         return None
     sized = None if dtype is None else store.of(profile, kernel, dtype.itemsize)
@@ -176,7 +172,7 @@ def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:
 
 def stored_of(profile, kernel: str) -> dict[int | None, Stored]:
     """The valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
-    store = _store
+    store = current
     sizes = [itemsize for name, itemsize in store.read() if name == kernel]
     found = {itemsize: store.of(profile, kernel, itemsize) for itemsize in sizes}
     return {itemsize: one for itemsize, one in found.items() if one}
@@ -184,7 +180,7 @@ def stored_of(profile, kernel: str) -> dict[int | None, Stored]:
 
 def stored(profile) -> dict[tuple[str, int | None], Policy]:
     """All valid policies of the store for a device, by the kernel and by the size of a type (None: all types)."""
-    found = {key: _store.of(profile, *key) for key in _store.read()}
+    found = {key: current.of(profile, *key) for key in current.read()}
     return {key: one.policy for key, one in found.items() if one}
 
 

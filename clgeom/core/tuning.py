@@ -11,10 +11,10 @@ import contextlib
 import contextvars
 from dataclasses import replace
 
+from clgeom.core import stored_policies
 from clgeom.core.families import all_rows, require_shape, rows_of
 from clgeom.core.policies import Policy, within_limits
 from clgeom.core.profile import KINDS, RUNTIMES
-from clgeom.core.stored_policies import store_generation, stored_policy
 
 #: Keys of rows that are no parts of devices' names.
 GENERAL = frozenset((*KINDS.values(), *(name for _, name in RUNTIMES), "any"))
@@ -47,7 +47,7 @@ def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
     """
     if kernel in _overrides.get():
         return _overrides.get()[kernel]
-    own = stored_policy(profile, kernel, dtype)
+    own = stored_policies.stored_policy(profile, kernel, dtype)
     return shipped(profile, kernel, dtype, n) if own is None else within_limits(own.policy, profile)
 
 
@@ -93,7 +93,7 @@ def overridden(kernel: str | None = None) -> bool:
 
 def with_policies(key: tuple) -> tuple:
     """A cache's key with the policies in force: those that the context overrides, and the generation of the store."""
-    return key[0], _overrides.get().key, store_generation(), *key[1:]
+    return key[0], _overrides.get().key, stored_policies.current.generation, *key[1:]
 
 
 @contextlib.contextmanager

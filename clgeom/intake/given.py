@@ -18,7 +18,7 @@ import numpy as np
 
 from clgeom.core.call import Call
 from clgeom.core.device import Session, as_session
-from clgeom.errors import short
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import (
     POINT_TYPES,
     DeviceArray,
@@ -133,8 +133,9 @@ def take_points(
     InvalidInput, DeviceLimit
     """
     if isinstance(nonfinite, str) and nonfinite == "raise":
-        on_device = is_device_array(points) and points.ndim == 2
-        if on_device or _is_plain(points):
+        is_plain = _is_plain(points)
+        on_device = not is_plain and is_device_array(points) and points.ndim == 2
+        if is_plain or on_device:
             choose_sessions(call, points, device, shared=shared)
             return Given(call.caller, points, points, on_device=on_device, is_plain=True)
     if many:
@@ -147,6 +148,8 @@ def take_points(
     crs = crs_of(points)
     choose_sessions(call, points, device, shared=shared)
     source, sizes = as_given_with_sizes(points, caller=call.caller)
+    if source.ndim == 0:
+        raise InvalidInput(f"The 'points' parameter of {call.caller} must have shape (n, 2). Got () instead.")
     require_whole(source)
     rows, kept = _left(call, source, nonfinite, is_finite)
     on_device, in_file = is_device_array(rows), is_mapped(rows)

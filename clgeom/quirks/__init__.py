@@ -118,4 +118,6 @@ def build(
 
     if kernel_files is None:
         return make_quietly()
-    return pocl_cache.build(make_quietly, source, *options, profile.name, profile.version, profile.driver)
+    built = pocl_cache.build(make_quietly, source, *options, profile.name, profile.version, profile.driver)
+    kernel_files.due = 0.0
+    return built

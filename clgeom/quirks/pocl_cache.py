@@ -152,15 +152,13 @@ class KernelFiles:
     """Writes the hashes of files that PoCL has added to its cache."""
 
     def __init__(self) -> None:
-        self.top, self.built, self.next = str(caches.pocl_folder()), 0, 0.0
+        self.top = str(caches.pocl_folder())
+        self.due = 0.0  # when to look again, by time.monotonic: now after a build, else after a while
         self.seen: int | None = None
 
     def look(self) -> None:
-        """Write the hashes of new files, after a wait for the kernels in them: after each build, and now and then."""
-        now = time.monotonic()
-        if self.built == len(_used) and now < self.next:
-            return
-        self.built, self.next = len(_used), now + LOOK_SECONDS
+        """Write the hashes of new files, after a wait for the kernels in them. Call it when it is `due`."""
+        self.due = time.monotonic() + LOOK_SECONDS
         try:  # PoCL makes every kernel in this folder, and moves it to its own
             seen = os.stat(self.top).st_mtime_ns
         except OSError:

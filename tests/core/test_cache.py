@@ -99,7 +99,7 @@ def test_copies_start_empty():
 
 def test_plans_are_for_the_policies_in_force(session, monkeypatch, tmp_path):
     monkeypatch.setenv("CLGEOM_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr(stored_policies, "_store", stored_policies._Store())
+    monkeypatch.setattr(stored_policies, "current", stored_policies._Store())
     fresh, make = Session(session.device), counter()
 
     def plan():
