@@ -43,7 +43,6 @@ from clgeom.intake.arrays import (
 )
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.given import take_points
-from clgeom.intake.several import by_first_able
 from clgeom.intake.subnormals import refuse_flushed
 from clgeom.intake.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
 from clgeom.primitives.extremes import is_finite, require_finite
@@ -244,10 +243,9 @@ class HullWork(Work):
 
         return result
 
-    def join(self, results):
+    def join(self, session, results):
         ids, corners = zip(*(hull for hulls in results for hull in hulls))
-        join = functools.partial(_hull_of_hulls, ids=ids, corners=corners, options=self.options)
-        return by_first_able(self.call.sessions, join)
+        return _hull_of_hulls(session, ids, corners, self.options)
 
 
 def _turn_of(call, given, antimeridian):

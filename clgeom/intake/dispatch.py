@@ -111,8 +111,8 @@ class Work:
         """Enqueue the work on a part; return a function that returns its result, for `join`."""
         raise NotImplementedError
 
-    def join(self, results: list[Any]) -> Any:
-        """The result of all items, from those of pieces or parts, in their order."""
+    def join(self, session: Session, results: list[Any]) -> Any:
+        """The result of all items, from those of pieces or parts, in their order. A device may be needed for it."""
         raise NotImplementedError
 
 
@@ -120,7 +120,7 @@ def dispatch(call: Call, work: Work) -> Any:
     """The result of a work, by the sessions of a call."""
     sessions = call.sessions
     if work.parts:
-        return work.join(in_turn(work.parts, work.begin, sizes=work.part_sizes, tell=work.progress))
+        return _join(call, work, in_turn(work.parts, work.begin, sizes=work.part_sizes, tell=work.progress))
     if len(sessions) == 1:
         return _by_one(work, sessions[0])
     alone = functools.partial(by_first_able, sessions, functools.partial(_by_one, work))
@@ -129,9 +129,13 @@ def dispatch(call: Call, work: Work) -> Any:
 
     def together():
         options = {"kind": work.kind, "least": work.least, "costs": work.costs, "tell": work.progress}
-        return work.join(spread(sessions, work.n, work.piece, **options))
+        return _join(call, work, spread(sessions, work.n, work.piece, **options))
 
     return choose_faster(sessions, work.kind, work.cost, work.least_cost, alone=alone, together=together)
+
+
+def _join(call, work, results):
+    return by_first_able(call.sessions, lambda session: work.join(session, results))
 
 
 def _by_one(work, session):

@@ -12,7 +12,7 @@ from profiles import imaginary as profile
 
 from clgeom.core import sources, tuning
 from clgeom.core.build import build, compiles, kernel_of, program_keys
-from clgeom.core.call import current, recording, unrecorded
+from clgeom.core.call import Call, current, recording, unrecorded
 from clgeom.core.device import Session
 from clgeom.core.families import all_rows, policies_of, require_shape, rows_of
 from clgeom.core.launch import allocate, fill, read, run, write
@@ -398,6 +398,16 @@ def test_recordings_join_those_around_them(session):
             raise ZeroDivisionError
     assert [len(phases) for phases in (outer, inner, failed)] == [3, 1, 1]
     assert all(phase.seconds > 0 for phase in outer)
+
+
+def test_calls_within_others(session):
+    """They are timed and leave nothing to the host if those around them do; what the user asked for stays."""
+    inner = Call("inner")
+    with Call("outer", profile=True, kernels_only=True) as outer, inner:
+        assert current() is inner and inner.timed and inner.kernels_only and not inner.profile
+        run(session, Plan(step(Scratch("out", np.dtype(np.uint32), 1))))
+    assert current() is None and inner.phases == outer.phases and len(outer.phases) == 1
+    assert str(inner.wrong("x", "odd", "2")) == "The 'x' parameter of inner must be odd. Got 2 instead."
     assert current() is None
 
 

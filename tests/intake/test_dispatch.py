@@ -1,12 +1,13 @@
-"""Calls are shared out where that was quicker, measured call by call."""
+"""The choice of devices for a work; calls are shared out where that was faster, measured call by call."""
 
 import pytest
 from device_settings import imposed_session
 
+from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.errors import DeviceLimit
 from clgeom.intake import dispatch
-from clgeom.intake.dispatch import LEAST_SECONDS, TRIES, Gains, choose_faster
+from clgeom.intake.dispatch import LEAST_SECONDS, TRIES, Gains, Work, choose_faster
 
 
 @pytest.fixture
@@ -91,3 +92,63 @@ def test_errors_are_not_measured():
     assert known.shares(1000) and not known.shares(10)
     known.note(1000, True, 1.0)
     assert not known.shares(1000), "one device next"
+
+
+class Total(Work):
+    """The sum of 0, 1 .. n - 1, and how it was found."""
+
+    kind, least, least_cost = "sums", 10, 0
+
+    def __init__(self, n, room=1000, parts=()):
+        self.n = self.cost = n
+        self.room, self.parts, self.seen = room, parts, []
+
+    def fits(self, session):
+        return self.n <= self.room
+
+    def at_once(self, session):
+        self.seen.append(("at once", session))
+        if self.n > 5 * self.room:
+            raise DeviceLimit("too many")
+        return sum(range(self.n))
+
+    def in_pieces(self, session):
+        self.seen.append(("in pieces", session))
+        return None if self.n % 2 else sum(range(self.n))
+
+    def piece(self, session, start, stop):
+        return sum(range(start, stop))
+
+    def begin(self, session, part):
+        return lambda: sum(part)
+
+    def join(self, session, results):
+        self.seen.append(("joined", session))
+        return sum(results)
+
+
+def test_one_device_takes_all_at_once_or_in_pieces(two):
+    call = Call(sessions=two[:1])
+    for n, expected in ((1000, ["at once"]), (1002, ["in pieces"]), (1001, ["in pieces", "at once"])):
+        work = Total(n)
+        assert dispatch.dispatch(call, work) == n * (n - 1) // 2
+        assert work.seen == [(how, two[0]) for how in expected]
+
+
+def test_few_items_are_not_shared_out_and_the_next_device_may_be_able(two):
+    call, work = Call(sessions=tuple(two)), Total(19, room=1)
+    with pytest.raises(DeviceLimit, match="too many"):
+        dispatch.dispatch(call, work)
+    assert work.seen == [(how, one) for one in two for how in ("in pieces", "at once")]
+
+
+def test_several_devices_share_pieces_and_one_joins(two):
+    work = Total(20)
+    assert dispatch.dispatch(Call(sessions=tuple(two)), work) == 190
+    assert work.seen == [("joined", two[0])]
+
+
+def test_arrays_on_devices_are_parts(two):
+    work = Total(6, parts=[(two[0], (0, 1, 2)), (two[1], (3, 4)), (two[0], (5,))])
+    assert dispatch.dispatch(Call(sessions=tuple(two)), work) == 15
+    assert work.seen == [("joined", two[0])]

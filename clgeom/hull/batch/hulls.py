@@ -447,9 +447,9 @@ class HullsWork(Work):
 
     def piece(self, session, start, stop):
         parts = _parts(self.offsets[start : stop + 1], *_limits(session.profile, self.rows.dtype))
-        return self.join([_solve_part(self, session, start + first, start + last) for first, last in parts])
+        return self.join(session, [_solve_part(self, session, start + first, start + last) for first, last in parts])
 
-    def join(self, results):
+    def join(self, session, results):
         """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         if len(results) == 1:
             return results[0]

@@ -103,7 +103,7 @@ class SortWork(Work):
         keys, indices = work.at_once(session) if work.fits(session) else work.in_pieces(session)
         return (keys, None) if is_sort else (part.keys[indices], indices + start)
 
-    def join(self, results):
+    def join(self, session, results):
         return merged(self.given, results)
 
 

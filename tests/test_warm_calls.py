@@ -1,0 +1,53 @@
+"""A call that was made before enters few modules: the ones that its input needs, and no others."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clgeom
+
+PACKAGE = str(Path(clgeom.__file__).parent)
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(100_000, 2)).astype(np.float32)
+KEYS = RNG.integers(0, 1 << 32, 1 << 20, np.uint32)
+#: Modules that do nothing for a plain array of NumPy on one device.
+NOT_NEEDED = (
+    *("intake/chunks", "intake/several", "intake/mapped", "intake/subnormals", "intake/device_arrays"),
+    *("intake/interop", "exchange", "core/staging", "hull/stream", "hull/pieces", "sorting/radix/rows"),
+)
+
+
+def modules_entered(call):
+    """Modules of clgeom in which functions run."""
+    found = set()
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+            found.add(frame.f_code.co_filename.removeprefix(PACKAGE).lstrip("/\\").removesuffix(".py"))
+
+    for _ in range(4):
+        call()
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return found - {"quirks/pocl_cache"}  # it is looked for new kernels now and then
+
+
+@pytest.mark.parametrize(
+    ("call", "most"),
+    (
+        (lambda session: clgeom.convex_hull(POINTS, device=session), 15),
+        (lambda session: clgeom.sort(KEYS, device=session), 18),
+        (lambda session: clgeom.sort(KEYS[:1000], device=session), 8),
+    ),
+    ids=("convex_hull", "sort", "few keys"),
+)
+def test_warm_calls_enter_few_modules(session, call, most):
+    found = modules_entered(lambda: call(session))
+    assert len(found) <= most + (not session.profile.is_cpu), sorted(found)
+    assert not [name for name in found if name.startswith(NOT_NEEDED) and session.profile.is_cpu]
