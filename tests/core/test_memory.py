@@ -355,16 +355,17 @@ def test_interrupts_at_any_time_leave_no_memory_in_use(fresh):
     interrupts, before = 0, signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
         for k in range(300 if LONG else 60):
-            signal.setitimer(signal.ITIMER_REAL, 2e-4 + 7e-6 * k)
             try:
-                for _ in range(50):
-                    with override(SORT):
-                        clgeom.sort(keys, device=fresh)
-                    clgeom.convex_hull(points, device=fresh)
-            except KeyboardInterrupt:
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 2e-4 + 7e-6 * k)
+                    for _ in range(50):
+                        with override(SORT):
+                            clgeom.sort(keys, device=fresh)
+                        clgeom.convex_hull(points, device=fresh)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:  # also one in the lines after the calls
                 interrupts += 1
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
         signal.signal(signal.SIGALRM, before)
     assert clgeom.convex_hull(points, device=fresh).vertices.tolist() == expected
