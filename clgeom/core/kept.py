@@ -153,7 +153,8 @@ class IdleScratch:
     def lend(self, leased: ScratchSet) -> ScratchLease:
         """A lease of a set, which is idle after it."""
         lease = ScratchLease(leased, self)
-        lease.loan = Loan(lease, self.sets, leased)
+        lease.loan = Loan(lease, self.sets.append)
+        lease.loan.memory = leased
         self._prune()
         self.loans.append(lease.loan)
         return lease

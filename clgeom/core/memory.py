@@ -43,22 +43,21 @@ POISON = 0xA5
 
 
 class Loan(weakref.ref):
-    """Memory in use: when its holder goes, the loan appends itself to a deque.
+    """Memory in use: when its holder goes, ``Loan(holder, deque.append)`` appends itself to a deque.
 
     The holder may go in any thread, at any time, also within the garbage collector. No Python code runs then, in which
     Ctrl-C would raise a KeyboardInterrupt that nobody sees. The owner of the memory keeps the loan, which does not
     come back otherwise.
+
+    Attributes
+    ----------
+    memory : object
+        What is in use.
+    until : tuple of pyopencl.Event and pyopencl.CommandQueue
+        What must end before it is used again.
     """
 
     __slots__ = ("memory", "until")
-
-    def __new__(cls, holder, to: collections.deque, memory, until=()):
-        self = super().__new__(cls, holder, to.append)
-        self.memory, self.until = memory, until
-        return self
-
-    def __init__(self, holder, to, memory, until=()):
-        super().__init__(holder, to.append)
 
 
 class _Holder:
@@ -145,8 +144,9 @@ class Pool:
             self.is_poisoned = before
 
     def _lend(self, holder, to, block, until=()):
-        holder.loan = Loan(holder, to, block, until)
-        self._loans.add(holder.loan)
+        loan = holder.loan = Loan(holder, to.append)
+        loan.memory, loan.until = block, until
+        self._loans.add(loan)
 
     def _new_block(self, size):
         try:
