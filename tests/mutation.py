@@ -75,7 +75,7 @@ FAMILIES = {
         ("tests/region",),
     ),
     "sorting": Family(
-        ("clgeom/sorting", "clgeom/scale/sorting"),
+        ("clgeom/sorting",),
         ("templates/sorting", "cl_src/keys"),
         ("tests/sorting", "tests/scale"),
     ),
@@ -90,6 +90,10 @@ FAMILIES = {
     "core": Family(
         ("clgeom/core", "clgeom/intake", "clgeom/quirks"), (), ("tests/core", "tests/intake", "tests/quirks")
     ),
+    "io": Family(("clgeom/io", "clgeom/geo"), (), ("tests/io", "tests/commands", "tests/hull/test_antimeridian.py")),
+    "commands": Family(("clgeom/commands",), (), ("tests/commands", "tests/io", "tests/test_selftest.py")),
+    "scale": Family(("clgeom/scale", "clgeom/dask"), (), ("tests/scale", "tests/commands")),
+    "plotting": Family(("clgeom/plotting",), (), ("tests/plotting", "tests/commands")),
 }
 #: Tests of all families, after a family's own.
 SHARED_TESTS = ("tests/test_selftest.py", "tests/test_one_answer.py", "tests/test_exactness.py")

@@ -35,14 +35,19 @@ def test_kernel_compiles_alone(session, capfd, kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_kernel_compiles_for_other_devices(session, capfd, kernel):
-    """With its defaults a kernel needs no float64; it also builds for devices that flush small floats to zero and have
-    memory of their own."""
+    """With its defaults a kernel needs no float64, and no more local memory than GPUs have; it also builds
+    for devices that flush small floats to zero and have memory of their own."""
+    import pyopencl as cl
+
     header = "".join(f"#undef {name}\n#define {name} 0\n" for name in ("CLGEOM_DENORMALS", "CLGEOM_IN_PLACE"))
     limited = Session(session.device, fp64=False)
     quick = session.profile.runtime == "pocl" and not LONG  # NVIDIA's compiler links no inline functions then
     options = ("-cl-opt-disable",) if quick else ()
     program = build(limited, header + render(kernel, variant="group", wg_size=32), options, caller=kernel)
-    assert program.kernel_names.split(";") == [kernel.rsplit("/", 1)[-1]]
+    name = kernel.rsplit("/", 1)[-1]
+    assert program.kernel_names.split(";") == [name]
+    info = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+    assert cl.Kernel(program, name).get_work_group_info(info, session.device) <= 48 << 10
     assert "warning" not in capfd.readouterr().err
 
 

@@ -319,3 +319,19 @@ def test_too_many_runs_are_refused_before_all_strips_are_read(session, monkeypat
         with pytest.raises(DeviceLimit, match="more than 100 runs of cells"):
             clgeom.coverage_regions(raster, 1, outline="cells", device=session)
     assert 25 < max(last) < 60
+
+
+def test_corners_whose_removal_would_add_more_than_31_bits_stay(session):
+    """A column and a row of cells: the triangle between them is too large for the keys of corners, and for a budget."""
+    rows, columns = 65_538, 32_769  # twice the triangle's area is 2^31 + 2^15
+
+    def window(row, column, height, width):
+        cells = np.zeros((height, width), np.uint8)
+        cells[:, :1] = column == 0
+        cells[height - (row + height == rows) :] = 1
+        return cells
+
+    raster = Raster(Strips(window, (rows, columns), np.dtype(np.uint8), plain=True))
+    found = clgeom.coverage_regions(raster, 1, outline="cells", iou=0.8, device=session)
+    assert found.corners.tolist() == [[0, 0], [1, 0], [1, 65537], [32769, 65537], [32769, 65538], [0, 65538]]
+    assert found.areas.tolist() == found.cells.tolist() == [rows + columns - 1]
