@@ -53,7 +53,8 @@ COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", 
 COMPARED |= {"is not": "is", "not in": "in"}
 COMPUTED = {"+": "-", "-": "+", "*": "+", "/": "*", "//": "*", "%": "//", "<<": ">>", ">>": "<<", "&": "|", "|": "&"}
 COMPUTED |= {"^": "&", "**": "*", "@": "*"}
-EXTREMES = {"min": "max", "minimum": "maximum", "fmin": "fmax", "argmin": "argmax", "atomic_min": "atomic_max", "any": "all"}
+EXTREMES = {"min": "max", "minimum": "maximum", "fmin": "fmax", "argmin": "argmax", "atomic_min": "atomic_max"}
+EXTREMES["any"] = "all"
 EXTREMES |= {greatest: least for least, greatest in EXTREMES.items()}
 OPERATOR = re.compile(r"not\s+in|is\s+not|<<|>>|<=|>=|==|!=|//|\*\*|[-<>+*/%&|^@]|\bis\b|\bin\b|\band\b|\bor\b")
 #: Statements and expressions without a result that a test could compare: messages, types, decorators.
@@ -161,7 +162,7 @@ NUMBER = re.compile(rb"(?<![\w.}])(0x[0-9a-fA-F]+|\d+\.\d*|\d+)([uUlLfF]*)(?![\w
 CALLED = re.compile(rb"\b((?:f|atomic_)?(?:min|max)|any|all)(?=\()")
 BARRIER = re.compile(rb"\bbarrier\([^()]*\);")
 OPENED = re.compile(rb"(?<=\w)\[(?=[^\]]*[A-Za-z_])")
-DECLARED = re.compile(rb"^\s*(?!return\b|else\b)(?:(?:const|local|private|global|constant|static)\s+)*[\w${}]+\s+\w+\s*\[")
+DECLARED = re.compile(rb"^\s*(?!return |else )(?:(?:const(?:ant)?|local|private|global|static)\s+)*[\w${}]+\s+\w+\s*\[")
 
 
 def _of_kernel(source: bytes):
