@@ -346,7 +346,9 @@ class Trials:
             "POCL_CACHE_DIR": str(self.folder / "kernels"),
             "POCL_MAX_PTHREAD_COUNT": "2",  # as in CI
             **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(copy), str(copy / "tests"), *given]),
+            "PYTHONPATH": os.pathsep.join(
+                [str(copy), str(copy / "tests"), str(Path(__file__).resolve().parent), *given]
+            ),
             "PYTHONDONTWRITEBYTECODE": "1",  # two mutants may have one size and one time
             "XDG_CACHE_HOME": str(caches),
         }
@@ -368,7 +370,10 @@ class Trials:
         ]
         command += ["--device", self.options.device] if self.options.device else []
         with self.lock:
-            command += [f"--deselect={test}" for test in self.left_out]
+            left_out = "".join(f"{test}\n" for test in sorted(self.left_out))
+        names = copy.with_name(copy.name + "-left-out.txt")
+        names.write_text(left_out, encoding="utf-8")
+        command += ["-p", "left_out", f"--left-out={names}"]
         said = copy.with_name(copy.name + ".txt")
         with said.open("wb") as file:
             process = subprocess.Popen(
