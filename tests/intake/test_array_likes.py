@@ -31,10 +31,15 @@ class ByInterface:
 
 
 class ByDLPack:
-    """Nothing but DLPack."""
+    """Nothing but DLPack. Where NumPy exports no booleans (1.24), their bytes."""
 
     def __init__(self, values):
         self.values = np.asarray(values)
+        if self.values.dtype == bool:
+            try:
+                self.values.__dlpack__()
+            except BufferError:
+                self.values = self.values.view(np.uint8)
 
     def __dlpack__(self, **how):
         return self.values.__dlpack__(**how)
