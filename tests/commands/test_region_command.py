@@ -394,7 +394,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         (("--model", "wim", "--seed", -1), "--seed must be 0 or more"),
         (("--model", "wim", "--crs", "EPSG:4326"), "The option --crs must be in metres"),
         (
-            ("hill.npy", "--level", 60, "--level", 60),
+            ("hill.npy", "--level", 30, "--level", 60, "--level", 60),
             "--level must name each level once. Got 60 more than once",
         ),
         (

@@ -201,7 +201,7 @@ class FileSort:
         self.most = max(min(most, most_keys(session.profile, source.dtype.itemsize, payload)), 1)
         if source.n is not None:
             self.most = max(min(self.most, source.n), 1)
-        self.read_keys, self.state, self.keep, self.meter = 0, None, False, Meter()
+        self.read_keys, self.state, self.meter = 0, None, Meter()
         self.writing = 0  # the output that an error is about
         self.in_threads = _host_is_quicker(session, self.types, self.most, self.order.bits)
 
