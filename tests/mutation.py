@@ -106,7 +106,7 @@ RACES = {
     "sorting": ("sorting", "shellsort"),
     "primitives": ("hull", "sorting"),
     "dp": ("dp", "dp_batches"),
-    "sequences": ("alignment", "dp_batches"),
+    "sequences": ("alignment", "dp", "dp_batches"),
     "radio": ("radio",),
 }
 #: What may become of a mutant.
