@@ -84,7 +84,7 @@ def index_type(n: int) -> np.dtype:
     return np.dtype(np.uint32 if n < 1 << 32 else np.uint64)
 
 
-def count_plan(profile, array, classes, *, any_nonzero=False):
+def count_plan(profile, array, classes, *, any_nonzero):
     """Launches that count the labels of each class in each tile; the labels are bound as "labels"."""
     tiles = tiles_of(array)
     counts = Scratch("counts", np.uint32, classes * tiles)

@@ -93,3 +93,6 @@ def test_ratios_have_a_line_for_each_case_and_losses_to_the_left_of_one():
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["few", "many"]
     low, high = axes.get_xlim()
     assert low < 0.5 and high > 90 and axes.yaxis_inverted()
+    for number, inches in ((1, 1.9), (11, 4.9)):  # as high as its lines need
+        figure = benchmarks.ratios({str(k): {"SciPy": 2.0} for k in range(number)}, title="t")
+        assert tuple(figure.get_size_inches()) == pytest.approx((6, inches))
