@@ -56,6 +56,23 @@ def test_names_that_axes_have_are_kept(name):
     matplotlib.pyplot.close(figure)
 
 
+def test_every_vertex_of_a_hull_has_its_label():
+    """At the sides labels are apart from each other; at the bottom the outer ones are outside of their corners."""
+    angles = np.sort([*np.arange(24) * np.pi / 12, 0.01, 3.13])
+    corners = 10 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    ax = hulls.plot_hull(corners, labels=[f"v{k}" for k in range(26)])
+    shown = {text.get_text(): text for text in ax.texts}
+    assert len(ax.texts) == len(shown) == 26
+    assert all(shown[f"v{k}"].xy == pytest.approx(corner) for k, corner in enumerate(corners))
+    for side in (-1, 1):
+        heights = sorted(shown[f"v{k}"].xyann[1] for k in np.flatnonzero(side * corners[:, 0] > 8.1))
+        assert len(heights) == 6 and np.diff(heights).min() >= 0.036 * 20 - 1e-9
+    below = np.flatnonzero((np.abs(corners[:, 0]) < 8) & (corners[:, 1] < 0))
+    turned = [shown[f"v{k}"].get_ha() for k in below[np.argsort(corners[below, 0])]]
+    assert turned[0] == "right" and turned[-1] == "left"
+    matplotlib.pyplot.close(ax.figure)
+
+
 def saved(monkeypatch, module, function, *arguments, **options):
     """The figure that a function would write."""
     kept = []
