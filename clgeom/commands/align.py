@@ -179,7 +179,7 @@ def _refuse_letters(records, path, matrix):
     from clgeom.sequences.scoring import UNKNOWN, as_scoring
 
     scoring = as_scoring(None, None, matrix, None, None)
-    letters = bytes((scoring.codes()[0] != UNKNOWN).nonzero()[0].tolist())
+    letters = bytes((scoring.codes[0] != UNKNOWN).nonzero()[0].tolist())
     for number, record in enumerate(records, 1):
         others = record.sequence.translate(None, letters)
         if others:

@@ -117,7 +117,7 @@ class DeviceArray:
         return whole if self.width > 1 else whole.ravel()
 
 
-def session_of(value, device):
+def session_of(value: Any, device: Any) -> Session:
     """The session for a call: the given one, or the session of an array that is on a device."""
     if not is_device_array(value):
         return devices.as_session(device)

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from clgeom.arguments import held, instance, is_masked_array, unmasked, wrong
+from clgeom.core.call import Call
 from clgeom.errors import InvalidInput
 from clgeom.intake.device_arrays import fetched, flattened, is_device_array
+from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, NDArray
 
 #: One sequence of codes, and many sequences: types of parameters.
@@ -203,6 +205,9 @@ def as_batch(value: Any, name: str, *, caller: str) -> Sequences:
 
 def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequences | None:
     """The sequences of an array, a column or a list of texts; None for a list of other things."""
+    if type(value) is list:
+        held(value, name, caller=caller)
+        return _of_list(value)
     if is_device_array(value):
         if value.ndim != 2 or value.dtype.kind not in "iu":
             raise wrong(name, caller, expected, f"an array of pyopencl of {value.dtype}, shape {value.shape}")
@@ -231,6 +236,14 @@ def in_pairs(a: Any, b: Any, *, caller: str) -> tuple[Sequences, Sequences]:
     if len(first) != len(second):
         raise wrong("b", caller, f"as many sequences as 'a', {len(first):,}", f"{len(second):,}")
     return first, second
+
+
+def choose_sessions_of(call: Call, batches: Sequence[Sequences], device: Any) -> None:
+    """Set the sessions of a call on several batches: that of letters on a device, else those of `device`."""
+    resident = [one.letters for one in batches if type(one.letters) is not np.ndarray]
+    choose_sessions(call, resident[0] if resident else batches[0].letters, device)
+    for letters in resident[1:]:  # refused on another device
+        choose_sessions(call, letters, call.session)
 
 
 def alike(*batches: Sequences) -> tuple[Sequences, ...]:

@@ -1,4 +1,6 @@
-"""Alignments of pairs of sequences: arguments, parts that fit in memory, both strands.
+"""Alignments of pairs of sequences: arguments, devices, parts that fit in memory, both strands.
+
+    a, b ─> letters, offsets ─> devices ─> parts ─> scores and ends, of the better strand ─> paths ─> AlignmentBatch
 
 The kernel is sequences/align_tiles and not an equation of `clgeom.dp`: three values a cell (Gotoh), ends that are found
 while the table is filled, four bits of choices a cell and rows of registers are what makes many short pairs quick,
@@ -16,21 +18,19 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from clgeom.arguments import boolean, integer, one_of, wrong
-from clgeom.core.call import each, recording, watching
+from clgeom.arguments import absent, boolean, integer, one_of, wrong
+from clgeom.core.call import Call, each, watching
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read
 from clgeom.errors import InputWarning, InvalidInput, short, warn
-from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
-from clgeom.intake.device_arrays import is_device_array
-from clgeom.intake.dispatch import choose_faster
-from clgeom.intake.several import as_sessions, by_first_able, spread
+from clgeom.intake.dispatch import Work, dispatch
+from clgeom.intake.letters import Sequences, choose_sessions_of
 from clgeom.intake.typing import ChunksLike, DevicesLike
 from clgeom.sequences.align_pairs import ShortPairs, are_short
 from clgeom.sequences.align_tiles import (
@@ -40,8 +40,8 @@ from clgeom.sequences.align_tiles import (
     B_END,
     PART_CELLS,
     PART_CELLS_OF_GPUS,
-    Job,
-    Pairs,
+    PairSpans,
+    PairTiles,
     Rules,
 )
 from clgeom.sequences.bands import adapted
@@ -179,93 +179,51 @@ def align(
     >>> clgeom.align(["ACGT", "AACC"], "ACGA", path=False).scores.tolist()
     [3, -7]
     """
-    one_of(mode, MODES, "mode", caller="align")
-    one_of(strand, tuple(STEPS), "strand", caller="align")
-    path = boolean(path, "path", caller="align")
-    ends = _ends(boolean(ends, "ends", caller="align"), path, mode)
     scoring = as_scoring(match, mismatch, matrix, gap_open, gap_extend)
-    if strand != "forward" and not scoring.has_complements:
-        raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
-    if band is not None and not (isinstance(band, str) and band == "auto"):
-        band = integer(band, "band", caller="align", least=0, most=1 << 29)
-    is_adaptive = isinstance(band, str)
-    if isinstance(free_ends, Iterator):  # read here, and again for each chunk
-        free_ends = tuple(free_ends)
-        if not free_ends:
-            raise wrong("free_ends", "align", "several ends, or an empty list for none", "an iterator that has none")
-    rules = Rules(scoring, mode == "local", _free(free_ends, mode), None if is_adaptive else band)
-    chunks = as_chunks(a)
-    if chunks is not None:
-        for name, value in (("b", b), ("a_offsets", a_offsets), ("b_offsets", b_offsets)):
-            if value is not None:
-                raise wrong(name, "align", "left out for chunks, which are pairs of batches", short(value))
-        options = {"mode": mode, "match": match, "mismatch": mismatch, "matrix": matrix, "gap_open": gap_open}
-        options |= {"gap_extend": gap_extend, "strand": strand, "band": band, "path": path, "ends": ends}
-        options |= {"free_ends": free_ends, "device": device, "profile": profile}
-        return _aligned_chunks(chunks, options)
-    first, second = as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b")
-    count = len(second) if first.single else len(first)
-    if not first.single and not second.single and len(first) != len(second):
-        raise InvalidInput(
-            f"The 'a' and 'b' parameters of align must have the same number of sequences, or one of them a single "
-            f"sequence. Got {len(first):,} and {len(second):,} instead."
-        )
-    lengths = [np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (first, second)]
-    _check_sizes(rules, mode, *lengths, single=first.single and second.single)
-    if is_device_array(second.letters):
-        session = session_of(first.letters, device)
-        on_own = device is None and is_device_array(first.letters)
-        sessions = (session_of(second.letters, session if on_own else device),)
-    else:
-        sessions = as_sessions(first.letters, device, caller="align")
+    is_adaptive = isinstance(band, str) and band == "auto"
+    rules = _checked(scoring, mode, free_ends, strand, None if is_adaptive else band, path, ends)
+    chunks = None if type(a) in (str, bytes, list, np.ndarray) else as_chunks(a)
+    if chunks is None:
+        return _aligned(a, b, a_offsets, b_offsets, rules, is_adaptive, device, profile)
+    for name, value in (("b", b), ("a_offsets", a_offsets), ("b_offsets", b_offsets)):
+        absent(value, name, "for chunks, which are pairs of batches", caller="align")
+    return _aligned_chunks(chunks, rules, is_adaptive, device, profile)
 
-    def solve(sequences, lengths, band, path):
-        """The fields of the results, with these sequences within a band."""
-        calls = {
-            one: _Call(one, replace(rules, band=band), mode, strand, path, ends, sequences, lengths) for one in sessions
-        }
-        costs = np.zeros(1)
-        if len(sessions) > 1:
-            costs = np.append(0, np.cumsum(PAIR_COST + np.asarray(lengths[0], np.float64) * lengths[1]))
-        some, kind = sessions if len(costs) > 2 else sessions[:1], f"align {mode} {path}"
 
-        def whole(one):
-            return [calls[one].part(part) for part in each(one, calls[one].parts())]
+def _aligned(a, b, a_offsets, b_offsets, rules, is_adaptive, device, profile) -> Alignment | AlignmentBatch:
+    """The alignments of one batch, or of two single sequences."""
+    call = Call("align", profile=profile, options=rules)
+    pairs = _take_pairs(as_sequences(a, a_offsets, "a"), as_sequences(b, b_offsets, "b"))
+    _check_sizes(rules, pairs)
+    choose_sessions_of(call, (pairs.a, pairs.b), device)
 
-        def work(one, start, stop):
-            return [calls[one].part(part) for part in calls[one].parts(start, stop)]
+    def solve(pairs, band, path):
+        return dispatch(call, AlignWork(replace(rules, band=band, path=path), pairs))
 
-        def together():
-            pieces = spread(sessions, len(lengths[0]), work, kind=kind, costs=costs, tell=watching())
-            return list(itertools.chain.from_iterable(pieces))
-
-        alone = functools.partial(by_first_able, sessions, whole)
-        parts = choose_faster(some, kind, float(costs[-1]), LEAST_SHARED, alone=alone, together=together)
-        if len(parts) < 2:
-            return parts[0] if parts else _nothing()
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-    with recording(profile) as phases:
-        if is_adaptive and count:
-            fields = adapted(solve, rules, (first, second), lengths, path)
-        else:
-            fields = solve((first, second), lengths, rules.band, path)
+    with call:
+        is_banded = is_adaptive and len(pairs)
+        fields = adapted(solve, rules, pairs, rules.path) if is_banded else solve(pairs, rules.band, rules.path)
     counts = fields.pop("counts")
-    offsets = np.append(0, np.cumsum(counts)) if path else None
-    if not path:
+    if not rules.path:
         fields["operations"] = None
     batch = AlignmentBatch(
-        **fields, offsets=offsets, a=first, b=second, scoring=scoring, mode=mode, phases=tuple(phases)
+        **fields,
+        offsets=np.append(0, np.cumsum(counts)) if rules.path else None,
+        a=pairs.a,
+        b=pairs.b,
+        scoring=rules.scoring,
+        mode=rules.mode,
+        phases=tuple(call.phases),
     )
-    return batch[0] if first.single and second.single else batch
+    return batch[0] if pairs.is_single else batch
 
 
-def _aligned_chunks(chunks, options) -> Iterator[AlignmentBatch]:
+def _aligned_chunks(chunks, rules, is_adaptive, device, profile) -> Iterator[AlignmentBatch]:
     """Yield the alignments of each chunk."""
-    with contextlib.closing(pairs_ahead(chunks, caller="align")) as pairs:
-        for number, (first, second) in enumerate(pairs):
+    with contextlib.closing(pairs_ahead(chunks, caller="align")) as batches:
+        for number, (first, second) in enumerate(batches):
             try:
-                found = align(first, second, **options)
+                found = _aligned(first, second, None, None, rules, is_adaptive, device, profile)
             except InvalidInput as error:
                 raise in_chunk(error, number) from error
             if isinstance(found, Alignment):
@@ -276,55 +234,43 @@ def _aligned_chunks(chunks, options) -> Iterator[AlignmentBatch]:
             yield found
 
 
-def _nothing():
-    """The fields of no pairs."""
-    whole = ("scores", "a_starts", "a_ends", "b_starts", "b_ends", "counts")
-    fields = {name: np.empty(0, np.int64) for name in whole}
-    return fields | {"strands": np.empty(0, np.int8), "operations": np.empty(0, np.uint8)}
+# Options --------------------------------------------------------------------------------------------------------------
 
 
-def _ends(ends, path, mode) -> bool:
-    """Whether ends are found."""
+def _checked(scoring, mode, free_ends, strand, band, path, ends) -> Rules:
+    """The rules, or the error that names a wrong option."""
+    one_of(mode, MODES, "mode", caller="align")
+    one_of(strand, tuple(STEPS), "strand", caller="align")
+    path, ends = boolean(path, "path", caller="align"), boolean(ends, "ends", caller="align")
     if not ends and path:
         raise wrong("ends", "align", "left out unless path=False, since a path tells its ends", "ends=False")
     if not ends and mode != "local":
         warn(f"The 'ends' parameter of align has no effect with mode={mode!r}: its ends are known.", InputWarning)
-    return ends or mode != "local"
+    if strand != "forward" and not scoring.has_complements:
+        raise wrong("strand", "align", "'forward' with a matrix of other letters than nucleotides", short(strand))
+    if band is not None:
+        band = integer(band, "band", caller="align", least=0, most=1 << 29)
+    is_local = mode == "local"
+    return Rules(scoring, is_local, _free(free_ends, mode), band, mode, strand, path, ends or not is_local)
 
 
-def _free(free_ends, mode) -> int:
-    """The bits of ends that are free."""
-    if mode != "semiglobal":
-        if free_ends is not None:
-            raise wrong("free_ends", "align", "left out unless mode is 'semiglobal'", short(free_ends))
-        return 0
-    if free_ends is None:
-        return sum(FREE_ENDS.values())
-    if not isinstance(free_ends, str) and not np.iterable(free_ends):
-        raise wrong("free_ends", "align", f"several of {', '.join(map(repr, FREE_ENDS))}", short(free_ends))
-    bits = 0
-    for end in (free_ends,) if isinstance(free_ends, str) else free_ends:
-        bits |= FREE_ENDS[one_of(end, tuple(FREE_ENDS), "free_ends", caller="align")]
-    return bits
-
-
-def _check_sizes(rules, mode, n, m, *, single):
+def _check_sizes(rules, pairs) -> None:
     """Refuse scores beyond int32, and bands that no alignment can end in."""
-    scoring = rules.scoring
+    scoring, n, m = rules.scoring, pairs.n, pairs.m
     largest = max(scoring.greatest, -scoring.least, 1) + scoring.gap_extend
     longest = int(n.max()) + int(m.max()) if len(n) else 0
     most = longest * largest + 4 * (scoring.gap_open + scoring.gap_extend)
     if most > MOST_SUM and ((n + m) * largest).max() + most - longest * largest > MOST_SUM:
         raise InvalidInput(
-            f"The scores of align must stay within {MOST_SUM:,}. With these scores and penalties, sequences may have "
-            f"{MOST_SUM // largest:,} letters together; got {int((n + m).max()):,}."
+            f"The scores of align must stay within {MOST_SUM:,}. With these scores and penalties, sequences may "
+            f"have {MOST_SUM // largest:,} letters together; got {int((n + m).max()):,}."
         )
     if rules.band is None or rules.local:
         return
     reached = rules.reaches(n, m, rules.band)
     if not reached.all():
         index = int(np.argmin(reached))
-        where = "" if single else f" of pair {index}"
+        where = "" if pairs.is_single else f" of pair {index}"
         raise InvalidInput(
             f"The 'band' parameter of align must reach the end of the table: at least "
             f"{abs(int(n[index] - m[index])):,} for sequences{where} with {n[index]:,} and {m[index]:,} letters. "
@@ -332,99 +278,156 @@ def _check_sizes(rules, mode, n, m, *, single):
         )
 
 
-class _Call:
-    """A call of `align`: its checked arguments, and its parts, each small enough for one allocation and one second."""
+def _free(free_ends, mode) -> int:
+    """The bits of ends that are free."""
+    if mode != "semiglobal":
+        absent(free_ends, "free_ends", "unless mode is 'semiglobal'", caller="align")
+        return 0
+    if free_ends is None:
+        return sum(FREE_ENDS.values())
+    if not isinstance(free_ends, str) and not np.iterable(free_ends):
+        raise wrong("free_ends", "align", f"several of {', '.join(map(repr, FREE_ENDS))}", short(free_ends))
+    names = (free_ends,) if isinstance(free_ends, str) else tuple(free_ends)
+    if not names and isinstance(free_ends, Iterator):
+        raise wrong("free_ends", "align", "several ends, or an empty list for none", "an iterator that has none")
+    return sum({FREE_ENDS[one_of(name, tuple(FREE_ENDS), "free_ends", caller="align")] for name in names})
 
-    def __init__(self, session, rules, mode, strand, path, ends, sequences, lengths):
-        self.session, self.rules, self.mode, self.strand = session, rules, mode, strand
-        self.path, self.ends, self.sequences, (self.n, self.m) = path, ends, sequences, lengths
 
-    def parts(self, first=0, stop=None):
-        """Slices of the pairs, or of those from `first` on."""
-        count, profile = len(self.n) if stop is None else stop, self.session.profile
+# Pairs ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SequencePairs:
+    """Sequences in pairs, of which one side may be a single sequence for all; `n` and `m` are the lengths of each."""
+
+    a: Sequences
+    b: Sequences
+    n: np.ndarray
+    m: np.ndarray
+
+    def __len__(self):
+        return len(self.n)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether both sides are single sequences."""
+        return self.a.single and self.b.single
+
+    def taken(self, indices) -> SequencePairs:
+        """The pairs at these ascending indices."""
+        return SequencePairs(self.a.taken(indices), self.b.taken(indices), self.n[indices], self.m[indices])
+
+
+def _take_pairs(a, b) -> SequencePairs:
+    """The sequences first with first, second with second ..., or one with all."""
+    if not a.single and not b.single and len(a) != len(b):
+        raise InvalidInput(
+            f"The 'a' and 'b' parameters of align must have the same number of sequences, or one of them a single "
+            f"sequence. Got {len(a):,} and {len(b):,} instead."
+        )
+    count = len(b) if a.single else len(a)
+    return SequencePairs(a, b, *(np.broadcast_to(one.lengths, count) if one.single else one.lengths for one in (a, b)))
+
+
+class AlignWork(Work):
+    """The alignment of pairs, in parts that are each small enough for one allocation and one second."""
+
+    least_cost = LEAST_SHARED
+
+    def __init__(self, rules: Rules, pairs: SequencePairs):
+        self.rules, self.pairs, self.n = rules, pairs, len(pairs)
+        self.kind, self.progress = f"align {rules.mode} {rules.path}", watching()
+
+    @functools.cached_property
+    def costs(self):
+        return np.append(0, np.cumsum(PAIR_COST + np.asarray(self.pairs.n, np.float64) * self.pairs.m))
+
+    @property
+    def cost(self):
+        return float(self.costs[-1])
+
+    def at_once(self, session):
+        return self.join([[self.part(session, part) for part in each(session, self.slices(session, 0, self.n))]])
+
+    def piece(self, session, start, stop):
+        return [self.part(session, part) for part in self.slices(session, start, stop)]
+
+    def join(self, results):
+        """The fields of `AlignmentBatch`, from those of parts."""
+        parts = list(itertools.chain.from_iterable(results))
+        if not parts:
+            return self._fields(np.empty((3, 0), np.int64), None, np.empty(0, np.int8), self.pairs.m)
+        return (
+            parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        )
+
+    def slices(self, session, first, stop):
+        """Slices of the pairs first .. stop - 1."""
+        profile, (n, m) = session.profile, (self.pairs.n, self.pairs.m)
         most, cells = min(profile.max_alloc_bytes, 1 << 30), PART_CELLS if profile.is_cpu else PART_CELLS_OF_GPUS
-        if first >= count:
+        if first >= stop:
             return []
-        n, m = int(self.n[first:count].max()), int(self.m[first:count].max())
-        if (count - first) * n * m <= cells and (count - first) * (n + m + 64) <= most:
-            return [slice(first, count)]
-        sums = [np.cumsum(self.n + self.m), np.cumsum(self.n * self.m), np.arange(1, len(self.n) + 1) * 64]
-        sums = np.stack(sums)
+        rows, columns = int(n[first:stop].max()), int(m[first:stop].max())
+        if (stop - first) * rows * columns <= cells and (stop - first) * (rows + columns + 64) <= most:
+            return [slice(first, stop)]
+        sums = np.stack([np.cumsum(n + m), np.cumsum(n * m), np.arange(1, len(n) + 1) * 64])
         limits, begin, parts = np.array([most, cells, most]), first, []
-        while begin < count:
+        while begin < stop:
             before = sums[:, begin - 1] if begin else np.zeros(3, np.int64)
-            ends = [
-                int(np.searchsorted(row, start + limit, "right")) for row, start, limit in zip(sums, before, limits)
-            ]
-            end = min(max(min(ends), begin + 1), count)
+            end = min(int(np.searchsorted(*one, "right")) for one in zip(sums, before + limits))
+            end = min(max(end, begin + 1), stop)
             parts.append(slice(begin, end))
             begin = end
         return parts
 
-    def part(self, part) -> dict:
+    def part(self, session, part) -> dict:
         """The results of a range of pairs, by the names of the fields of `AlignmentBatch`."""
-        (a_letters, a_offsets), (b_letters, b_offsets) = (self._letters(k, part) for k in (0, 1))
-        n, m = self.n[part], self.m[part]
-        job = Job(self.session, a_letters, b_letters, self.rules)
-        side = job.tile_side(n, m, self.path)
-        if not self.path and not side and are_short(self.session, self.rules, max(int(n.max()), int(m.max()))):
-            return self._short(job, part, (a_offsets, b_offsets))
+        rules, n, m = self.rules, self.pairs.n[part], self.pairs.m[part]
+        (a_letters, a_offsets), (b_letters, b_offsets) = (_letters(one, part) for one in (self.pairs.a, self.pairs.b))
+        tiles = PairTiles(session, a_letters, b_letters, rules)
+        side = tiles.tile_side(n, m, rules.path)
+        if not rules.path and not side and are_short(session, rules, max(int(n.max()), int(m.max()))):
+            return self._short(session, tiles, n, m, (a_offsets, b_offsets))
         a_begin, b_begin = (
             np.broadcast_to(one[0], len(n)) if len(one) == 2 else one[:-1] for one in (a_offsets, b_offsets)
         )
-        strands = STEPS[self.strand]
-        pairs = [Pairs(a_begin, n, b_begin if k > 0 else b_begin + m - 1, np.full(len(n), k), m) for k in strands]
-        ends = walks = None
-        if len(strands) == 2 or not self.path or (self.mode != "global" and not side):
-            found = [job.in_tiles(one, side)[0] if side else job.ends(one) for one in pairs]
-            ends, best = found[0], pairs[0]
-            for one, other in zip(found[1:], pairs[1:]):
-                better = one[:, 0] > ends[:, 0]
-                ends = np.where(better[:, None], one, ends)
-                best = Pairs(*(np.where(better, x, y) for x, y in zip(vars(other).values(), vars(best).values())))
-            pairs = [best]
-        pairs = pairs[0]
-        operations = np.empty(0, np.uint8)
-        if self.path:
+        strands = [
+            PairSpans(a_begin, n, b_begin if step > 0 else b_begin + m - 1, np.full(len(n), step), m)
+            for step in STEPS[rules.strand]
+        ]
+        pairs, ends, walks, operations = strands[0], None, None, np.empty(0, np.uint8)
+        if len(strands) == 2 or not rules.path or (rules.mode != "global" and not side):
+            pairs, ends = _better(
+                strands, [tiles.in_tiles(one, side)[0] if side else tiles.ends(one) for one in strands]
+            )
+        if rules.path:
             regions = np.cumsum(n + m)
-            buffer = allocate(self.session, int(regions[-1]))
+            buffer = allocate(session, int(regions[-1]))
             if side:
-                ends, walks = job.in_tiles(pairs, side, (regions, buffer))
+                ends, walks = tiles.in_tiles(pairs, side, (regions, buffer))
             else:
-                if ends is None:
-                    ends = np.stack([np.zeros_like(n), n, m], axis=1)
-                    ends[:, 0], walks = job.paths(pairs, ends, regions, buffer)
-                else:
-                    walks = job.paths(pairs, ends, regions, buffer)[1]
-            operations = _compacted(read(self.session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
-        if job.met_unknown_letters():
-            self._refuse(part)
+                known = np.stack([np.zeros_like(n), n, m], axis=1) if ends is None else ends
+                scores, walks = tiles.paths(pairs, known, regions, buffer)
+                ends = np.stack([scores, n, m], axis=1) if ends is None else ends
+            operations = _compacted(read(session, buffer, np.uint8, int(regions[-1])), n + m, walks[:, 3])
+        if tiles.met_unknown_letters():
+            self._refuse()
         return self._fields(ends.T, walks, pairs.b_step.astype(np.int8), m) | {"operations": operations}
 
-    def _letters(self, k, part):
-        """The letters of a range of pairs, and where each sequence begins among them, and ends."""
-        sequences = self.sequences[k]
-        offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
-        low, high = int(offsets[0]), int(offsets[-1])
-        letters = sequences.letters
-        if (low, high) != (0, len(letters)):
-            letters = letters[low:high]
-        return letters, offsets - low if low else offsets
-
-    def _short(self, job, part, offsets) -> dict:
+    def _short(self, session, tiles, n, m, offsets) -> dict:
         """The results of a range of short pairs, of which nothing but scores and ends is asked."""
-        n, m = self.n[part], self.m[part]
-        pairs = ShortPairs(self.session, self.rules, job.letters, [one.astype(np.uint32) for one in offsets], len(n))
+        strand, ends_known = self.rules.strand, self.rules.ends
+        pairs = ShortPairs(session, self.rules, tiles.letters, [one.astype(np.uint32) for one in offsets], len(n))
         unknown, found = np.full(len(n), -1), []
-        for step in STEPS[self.strand]:
-            values = pairs.found(reverse=step < 0, ends=self.ends)
-            if self.ends:
-                found.append(job.with_borders(Pairs(None, n, None, None, m), values).astype(np.int64).T)
+        for step in STEPS[strand]:
+            values = pairs.found(reverse=step < 0, ends=ends_known)
+            if ends_known:
+                found.append(tiles.with_borders(PairSpans(None, n, None, None, m), values).astype(np.int64).T)
             else:
                 found.append((values.astype(np.int64), unknown, unknown))
         if pairs.met_unknown_letters():
-            self._refuse(part)
-        ends, strands = found[0], np.full(len(n), STEPS[self.strand][0], np.int8)
+            self._refuse()
+        ends, strands = found[0], np.full(len(n), STEPS[strand][0], np.int8)
         if len(found) == 2:
             better = found[1][0] > ends[0]
             ends, strands[better] = [np.where(better, other, one) for one, other in zip(*found)], -1
@@ -432,11 +435,11 @@ class _Call:
 
     def _fields(self, ends, walks, strands, m):
         """Results as arrays; starts and ends that are not known are -1."""
-        scores, a_ends, columns = ends if self.ends else (ends[0], *np.full((2, len(m)), -1))
-        unknown = np.full(len(m), 0 if self.mode == "global" else -1)
+        scores, a_ends, columns = ends if self.rules.ends else (ends[0], *np.full((2, len(m)), -1))
+        unknown = np.full(len(m), 0 if self.rules.mode == "global" else -1)
         a_starts, begins = (unknown, unknown) if walks is None else (walks[:, 0], walks[:, 1])
         b_starts, b_ends = begins, columns
-        if self.strand != "forward":
+        if self.rules.strand != "forward":
             reverse = strands < 0
             b_starts, b_ends = (
                 np.where(reverse, np.where(turned < 0, turned, m - turned), one)
@@ -453,16 +456,35 @@ class _Call:
             "operations": np.empty(0, np.uint8),
         }
 
-    def _refuse(self, part):
+    def _refuse(self):
         """Raise the error that names the first letter outside the alphabet."""
-        scoring = self.rules.scoring
-        first, second, complement = scoring.codes()
-        alphabet = scoring.alphabet
-        refuse_letters(self.sequences[0], first, UNKNOWN, alphabet, "a")
-        refuse_letters(self.sequences[1], second, UNKNOWN, alphabet, "b")
-        if self.strand != "forward":
-            refuse_letters(self.sequences[1], complement, UNKNOWN, alphabet, "b", reverse=True)
+        scoring, (a, b) = self.rules.scoring, (self.pairs.a, self.pairs.b)
+        first, second, complement = scoring.codes
+        refuse_letters(a, first, UNKNOWN, scoring.alphabet, "a")
+        refuse_letters(b, second, UNKNOWN, scoring.alphabet, "b")
+        if self.rules.strand != "forward":
+            refuse_letters(b, complement, UNKNOWN, scoring.alphabet, "b", reverse=True)
         raise AssertionError("the device met a letter outside the alphabet that the host does not find")
+
+
+def _letters(sequences, part):
+    """The letters of a range of sequences, and where each begins among them, and ends."""
+    offsets = sequences.offsets if sequences.single else sequences.offsets[part.start : part.stop + 1]
+    low, high = int(offsets[0]), int(offsets[-1])
+    letters = sequences.letters
+    if (low, high) != (0, len(letters)):
+        letters = letters[low:high]
+    return letters, offsets - low if low else offsets
+
+
+def _better(strands, found):
+    """(pairs, ends) of what scores better, the first strand of equal ones."""
+    pairs, ends = strands[0], found[0]
+    for other, other_ends in zip(strands[1:], found[1:]):
+        better = other_ends[:, 0] > ends[:, 0]
+        ends = np.where(better[:, None], other_ends, ends)
+        pairs = PairSpans(*(np.where(better, x, y) for x, y in zip(vars(other).values(), vars(pairs).values())))
+    return pairs, ends
 
 
 def _compacted(operations, room, counts):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from clgeom.core.build import compiles
-from clgeom.core.launch import allocate, fill, read, run
+from clgeom.core.launch import allocate, constant, fill, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
@@ -76,17 +76,18 @@ class ShortPairs:
         self.lengths = [np.diff(one) for one in offsets]  # one, or one of each pair
         self.codes, table = packed_table(rules.scoring)
         self.buffers = {
-            "a": self._given(letters[0]),
-            "b": self._given(letters[1]),
-            "a_offsets": self._given(offsets[0]),
-            "b_offsets": self._given(offsets[1]),
-            "codes": self._given(rules.scoring.codes().ravel()),
-            "scores": self._given(table),
+            "a": self._on_device(letters[0]),
+            "b": self._on_device(letters[1]),
+            "a_offsets": self._on_device(offsets[0]),
+            "b_offsets": self._on_device(offsets[1]),
+            "codes": constant(session, rules.scoring.codes),
+            "scores": constant(session, table),
             "status": allocate(session, 4),
         }
         fill(session, self.buffers["status"], np.uint32(0), 1)
 
-    def _given(self, values):
+    def _on_device(self, values):
+        """A buffer with an array's elements; the array is held until the launches have ended."""
         array = as_device_values(self.session, values, caller="align", types=(values.dtype,))
         self.held.append(array)
         return array.chunks[0].buffer
@@ -185,7 +186,7 @@ class ShortPairs:
         groups = max(min(policy.groups(tiles, self.session.profile.compute_units), most), 1)
         groups = ceil_div(tiles, ceil_div(tiles, groups))  # each with as many tiles
         buffers = dict(self.buffers, results=results)
-        buffers["order"] = self.buffers["status"] if order is None else self._given(order)
+        buffers["order"] = self.buffers["status"] if order is None else self._on_device(order)
         buffers["columns"] = allocate(self.session, groups * width * 4 * lanes * policy.wg_size)
         buffers["top"] = allocate(self.session, groups * width * 32 * policy.wg_size)
         numbers = (scoring.gap_open, scoring.gap_extend, rules.free)

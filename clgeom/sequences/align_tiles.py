@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.core.launch import allocate, fill, read, run, write
-from clgeom.core.plan import Plan, Series, Step
+from clgeom.core.launch import allocate, constant, fill, read, run, write
+from clgeom.core.plan import Plan, Scratch, Series, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
-from clgeom.intake.arrays import as_device_values
+from clgeom.intake.arrays import as_device_values, to_device
 from clgeom.sequences.scoring import Scoring
 
 KERNEL = "sequences/align_tiles"
@@ -52,12 +52,16 @@ NO_END = np.iinfo(np.int32).min
 
 @dataclass(frozen=True)
 class Rules:
-    """What an alignment is: its mode, which of its ends are free, its band, its scores."""
+    """What an alignment is: its scores, mode, free ends, band and strand; and whether path and ends are asked for."""
 
     scoring: Scoring
     local: bool
     free: int
     band: int | None
+    mode: str = "global"
+    strand: str = "forward"
+    path: bool = True
+    ends: bool = True
 
     def gap(self, length):
         """Cost of a gap, for an array of lengths."""
@@ -78,8 +82,8 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Pairs of sequences: first letters and lengths; `b_step` is -1 for reverse complements. Arrays of int64."""
+class PairSpans:
+    """Where the sequences of pairs lie: first letters and lengths; `b_step` is -1 for reverse complements."""
 
     a_begin: np.ndarray
     n: np.ndarray
@@ -91,7 +95,7 @@ class Pairs:
         return len(self.n)
 
     def __getitem__(self, index):
-        return Pairs(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+        return PairSpans(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -104,12 +108,12 @@ class Shape:
     groups: int
 
 
-class Job:
-    """Pairs of one part, whose letters are on the device."""
+class PairTiles:
+    """The launches for the pairs of a part, whose letters are on the host or on the device."""
 
     def __init__(self, session, a_letters, b_letters, rules: Rules):
         self.session, self.profile, self.rules = session, session.profile, rules
-        self.policy = select(self.profile, KERNEL)
+        self.policy = session.cached((KERNEL,), lambda: select(session.profile, KERNEL), policies=True)
         self.serial = self.policy.variant == "serial"
         self.rows = self.policy.items_per_thread
         self.letters, self.held = (a_letters, b_letters), []
@@ -119,11 +123,14 @@ class Job:
         """What all launches read, and the word that they set for letters outside the alphabet."""
         scoring, status = self.rules.scoring, allocate(self.session, 4)
         fill(self.session, status, np.uint32(0), 1)
-        given = dict(zip("ab", self.letters), codes=scoring.codes().ravel(), scores=scoring.table().ravel())
-        return {name: self._given(values) for name, values in given.items()} | {"status": status}
+        a, b = map(self._on_device, self.letters)
+        tables = {"codes": constant(self.session, scoring.codes), "scores": constant(self.session, scoring.table)}
+        return {"a": a, "b": b, **tables, "status": status}
 
-    def _given(self, values):
-        array = as_device_values(self.session, values, caller="align")
+    def _on_device(self, values):
+        """A buffer with an array's elements; the array is held until the launches have ended."""
+        on_host = type(values) is np.ndarray
+        array = (to_device if on_host else as_device_values)(self.session, values, caller="align")
         self.held.append(array)
         return array.chunks[0].buffer
 
@@ -178,6 +185,10 @@ class Job:
 
     def _shape(self, value, jobs, width, fours=0, choice_width=0) -> Shape:
         """The shape of a launch of at most so many jobs, whose scratch memory fits."""
+        key = "shapes of tiles", value, jobs, width, fours, choice_width
+        return self.session.cached(key, lambda: self._new_shape(*key[1:]), policies=True)
+
+    def _new_shape(self, value, jobs, width, fours, choice_width) -> Shape:
         policy, lanes = self.policy, LANES[value] if self.serial else 1
         most = min(self.budget, self.profile.max_alloc_bytes)
 
@@ -204,41 +215,34 @@ class Job:
 
         `tiled` is (buffer, row slots, column slots); `path` is (fours, choice width, walks, operations).
         """
-        rules, scoring, lanes = self.rules, self.rules.scoring, shape.lanes
-        items, itemsize = shape.groups * shape.policy.wg_size * lanes, TYPES[shape.value].itemsize
-        results = allocate(self.session, 12 * slots)
-        buffers = dict(self.buffers, jobs=self._given(np.ascontiguousarray(jobs).ravel()), results=results)
-        buffers["top"] = allocate(self.session, items * 2 * width * itemsize)
-        buffers["columns"] = allocate(self.session, items * width)
-        numbers = (scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free)
-        band = (1 << 30) if rules.band is None else rules.band
-        args = ["a", "b", "codes", "scores", *map(np.int32, numbers), np.int32(band), "jobs"]
-        args += [np.uint32(0), np.uint32(0), np.int32(side), np.int32(width), "top", "columns", "results", "status"]
-        if tiled:
-            buffers["edges"] = tiled[0]
-            args += ["edges", np.uint32(tiled[1]), np.uint32(tiled[2])]
-        if path:
-            fours, choice_width, buffers["walks"], buffers["operations"] = path
-            buffers["choices"] = allocate(self.session, items * fours * choice_width * 2)
-            args += ["choices", np.int32(fours), np.int32(choice_width), "walks", "operations"]
+        launches = self._cut(shape, jobs, ranges, side)
+        moved = jobs.nbytes + 12 * slots
+        moved += _bytes_of_tiles(jobs, side, TYPES[shape.value].itemsize, bool(tiled), bool(path))
+        scoring, band = self.rules.scoring, self.rules.band
+        costs = scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, free
         params = {
             "value": shape.value,
-            "lanes": lanes,
-            "local": rules.local,
+            "lanes": shape.lanes,
+            "local": self.rules.local,
             "best": best,
             "matrix": scoring.matrix is not None,
             "narrow": max(scoring.greatest, -scoring.least) < 128,
-            "banded": rules.band is not None,
+            "banded": band is not None,
             "tiled": bool(tiled),
             "path": bool(path),
         }
-        moved = jobs.nbytes + 12 * slots + _bytes_of_tiles(jobs, side, itemsize, bool(tiled), bool(path))
-        step = Step(KERNEL, shape.policy, tuple(args), shape.groups, params, bytes_moved=moved)
-        values = self._cut(shape, jobs, ranges, side)
-        tiles = -(-values[:, 1] // (lanes * shape.policy.wg_size))
-        plan = Plan(Series(step, (11, 12), values, np.minimum(tiles, shape.groups)))
-        run(self.session, plan, paced=len(values) > 1, **buffers)
-        return results
+        numbers = *costs, (1 << 30) if band is None else band, side, width, slots
+        sizes = tiled and tiled[1:], path and path[:2]
+        key = "tiles", shape, numbers, *sizes, tuple(params.values()), moved, launches.tobytes()
+        make = functools.partial(tiles_plan, shape, params, numbers, *sizes, moved, launches)
+        plan, results = make() if tiled else self.session.cached(key, make, policies=True)
+        buffers = dict(self.buffers, jobs=self._on_device(jobs.ravel()))
+        if tiled:
+            buffers["edges"] = tiled[0]
+        if path:
+            buffers |= {"walks": path[2], "operations": path[3]}
+        found = run(self.session, plan, paced=len(launches) > 1, **buffers)
+        return found.read(results).reshape(slots, 3).astype(np.int64)
 
     def _cut(self, shape, jobs, ranges, side) -> np.ndarray:
         """Ranges of jobs (first, count) that are a launch each: those of many cells in parts, each for all units."""
@@ -253,16 +257,15 @@ class Job:
             begin, stop = int(first), int(first + count)
             while begin < stop:
                 end = int(np.searchsorted(done, done[begin] + most, "right")) - 1
-                end = min(begin + max((end - begin) // wave, 1) * wave, stop)
+                if end < stop:  # whole waves, of which the last one of a range may have fewer jobs
+                    end = begin + max((end - begin) // wave, 1) * wave
+                end = min(end, stop)
                 cut.append((begin, end - begin))
                 begin = end
         return np.array(cut)
 
-    def _read(self, results, slots):
-        return read(self.session, results, np.int32, 3 * slots).reshape(slots, 3).astype(np.int64)
-
     def _rounded(self, size):
-        return ceil_div(int(size), self.rows) * self.rows
+        return -(-int(size) // self.rows) * self.rows
 
     def _classes(self, pairs, fits):
         """(value, indices) of pairs that are launched together: in 16 bits or 32, on GPUs those of similar sizes."""
@@ -275,7 +278,7 @@ class Job:
 
     # Scores and ends
 
-    def ends(self, pairs: Pairs) -> np.ndarray:
+    def ends(self, pairs: PairSpans) -> np.ndarray:
         """Score, row and column of the end of each pair, int64 of shape (count, 3)."""
         fits = self.fits_short(pairs.n, pairs.m) & (np.maximum(pairs.n, pairs.m) <= MOST_SIDE - self.rows)
         found = np.empty((len(pairs), 3), np.int64)
@@ -297,9 +300,7 @@ class Job:
         best = self.rules.local and path is None
         free = self.rules.free if free is None else free
         launched = path and path[:4]
-        return self._read(
-            self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free), count
-        )
+        return self._launch(shape, jobs, [(0, count)], side, width, count, best=best, path=launched, free=free)
 
     def with_borders(self, pairs, found):
         """The ends in the first row and column as well, and the empty local alignment."""
@@ -329,7 +330,7 @@ class Job:
 
     # Paths
 
-    def paths(self, pairs: Pairs, ends, regions, operations):
+    def paths(self, pairs: PairSpans, ends, regions, operations):
         """Write the operations of pairs that end in `ends`, in regions of a buffer; returns (scores, walks).
 
         Parameters
@@ -407,10 +408,9 @@ class Job:
         ranges = ranges[counts > 0]
         tiled = (allocate(self.session, int(sizes.sum()) * TYPES[value].itemsize), *slots)
         shape = self._shape(value, int(counts.max()), side + 1)
-        results = self._launch(
+        score, i, j = self._launch(
             shape, jobs, ranges, side, side + 1, len(pair), best=self.rules.local, tiled=tiled, free=self.rules.free
-        )
-        score, i, j = self._read(results, len(pair)).T
+        ).T
         score = np.where(i > tile_row * side, score, NO_END)  # no end in this tile
         first = np.lexsort((j, i, -score, pair))[np.cumsum(tiles) - tiles]
         found = np.stack([score, i, j], axis=1)[first]
@@ -437,6 +437,40 @@ class Job:
             walks[active] = read(self.session, buffer, np.int32, 4 * len(active)).reshape(-1, 4)
             active = active[walks[active, 2] != DONE]
         return walks.astype(np.int64)
+
+
+def tiles_plan(shape, params, numbers, tiled, path, moved, launches) -> tuple[Plan, Scratch]:
+    """The launches of tiles, and the memory of their results. Pure: needs no device.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Match, mismatch, gap_open, gap_extend, free ends, band, side, width, slots of results.
+    tiled, path : tuple of 2 int, or None
+        Slots of rows and of columns; fours of rows and columns of choices.
+    launches : ndarray of int, shape (launches, 2)
+        First job, and number of jobs.
+    """
+    *costs, side, width, slots = numbers
+    items = shape.groups * shape.policy.wg_size * shape.lanes
+    results = Scratch("results", np.int32, 3 * slots)
+    args = ["a", "b", "codes", "scores", *map(np.int32, costs), "jobs", np.uint32(0), np.uint32(0)]
+    args += [np.int32(side), np.int32(width), Scratch("top", TYPES[shape.value], items * 2 * width)]
+    args += [Scratch("columns", np.uint8, items * width), results, "status"]
+    if tiled:
+        args += ["edges", *map(np.uint32, tiled)]
+    if path:
+        fours, choice_width = path
+        args += [Scratch("choices", np.uint16, items * fours * choice_width), *map(np.int32, path)]
+        args += ["walks", "operations"]
+    groups = np.minimum(-(-launches[:, 1] // (shape.lanes * shape.policy.wg_size)), shape.groups)
+    first = args.index("jobs") + 1
+    if len(launches) > 1:
+        step = Step(KERNEL, shape.policy, tuple(args), shape.groups, params, bytes_moved=moved)
+        return Plan(Series(step, (first, first + 1), launches, groups)), results
+    args[first : first + 2] = map(np.uint32, launches[0])
+    step = Step(KERNEL, shape.policy, tuple(args), int(groups[0]), params, bytes_moved=moved)
+    return Plan(step) if tiled else Plan(step).kept(memory=True), results
 
 
 def _bytes_of_tiles(jobs, side, itemsize, tiled, path) -> int:

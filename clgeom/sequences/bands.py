@@ -45,15 +45,15 @@ def bound_outside(rules, n, m, band) -> np.ndarray:
     return most
 
 
-def adapted(solve, rules, sequences, lengths, path) -> dict:
+def adapted(solve, rules, pairs, path) -> dict:
     """The results without a band, from bands as wide as they need to be.
 
     Parameters
     ----------
-    solve : function of (sequences, lengths, band or None, path)
+    solve : function of (SequencePairs, band or None, path)
         Returns the fields of the results.
     """
-    n, m = (np.asarray(one, np.int64) for one in lengths)
+    n, m = (np.asarray(one, np.int64) for one in (pairs.n, pairs.m))
     count, widest = len(n), np.maximum(n, m)
     band = LEAST << np.maximum(np.frexp(widest / (SHARE * LEAST))[1], 0).astype(np.int64)
     while not rules.local and not (reached := rules.reaches(n, m, band)).all():
@@ -67,25 +67,24 @@ def adapted(solve, rules, sequences, lengths, path) -> dict:
         proven, scores = np.zeros(len(todo), bool), np.zeros(len(todo), np.int64)
         for width in np.unique(band[todo]).tolist():
             at = np.flatnonzero(band[todo] == width)
-            pairs = todo[at]
-            fields = solve([one.taken(pairs) for one in sequences], (n[pairs], m[pairs]), width, False)
+            some = todo[at]
+            fields = solve(pairs.taken(some), width, False)
             scores[at] = fields["scores"]
-            proven[at] = scores[at] > bound_outside(rules, n[pairs], m[pairs], width)
+            proven[at] = scores[at] > bound_outside(rules, n[some], m[some], width)
             if not path:
-                _put(found, fields, pairs[proven[at]], proven[at], count)
+                _put(found, fields, some[proven[at]], proven[at], count)
         chosen[todo[proven]] = band[todo[proven]]
         scores, todo = scores[~proven], todo[~proven]
         band[todo] = _wider(rules, n[todo], m[todo], band[todo], scores)
     groups = [(width, np.flatnonzero(chosen == width)) for width in np.unique(chosen if path else chosen[chosen < 0])]
     operations = [np.empty(0, np.uint8)] * count
-    for width, pairs in groups:
-        asked = [one.taken(pairs) for one in sequences]
-        fields = solve(asked, (n[pairs], m[pairs]), None if width < 0 else int(width), path)
-        _put(found, fields, pairs, slice(None), count)
-        if len(groups) == 1 and len(pairs) == count:
+    for width, some in groups:
+        fields = solve(pairs.taken(some), None if width < 0 else int(width), path)
+        _put(found, fields, some, slice(None), count)
+        if len(groups) == 1 and len(some) == count:
             return fields
         if path:
-            for pair, part in zip(pairs.tolist(), np.split(fields["operations"], np.cumsum(fields["counts"])[:-1])):
+            for pair, part in zip(some.tolist(), np.split(fields["operations"], np.cumsum(fields["counts"])[:-1])):
                 operations[pair] = part
     return found | {"operations": np.concatenate(operations)}
 

@@ -15,26 +15,26 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from clgeom.arguments import absent, boolean, one_of, wrong
+from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.problems.edits import EDIT_DISTANCE, LCS, MOVES, Edits
 from clgeom.dp.problems.tables import fill, traceback
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.intake.arrays import session_of
 from clgeom.intake.chunks import as_chunks, in_chunk, pairs_ahead
-from clgeom.intake.device_arrays import is_device_array
-from clgeom.intake.dispatch import choose_faster
+from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.letters import (
     Batch,
     Codes,
+    Sequences,
     are_batches,
+    choose_sessions_of,
     codes_of,
     in_one_type,
     in_pairs,
     is_batch,
     symbols_at,
 )
-from clgeom.intake.several import as_sessions, by_first_able, spread
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
 from clgeom.sequences.bits import Pair
 from clgeom.sequences.pairs_bits import INT32, cutoff_of, values
@@ -311,29 +311,35 @@ def _many(problem, a, b, ways, name, method, score_cutoff, device, *, caller):
         raise InvalidInput(f"The '{name}' parameter of {caller} is for two sequences, not for many pairs.")
     cutoff = cutoff_of(score_cutoff, caller=caller)
     first, second = in_pairs(a, b, caller=caller)
-    if is_device_array(first.letters) or is_device_array(second.letters):
-        session = session_of(second.letters, device) if is_device_array(second.letters) else device
-        return values(session_of(first.letters, session), problem, first, second, cutoff)
-    sessions = as_sessions(first.letters, device, caller=caller)
+    call = Call(caller)
+    choose_sessions_of(call, (first, second), device)
+    return dispatch(call, PairsWork(caller, problem, first, second, cutoff))
 
-    def whole(session):
-        return values(session, problem, first, second, cutoff)
 
-    if len(sessions) == 1 or len(first) < 2:
-        return by_first_able(sessions, whole)
+class PairsWork(Work):
+    """The values of many pairs."""
 
-    def work(session, start, stop):
-        return values(session, problem, first.part(start, stop), second.part(start, stop), cutoff)
+    least_cost = LEAST_SHARED
 
-    costs = np.append(0, np.cumsum(PAIR_COST + first.lengths * second.lengths))
-    return choose_faster(
-        sessions,
-        caller,
-        float(costs[-1]),
-        LEAST_SHARED,
-        alone=lambda: by_first_able(sessions, whole),
-        together=lambda: np.concatenate(spread(sessions, len(first), work, kind=caller, costs=costs)),
-    )
+    def __init__(self, caller: str, problem: str, a: Sequences, b: Sequences, cutoff: int | None):
+        self.kind, self.problem, self.a, self.b, self.cutoff, self.n = caller, problem, a, b, cutoff, len(a)
+
+    @functools.cached_property
+    def costs(self):
+        return np.append(0, np.cumsum(PAIR_COST + self.a.lengths * self.b.lengths))
+
+    @property
+    def cost(self):
+        return float(self.costs[-1])
+
+    def at_once(self, session):
+        return values(session, self.problem, self.a, self.b, self.cutoff)
+
+    def piece(self, session, start, stop):
+        return values(session, self.problem, self.a.part(start, stop), self.b.part(start, stop), self.cutoff)
+
+    def join(self, results):
+        return np.concatenate(results)
 
 
 def _advise_cdist(a, b, caller, error):

@@ -14,7 +14,7 @@ FORMS = "str, bytes, an array of bytes or letters, or a list or an array of str 
 
 def as_sequences(value, offsets, name, *, caller="align") -> Sequences:
     """The sequences of an argument, each of one letter at least."""
-    if is_device_array(value):
+    if type(value) is not list and is_device_array(value):
         value = within_memory(value, caller=caller, name=name)
     if offsets is not None:
         if not _is_one(value, name, caller):
@@ -35,6 +35,8 @@ def as_sequences(value, offsets, name, *, caller="align") -> Sequences:
 
 def _is_one(value, name, caller) -> bool:
     """Whether a value is one sequence and no collection."""
+    if type(value) in (str, bytes, list):
+        return type(value) is not list
     if isinstance(value, memoryview) and (value.ndim != 1 or value.format not in ("B", "b", "c")):
         raise wrong(name, caller, FORMS, f"a memoryview of format {value.format!r}, shape {value.shape}")
     if is_device_array(value):

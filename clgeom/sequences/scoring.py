@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -156,11 +157,11 @@ class Scoring:
     gap_open: int
     gap_extend: int
 
-    @property
+    @functools.cached_property
     def greatest(self) -> int:
         return max(self.match, self.mismatch) if self.matrix is None else int(self.matrix.values.max())
 
-    @property
+    @functools.cached_property
     def least(self) -> int:
         return min(self.match, self.mismatch) if self.matrix is None else int(self.matrix.values.min())
 
@@ -174,6 +175,7 @@ class Scoring:
         """Whether the alphabet is one of nucleotides."""
         return set("ACGT") <= set(self.alphabet.replace("U", "T")) <= set(NUCLEOTIDES)
 
+    @functools.cached_property
     def codes(self) -> np.ndarray:
         """Codes of all bytes, uint8 of shape (3, 256): of the first sequence, of the second, of its complement."""
         own = np.full(256, UNKNOWN, np.uint8)
@@ -189,6 +191,7 @@ class Scoring:
         complement[own == UNKNOWN] = UNKNOWN
         return np.stack([own, own, complement])
 
+    @functools.cached_property
     def table(self) -> np.ndarray:
         """Scores of pairs of codes, int16 of shape (32, 32)."""
         table = np.full((CODES, CODES), -1, np.int16)
@@ -198,8 +201,15 @@ class Scoring:
         return table
 
 
+#: Without a matrix: all letters, of which U is T.
+USUAL = Scoring(LETTERS.replace("U", ""), None, *DEFAULTS)
+
+
 def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
     """The checked scoring of a call of `align`; None stands for defaults."""
+    given = (match, mismatch, gap_open, gap_extend)
+    if matrix is None and all(value is None for value in given):
+        return USUAL
     if matrix is not None:
         if match is not None or mismatch is not None:
             raise InvalidInput(
@@ -213,7 +223,6 @@ def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
             )
     else:
         usual = DEFAULTS
-    given = (match, mismatch, gap_open, gap_extend)
     match, mismatch, gap_open, gap_extend = (u if g is None else g for g, u in zip(given, usual))
     for value, name in ((match, "match"), (mismatch, "mismatch")):
         if not is_integer(value) or abs(value) > MOST:
@@ -225,7 +234,7 @@ def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
                 f"Got {short(value)} instead."
             )
         integer(value, name, caller="align", least=0, most=MOST)
-    alphabet = LETTERS.replace("U", "") if matrix is None else matrix.alphabet
+    alphabet = USUAL.alphabet if matrix is None else matrix.alphabet
     return Scoring(alphabet, matrix, int(match), int(mismatch), int(gap_open), int(gap_extend))
 
 

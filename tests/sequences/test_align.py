@@ -111,7 +111,7 @@ SHAPES = {
 
 def test_align_in_tiles(session, monkeypatch):
     """Long pairs, by tiles that are small enough for the reference; strips that do not divide the wanted side."""
-    monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 16)
+    monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path: 16)
     for shape, case in zip(SHAPES, ("local", "three ends free", "three ends free", "local")):
         with override({align_tiles.KERNEL: SHAPES[shape]}):
             check(*random_pairs(np.random.default_rng(6), 40, 70, letters_of(case)), session, **CASES[case])
@@ -120,7 +120,7 @@ def test_align_in_tiles(session, monkeypatch):
 def test_pairs_with_nothing_in_common_score_zero(session, monkeypatch):
     """Locally, in one tile and in several: the empty alignment at the beginning of both sequences."""
     for side in (0, 16):
-        monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path, side=side: side)
+        monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path, side=side: side)
         check(["A" * 40, "A" * 20, "ACCA"], ["C" * 50, "C" * 16 + "A", "TG"], session, mode="local")
 
 
@@ -175,7 +175,7 @@ def test_pairs_are_cut_where_their_choices_have_no_room(session):
     for shape, lanes in (("serial", align_tiles.LANES["short"]), ("group", 64)):
         small = imposed_session(session.device, max_alloc_bytes=lanes * 508 * 1_000 // 2)
         with override({align_tiles.KERNEL: SHAPES[shape]}):
-            one = align_tiles.Job(small, None, None, rules)
+            one = align_tiles.PairTiles(small, None, None, rules)
         n, sizes = np.array([500]), (1_000, 1_001)
         assert [one.tile_side(n, np.array([m]), False) for m in sizes] == [0, 0]
         assert [one.tile_side(n, np.array([m]), True) > 0 for m in sizes] == [False, True]
@@ -195,9 +195,9 @@ def test_bytes_of_phases(session, monkeypatch):
     text = "ACGT" * 8
     for shape in ("serial", "group"):
         with override({align_tiles.KERNEL: SHAPES[shape]}):
-            monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 16)
+            monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path: 16)
             ends, tiles = (clgeom.align(text, text, match=4_000, path=path, device=session) for path in (False, True))
-            monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 0)
+            monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path: 0)
             whole = clgeom.align(text[:16], text[:16], match=4_000, device=session)
         filled = 4 * (job_bytes + letters + 2 * edges)
         walked = 2 * (job_bytes + letters + edges + choices)  # the path is in two tiles
@@ -220,7 +220,7 @@ def test_align_saturated_scores_again(subtests, session):
 @pytest.mark.parametrize("mode", ("global", "local"))
 def test_align_named_matrix_in_32_bits(session, mode, monkeypatch):
     """Scores of 8 bits in cells of 32: negative ones of every row stay negative."""
-    monkeypatch.setattr(align_tiles.Job, "fits_short", lambda self, n, m: np.zeros(len(n), bool))
+    monkeypatch.setattr(align_tiles.PairTiles, "fits_short", lambda self, n, m: np.zeros(len(n), bool))
     check(*random_pairs(np.random.default_rng(14), 40, 24, "ARNDCQEGX"), session, mode=mode, matrix=BLOSUM)
 
 

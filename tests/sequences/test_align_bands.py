@@ -134,7 +134,7 @@ def test_bands_save_cells(session, monkeypatch):
 
 def test_bands_in_tiles(subtests, session, monkeypatch):
     """Tiles of 16: bands that end in a tile, at its edges, and beyond all tiles."""
-    monkeypatch.setattr(align_tiles.Job, "tile_side", lambda self, n, m, path: 16)
+    monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda self, n, m, path: 16)
     modes = {"mode": "global"}, {"mode": "local", "matrix": BLOSUM}, {"mode": "semiglobal"}
     for shape, mode in (("group", modes[0]), ("serial", modes[1]), ("group", modes[1]), ("serial", modes[2])):
         a, b = random_pairs(np.random.default_rng(55), 24, 60, "ARNDCQEGX" if "matrix" in mode else "ACGT")
@@ -148,7 +148,7 @@ def test_scores_next_to_minus_infinity(session, monkeypatch):
     """Pairs without an equal letter score less than any path beside the band may seem to, within 16 bits and beyond."""
     within, beyond = [*range(20, 161, 4)], [*range(150, 200, 4), 320, 330, 600]
     for shape, side, counts in itertools.product(("serial", "group"), (0, 64), (within, beyond)):
-        monkeypatch.setattr(align_tiles.Job, "tile_side", lambda *_, side=side, **__: side)
+        monkeypatch.setattr(align_tiles.PairTiles, "tile_side", lambda *_, side=side, **__: side)
         a, b = ([letter * k for k in counts] for letter in "AC")
         with override({align_tiles.KERNEL: SHAPES[shape]}):
             found = clgeom.align(a, b, band=0, mismatch=-100, device=session)
