@@ -1,4 +1,4 @@
-"""Sequences in all forms that callers have them, as letters and offsets, without work in Python for each of many.
+"""Sequences in all forms that callers have them, as letters and offsets, with no work in Python for each one.
 
 =========================================  =============================================
 form                                       sequences
@@ -45,7 +45,7 @@ class Sequences:
     Attributes
     ----------
     letters : ndarray or pyopencl.array.Array
-        Codes: uint8, uint16 or uint32, or any integers until `alike` has numbered them. On the device they are uint8.
+        Codes: integers of any type, of uint8 on the device; of uint8, uint16 or uint32 after `with_common_codes`.
     offsets : ndarray of int64, shape (count + 1,)
     single : bool
         Whether the caller gave one sequence and no collection.
@@ -88,7 +88,7 @@ class Sequences:
         begin, end = int(self.offsets[first]), int(self.offsets[stop])
         return Sequences(self.letters[begin:end], self.offsets[first : stop + 1] - begin)
 
-    def taken(self, indices: np.ndarray) -> Sequences:
+    def subset(self, indices: np.ndarray) -> Sequences:
         """The sequences at these ascending indices; a single one stays as it is."""
         if self.single or len(indices) == len(self):
             return self
@@ -231,8 +231,8 @@ def many_sequences(value: Any, name: str, *, caller: str, expected: str) -> Sequ
 
 
 def in_pairs(a: Any, b: Any, *, caller: str) -> tuple[Sequences, Sequences]:
-    """Two batches of as many sequences, alike."""
-    first, second = alike(as_batch(a, "a", caller=caller), as_batch(b, "b", caller=caller))
+    """Two batches of as many sequences, with common codes."""
+    first, second = with_common_codes(as_batch(a, "a", caller=caller), as_batch(b, "b", caller=caller))
     if len(first) != len(second):
         raise wrong("b", caller, f"as many sequences as 'a', {len(first):,}", f"{len(second):,}")
     return first, second
@@ -246,7 +246,7 @@ def choose_sessions_of(call: Call, batches: Sequence[Sequences], device: Any) ->
         choose_sessions(call, letters, call.session)
 
 
-def alike(*batches: Sequences) -> tuple[Sequences, ...]:
+def with_common_codes(*batches: Sequences) -> tuple[Sequences, ...]:
     """The batches with letters of one type, uint8, uint16 or uint32: equal letters are equal numbers."""
     types = {one.letters.dtype for one in batches}
     if types == {np.dtype(np.uint8)}:

@@ -44,7 +44,7 @@ from clgeom.sequences.align_tiles import (
     PairTiles,
     Rules,
 )
-from clgeom.sequences.bands import adapted
+from clgeom.sequences.bands import align_in_growing_bands
 from clgeom.sequences.letters import as_sequences, refuse_letters
 from clgeom.sequences.result import Alignment, AlignmentBatch
 from clgeom.sequences.scoring import UNKNOWN, as_scoring
@@ -202,7 +202,11 @@ def _aligned(a, b, a_offsets, b_offsets, rules, is_adaptive, device, profile) ->
 
     with call:
         is_banded = is_adaptive and len(pairs)
-        fields = adapted(solve, rules, pairs, rules.path) if is_banded else solve(pairs, rules.band, rules.path)
+        fields = (
+            align_in_growing_bands(solve, rules, pairs, rules.path)
+            if is_banded
+            else solve(pairs, rules.band, rules.path)
+        )
     counts = fields.pop("counts")
     if not rules.path:
         fields["operations"] = None
@@ -313,9 +317,9 @@ class SequencePairs:
         """Whether both sides are single sequences."""
         return self.a.single and self.b.single
 
-    def taken(self, indices) -> SequencePairs:
+    def subset(self, indices) -> SequencePairs:
         """The pairs at these ascending indices."""
-        return SequencePairs(self.a.taken(indices), self.b.taken(indices), self.n[indices], self.m[indices])
+        return SequencePairs(self.a.subset(indices), self.b.subset(indices), self.n[indices], self.m[indices])
 
 
 def _take_pairs(a, b) -> SequencePairs:

@@ -120,7 +120,7 @@ class PairTiles:
 
     @functools.cached_property
     def buffers(self) -> dict:
-        """What all launches read, and the word that they set for letters outside the alphabet."""
+        """The inputs of all launches, and the word that they set for letters outside the alphabet."""
         scoring, status = self.rules.scoring, allocate(self.session, 4)
         fill(self.session, status, np.uint32(0), 1)
         a, b = map(self._on_device, self.letters)

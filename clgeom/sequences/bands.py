@@ -45,8 +45,8 @@ def bound_outside(rules, n, m, band) -> np.ndarray:
     return most
 
 
-def adapted(solve, rules, pairs, path) -> dict:
-    """The results without a band, from bands as wide as they need to be.
+def align_in_growing_bands(solve, rules, pairs, path) -> dict:
+    """The fields of alignments without a band, computed within bands that grow until the scores prove them.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def adapted(solve, rules, pairs, path) -> dict:
         for width in np.unique(band[todo]).tolist():
             at = np.flatnonzero(band[todo] == width)
             some = todo[at]
-            fields = solve(pairs.taken(some), width, False)
+            fields = solve(pairs.subset(some), width, False)
             scores[at] = fields["scores"]
             proven[at] = scores[at] > bound_outside(rules, n[some], m[some], width)
             if not path:
@@ -79,7 +79,7 @@ def adapted(solve, rules, pairs, path) -> dict:
     groups = [(width, np.flatnonzero(chosen == width)) for width in np.unique(chosen if path else chosen[chosen < 0])]
     operations = [np.empty(0, np.uint8)] * count
     for width, some in groups:
-        fields = solve(pairs.taken(some), None if width < 0 else int(width), path)
+        fields = solve(pairs.subset(some), None if width < 0 else int(width), path)
         _put(found, fields, some, slice(None), count)
         if len(groups) == 1 and len(some) == count:
             return fields

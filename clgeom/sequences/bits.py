@@ -59,7 +59,7 @@ def as_codes(a, b):
 
 
 class Columns(NamedTuple):
-    """What a run over columns leaves on the device.
+    """Memory on the device after a run over columns.
 
     state : the words of the last column. lcs: a bit where the length does *not* grow. edit: where the distance grows,
     then where it falls.
@@ -74,8 +74,8 @@ class Columns(NamedTuple):
     starts: list
 
 
-class Pair:
-    """Two sequences on a device, each of at least one symbol, and the masks of the first one.
+class BitTable:
+    """The table of two sequences on a device, each of at least one symbol, with the masks of the first one.
 
     Parameters
     ----------

@@ -15,10 +15,10 @@ from clgeom.core.launch import run
 from clgeom.core.plan import Scratch
 from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
-from clgeom.intake.letters import Batch, alike, as_batch
+from clgeom.intake.letters import Batch, as_batch, with_common_codes
 from clgeom.intake.typing import DeviceLike, NDArray
 from clgeom.sequences import pairs_bits
-from clgeom.sequences.bits import Pair
+from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of
 
 #: Most rows of a block, and pairs of it: their values are 16 MiB.
@@ -138,10 +138,10 @@ def cdist(
     most_bytes = integer(most_bytes, "most_bytes", caller="cdist", least=0)
     symmetric = b is None
     if symmetric:
-        (first,) = alike(as_batch(a, "a", caller="cdist").on_host())
+        (first,) = with_common_codes(as_batch(a, "a", caller="cdist").on_host())
         second = first
     else:
-        batches = alike(as_batch(a, "a", caller="cdist"), as_batch(b, "b", caller="cdist"))
+        batches = with_common_codes(as_batch(a, "a", caller="cdist"), as_batch(b, "b", caller="cdist"))
         first, second = (one.on_host() for one in batches)
     shape, sparse = (len(first), len(second)), boolean(sparse, "sparse", caller="cdist")
     if most_bytes != MOST_BYTES and (sparse or nearest is not None):
@@ -168,7 +168,7 @@ def cdist(
     return taker.result()
 
 
-# What is kept of the blocks ---------------------------------------------------------------------------------------
+# Collectors of blocks ----------------------------------------------------------------------------------------------
 
 
 class _Dense:
@@ -180,7 +180,7 @@ class _Dense:
         self.matrix = np.full(shape, beyond, np.int32)
 
     def take(self, rows, columns, values):
-        self.matrix[np.ix_(rows, columns)] = pairs_bits.cut_off(values, self.problem, self.cutoff)
+        self.matrix[np.ix_(rows, columns)] = pairs_bits.apply_cutoff(values, self.problem, self.cutoff)
 
     def result(self):
         return self.matrix
@@ -253,7 +253,7 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
     word_bits = 64 if policy.variant == "serial" else 32
     most = min(MOST_PAIRS, session.profile.max_alloc_bytes // 8)
     n, m = a.lengths, b.lengths
-    classes, order = pairs_bits.sorted_by_work(policy, planes, n, n, word_bits)
+    classes, order = pairs_bits.classes_by_work(policy, planes, n, n, word_bits)
     by_row = np.arange(len(a)) if order is None else order
     by_column = by_row if symmetric else np.argsort(m, kind="stable")
     side = min(SIDE, int(np.sqrt(most)))
@@ -269,14 +269,14 @@ def _blocks(session, problem, a, b, cutoff, symmetric):
             if _is_beyond(n[rows], m[columns], problem, cutoff):
                 continue
             if min(n[rows].min(), m[columns].min()) > pairs_bits.MOST_LETTERS:
-                pairs = [[Pair(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
+                pairs = [[BitTable(session, problem, a[i], b[j]).solve() for j in columns] for i in rows]
                 yield rows, columns, np.array(pairs, np.int32)
                 continue
             out = Scratch("out", np.int32, len(rows) * len(columns))
             per_row = m[columns].sum(dtype=np.float64) * np.maximum(n[rows] / word_bits, kind[2])
             plan = pairs_bits.class_plan(
                 session.profile, problem, letters=a.letters.dtype, planes=planes, words=kind[2], strips=kind[3],
-                bounds=[cut * len(columns) for cut in pairs_bits.cuts(per_row)], longest=int(m[columns].max()),
+                bounds=[cut * len(columns) for cut in pairs_bits.launch_bounds(per_row)], longest=int(m[columns].max()),
                 total=total, out=out, where=("rows", "columns", np.uint32(len(columns))),
             )  # fmt: skip
             sides = (

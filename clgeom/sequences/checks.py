@@ -91,13 +91,13 @@ def local_scores(session):
 
 @check("sequences: bits_masks bits_sweep bits_tiles bits_traceback")
 def bits_with_paths(session):
-    from clgeom.sequences.bits import Pair
+    from clgeom.sequences.bits import BitTable
 
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 4, 1_500).astype(np.uint8), rng.integers(0, 4, 2_300).astype(np.uint8)
     length, distance = lcs_and_edit_distance(a, b)
     for problem, value, wasted in (("lcs", length, (1,)), ("edit", distance, (1, 2, 3))):
-        found, steps = Pair(session, problem, a, b).steps(1 << 16)
+        found, steps = BitTable(session, problem, a, b).steps(1 << 16)
         same(found, value, problem)
         matched, counted = int((steps == 0).sum()), int(np.isin(steps, wasted).sum())
         same(matched if problem == "lcs" else counted, value, f"the steps of {problem}")

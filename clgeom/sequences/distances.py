@@ -36,7 +36,7 @@ from clgeom.intake.letters import (
     symbols_at,
 )
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, DevicesLike, NDArray
-from clgeom.sequences.bits import Pair
+from clgeom.sequences.bits import BitTable
 from clgeom.sequences.pairs_bits import INT32, cutoff_of, values
 
 #: Cost of a pair besides its cells, in cells.
@@ -375,7 +375,7 @@ def _way(session, problem, equation, a, b, *, wanted, method):
         return value, np.repeat(np.array([DELETE, INSERT], np.uint8), [len(a), len(b)])
     if method != "equation":
         try:
-            pair = Pair(session, problem, a, b)
+            pair = BitTable(session, problem, a, b)
         except DeviceLimit:  # too many symbols
             if method == "bits":
                 raise

@@ -17,7 +17,7 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.letters import on_host
-from clgeom.sequences.bits import Pair
+from clgeom.sequences.bits import BitTable
 
 CALLER = "a batch of pairs"
 INT32 = np.iinfo(np.int32).max
@@ -53,7 +53,7 @@ def values(session, problem, a, b, cutoff=None) -> np.ndarray:
     session : Session
     problem : {"lcs", "edit"}
     a, b : Sequences
-        As many of each, with letters of one type (`letters.alike`).
+        As many of each, with letters of one type (`letters.with_common_codes`).
     cutoff : int, optional
         The largest distance, or the least length, that matters.
 
@@ -72,11 +72,11 @@ def values(session, problem, a, b, cutoff=None) -> np.ndarray:
         within = shorter >= cutoff if problem == "lcs" else np.abs(n - m) <= cutoff
     long = within & (shorter > MOST_LETTERS)
     for i in np.flatnonzero(long).tolist():
-        found[i] = Pair(session, problem, a[i], b[i]).solve()
+        found[i] = BitTable(session, problem, a[i], b[i]).solve()
     kept = np.flatnonzero(within & ~long)
     if len(kept):
-        found[kept] = _in_parts(session, problem, a.taken(kept), b.taken(kept))
-    return cut_off(found, problem, cutoff)
+        found[kept] = _in_parts(session, problem, a.subset(kept), b.subset(kept))
+    return apply_cutoff(found, problem, cutoff)
 
 
 def cutoff_of(score_cutoff, *, caller) -> int | None:
@@ -84,7 +84,7 @@ def cutoff_of(score_cutoff, *, caller) -> int | None:
     return None if score_cutoff is None else whole_number(score_cutoff, "score_cutoff", caller=caller)
 
 
-def cut_off(values, problem, cutoff) -> np.ndarray:
+def apply_cutoff(values, problem, cutoff) -> np.ndarray:
     """Values as they are with a cutoff."""
     if cutoff is None:
         return values
@@ -122,7 +122,7 @@ def _solved(session, problem, a, b):
     alike = None if is_even else _alike(policy, planes, n, m, word_bits)
     if alike:
         where, patterns, texts = ("row_bounds", "column_bounds", np.uint32(len(a.letters))), *alike
-        ((_, _, words, strips),), _ = sorted_by_work(policy, planes, patterns, texts, word_bits)
+        ((_, _, words, strips),), _ = classes_by_work(policy, planes, patterns, texts, word_bits)
         classes, is_even = [(0, count, words, strips)], True
         buffers |= {
             name: flat(session, one.offsets.astype(np.uint32)) for name, one in zip(where, (a, b), strict=False)
@@ -132,7 +132,7 @@ def _solved(session, problem, a, b):
         spans = (len(a.letters), m, 0, n) if swapped else (0, n, len(a.letters), m)
         where, order = tuple(map(np.uint32, spans)), None
         patterns, texts = np.array([[spans[1]], [spans[3]]])
-        ((_, _, words, strips),), _ = sorted_by_work(policy, planes, patterns, texts, word_bits)
+        ((_, _, words, strips),), _ = classes_by_work(policy, planes, patterns, texts, word_bits)
         classes = [(0, count, words, strips)]
     else:
         swapped = -(-m // word_bits) * n < -(-n // word_bits) * m
@@ -140,7 +140,7 @@ def _solved(session, problem, a, b):
         jobs = np.empty((count, 4), np.uint32)
         for k, (first, second) in enumerate(((begins[0], begins[1]), (rows, columns))):
             jobs[:, k], jobs[:, 2 + k] = np.where(swapped, second, first), np.where(swapped, first, second)
-        classes, order = sorted_by_work(policy, planes, jobs[:, 1], jobs[:, 3], word_bits)
+        classes, order = classes_by_work(policy, planes, jobs[:, 1], jobs[:, 3], word_bits)
         if order is None:
             order = np.arange(count, dtype=np.uint32)
         else:
@@ -151,7 +151,7 @@ def _solved(session, problem, a, b):
     for first, stop, words, strips in classes:
         chosen = slice(None) if is_even else slice(first, stop)
         work = texts[chosen] * np.maximum(patterns[chosen] / word_bits, words)
-        bounds = even_cuts(float(work[0]), count) if is_even else [first + cut for cut in cuts(work)]
+        bounds = even_launch_bounds(float(work[0]), count) if is_even else [first + cut for cut in launch_bounds(work)]
         plan += class_plan(
             session.profile, problem, letters=a.letters.dtype, planes=planes, words=words, strips=strips, bounds=bounds,
             longest=int(texts[chosen].max()), total=total, out=out, where=where,
@@ -237,7 +237,7 @@ def ladder(policy, planes) -> tuple[int, ...]:
     return tuple(w for w in WORDS[policy.variant] if w * planes <= MOST_REGISTERS)
 
 
-def sorted_by_work(policy, planes, patterns, texts, word_bits):
+def classes_by_work(policy, planes, patterns, texts, word_bits):
     """Classes of pairs by the words of their patterns, and the order of the pairs: None if it is theirs already.
 
     Returns
@@ -274,14 +274,14 @@ def sorted_by_work(policy, planes, patterns, texts, word_bits):
     return classes, order
 
 
-def cuts(work) -> list[int]:
-    """Where launches begin and end, so that each has MOST_WORK at most, or one element."""
+def launch_bounds(work) -> list[int]:
+    """First elements of launches of at most MOST_WORK, or of one element, and the number of elements."""
     done = np.cumsum(work)
     within = np.searchsorted(done, np.arange(MOST_WORK, done[-1], MOST_WORK), side="right").tolist()
     return sorted({0, *within, len(done)})
 
 
-def even_cuts(work, count) -> list[int]:
+def even_launch_bounds(work, count) -> list[int]:
     """The same for so many elements of the same work."""
     return [*range(0, count, max(int(MOST_WORK // max(work, 1)), 1)), count]
 

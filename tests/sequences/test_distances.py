@@ -101,10 +101,10 @@ def check_bits(subtests, session, symbols, sizes):
             a, b = rng.integers(0, symbols, n).astype(dtype), rng.integers(0, symbols, m).astype(dtype)
             length, distance = both_tables(a, b)
             for most in (1 << 30, 1):
-                found, way = bits.Pair(session, "lcs", a, b).steps(most)
+                found, way = bits.BitTable(session, "lcs", a, b).steps(most)
                 assert found == length == (way == 0).sum() and not (way == 1).any()
                 check_way(a, b, way)
-                found, way = bits.Pair(session, "edit", a, b).steps(most)
+                found, way = bits.BitTable(session, "edit", a, b).steps(most)
                 assert found == distance == (way != 0).sum()
                 check_way(a, b, way)
 
@@ -122,8 +122,8 @@ def test_bits_of_shapes(session, wg_size, words):
     a, b = rng.integers(0, 3, 700).astype(np.uint8), rng.integers(0, 3, 1100).astype(np.uint8)
     shapes = {"sequences/bits_tiles": Policy("group", wg_size, words), "sequences/bits_masks": Policy("group", 32)}
     with override(shapes):
-        assert bits.Pair(session, "lcs", a, b).solve() == both_tables(a, b)[0]
-        assert bits.Pair(session, "edit", a, b).solve() == both_tables(a, b)[1]
+        assert bits.BitTable(session, "lcs", a, b).solve() == both_tables(a, b)[0]
+        assert bits.BitTable(session, "edit", a, b).solve() == both_tables(a, b)[1]
 
 
 @pytest.mark.settings("as_gpu")
@@ -137,9 +137,9 @@ def test_sweep_in_several_launches(subtests, any_session, monkeypatch):
             with subtests.test(cells=cells):
                 monkeypatch.setattr(bits, "LAUNCH_CELLS", cells / any_session.profile.compute_units)
                 for most in (1 << 30, 3 << 17):
-                    found, way = bits.Pair(any_session, "lcs", a, b).steps(most)
+                    found, way = bits.BitTable(any_session, "lcs", a, b).steps(most)
                     assert found == length == (way == 0).sum()
-                    found, way = bits.Pair(any_session, "edit", a, b).steps(most)
+                    found, way = bits.BitTable(any_session, "edit", a, b).steps(most)
                     assert found == distance == (way != 0).sum()
                     check_way(a, b, way)
 
@@ -151,7 +151,7 @@ def test_groups_that_wait_too_long_leave_the_work_to_tiles(any_session, monkeypa
     monkeypatch.setattr(bits, "PATIENCE", 0)
     for problem, expected in zip(("lcs", "edit"), both_tables(a, b)):
         with pytest.warns(DeviceWarning, match="waited too long"):
-            assert bits.Pair(any_session, problem, a, b).steps(1)[0] == expected
+            assert bits.BitTable(any_session, problem, a, b).steps(1)[0] == expected
 
 
 def test_bits_and_equation_find_the_same_way(session):

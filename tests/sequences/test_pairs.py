@@ -336,8 +336,10 @@ def test_planes_by_a_kernel(session, rng):
 
 
 def test_launches_end_soon():
-    assert pairs_bits.cuts(np.full(10, pairs_bits.MOST_WORK)) == list(range(11))
-    assert pairs_bits.cuts(np.full(8, pairs_bits.MOST_WORK / 4)) == [0, 4, 8] and pairs_bits.cuts(np.ones(5)) == [0, 5]
+    assert pairs_bits.launch_bounds(np.full(10, pairs_bits.MOST_WORK)) == list(range(11))
+    assert pairs_bits.launch_bounds(np.full(8, pairs_bits.MOST_WORK / 4)) == [0, 4, 8] and pairs_bits.launch_bounds(
+        np.ones(5)
+    ) == [0, 5]
     assert MOST_PAIRS * 4 <= 1 << 24
 
 
@@ -352,7 +354,7 @@ def test_classes_hold_all_pairs(rng):
             kinds = rng.choice(len(steps) + 1, count, p=shares)
             most = np.array([*steps, 3 * steps[-1]])
             patterns, texts = rng.integers(0, most[kinds] * bits + 1), rng.integers(1, 900, count)
-            classes, order = pairs_bits.sorted_by_work(policy, planes, patterns, texts, bits)
+            classes, order = pairs_bits.classes_by_work(policy, planes, patterns, texts, bits)
             order = np.arange(count) if order is None else order
             assert sorted(order) == list(range(count))
             assert [first for first, *_ in classes] == [0, *(stop for _, stop, *_ in classes[:-1])]

@@ -58,7 +58,7 @@ def test_rows_in_several_launches(any_session, monkeypatch):
 
 @given(st.integers(1, 5_000), st.floats(0, 1e10))
 def test_even_cuts(count, work):
-    bounds = pairs_bits.even_cuts(work, count)
+    bounds = pairs_bits.even_launch_bounds(work, count)
     assert bounds[0] == 0 and bounds[-1] == count and all(x < y for x, y in zip(bounds, bounds[1:]))
     assert all((y - x) * work <= max(pairs_bits.MOST_WORK, work) for x, y in zip(bounds, bounds[1:]))
 
