@@ -15,6 +15,7 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 #: Folders in the user's cache that pyopencl, PoCL and clgeom write to.
 USED = ("clgeom", "pocl/kcache", "pyopencl", "pytools")
@@ -54,7 +55,7 @@ def pocl_folder() -> Path:
     return Path(named) if named else _usual() / "pocl" / "kcache"
 
 
-def what_about_tables(error) -> str:
+def what_about_tables(error: Exception) -> str:
     """The message for a failure of pyopencl to use its cached tables."""
     tables = folder().parent / "pytools"
     return what_about_limit() or (
@@ -108,7 +109,7 @@ def writable(folder: Path) -> bool:
     return False
 
 
-def _takes_files(folder) -> bool:
+def _takes_files(folder: Path) -> bool:
     try:
         with tempfile.TemporaryFile(dir=folder):  # mode bits alone are not enough
             room = os.statvfs(folder)
@@ -132,7 +133,7 @@ def _own_temporary() -> Path:
 # Notes ----------------------------------------------------------------------------------------------------------
 
 
-def noted(name: str) -> dict:
+def noted(name: str) -> dict[str, Any]:
     """The note of this name; empty where there is none or it is unreadable."""
     try:
         found = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
@@ -141,7 +142,7 @@ def noted(name: str) -> dict:
     return found if isinstance(found, dict) else {}
 
 
-def note(name: str, values: dict) -> None:
+def note(name: str, values: dict[str, Any]) -> None:
     """Write a note for later processes atomically. A failure to write is ignored."""
     write(folder() / f"{name}.json", json.dumps(values))
 
@@ -156,7 +157,7 @@ def kept(name: str) -> str | None:
 
 def keep(name: str, text: str) -> None:
     """Keep a text for later processes. When there are too many, all go. A failure to write is ignored."""
-    into, present = folder() / "texts", ()
+    into, present = folder() / "texts", list[str]()
     with contextlib.suppress(OSError):
         present = os.listdir(into)
     for old in present if len(present) >= MOST_TEXTS else ():

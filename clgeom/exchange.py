@@ -34,8 +34,10 @@ class Exchange:
     name), `crs`, and `_labels` if rows have labels.
     """
 
-    #: Endings of files beside those of all geometries.
-    _more_formats: tuple[str, ...] = ()
+    @property
+    def _more_formats(self) -> tuple[str, ...]:
+        """Endings of files beside those of all geometries."""
+        return ()
 
     if TYPE_CHECKING:  # an attribute or a property of subclasses
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
 from clgeom.errors import InvalidInput
 
@@ -27,7 +28,7 @@ def require(package: str, what: str, extra: str = "geo") -> None:
         raise InvalidInput(f"{what} needs {package}, which is not installed: pip install 'clgeom[{extra}]'.")
 
 
-def require_shapely():
+def require_shapely() -> Any:
     """Shapely, or `InvalidInput` that says what to install."""
     require("Shapely", "This")
     import shapely.affinity
@@ -36,7 +37,7 @@ def require_shapely():
     return shapely
 
 
-def any_m(shapely, shapes) -> bool:
+def any_m(shapely: Any, shapes: Any) -> bool:
     """Whether some geometries have M coordinates; False with Shapely before 2.1 or GEOS before 3.12, which ignore M."""
     known = hasattr(shapely, "has_m") and shapely.geos_version >= (3, 12)
     return known and bool(shapely.has_m(shapes).any())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clgeom import caches, quirks
 from clgeom.core import trust
@@ -12,34 +15,41 @@ from clgeom.core.call import as_loading
 from clgeom.core.render import render
 from clgeom.errors import KernelBuildError
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+
 OPTIONS = ("-cl-std=CL1.2",)
+#: A `Step.key`: the kernel's name, its parameters as sorted (name, value) pairs, and its build options.
+Key: TypeAlias = tuple[str, tuple[tuple[str, Any], ...], tuple[str, ...]]
 #: An option without effect that makes a program different from the one in the driver's cache.
 AGAIN = "-DCLGEOM_AGAIN=1"
 #: Most programs of a session, and kernels of a thread: those of clgeom, and those with functions of users (equations),
-#: each of which takes 1.6 MB on PoCL.
+#: each of which takes 1.6 MB.
 MOST_PROGRAMS, MOST_OF_USERS = 1 << 13, 128
 
 
-def kernel_of(session, key: tuple, pointers: tuple = ()):
+def kernel_of(session: Session, key: Key, pointers: tuple[int, ...] = ()) -> cl.Kernel:
     """This thread's kernel object for a `Step.key`, built at the first call.
 
     A key is the kernel's name, its parameters as sorted (name, value) pairs, and its build options. Kernel objects hold
     their arguments, so threads never share one; programs are shared.
 
     `pointers` are the indices of arguments that are shared virtual memory. Each such tuple has its own kernel object:
-    NVIDIA's driver 580 does not launch a kernel object with a buffer for an argument that once was such a pointer
-    (INVALID_KERNEL_ARGS).
+    see "former_pointer" in `clgeom.quirks`.
     """
     kind, most = _kind_of(key)
 
-    def make():
+    def make() -> cl.Kernel:
         with as_loading():
             return new_kernel(session, key)
 
-    return session.thread_cache.get((kind, key, pointers), make, most=most)
+    kernel: cl.Kernel = session.thread_cache.get((kind, key, pointers), make, most=most)
+    return kernel
 
 
-def new_kernel(session, key: tuple):
+def new_kernel(session: Session, key: Key) -> cl.Kernel:
     """A kernel object of one's own for a `Step.key`."""
     import pyopencl as cl
 
@@ -63,7 +73,7 @@ def new_kernel(session, key: tuple):
         raise failure from error
 
 
-def _kernel(program, name):
+def _kernel(program: cl.Program, name: str) -> cl.Kernel:
     """A kernel of a program; without pyopencl's tables from the cache if they are damaged."""
     import pyopencl as cl
 
@@ -77,51 +87,57 @@ def _kernel(program, name):
         return cl.Kernel(program, name)
 
 
-def _program(session, key, more=()):
+def _program(session: Session, key: Key, more: tuple[str, ...] = ()) -> cl.Program:
     kind, most = _kind_of(key)
-    return session.cached((kind, key), lambda: _built(session, (*key[:2], (*key[2], *more))), most=most)
+    name, parameters, options = key
+    make = functools.partial(_built, session, (name, parameters, (*options, *more)))
+    program: cl.Program = session.cached((kind, key), make, most=most)
+    return program
 
 
-def _kind_of(key) -> tuple[str, int]:
+def _kind_of(key: Key) -> tuple[str, int]:
     """The kind of a program, or of its kernels, in a cache; and the most of it."""
     return ("programs of users", MOST_OF_USERS) if is_of_users(key) else ("programs", MOST_PROGRAMS)
 
 
-def is_of_users(key: tuple) -> bool:
+def is_of_users(key: Key) -> bool:
     """Whether the program of a `Step.key` has functions of a user, of which there may be any number."""
     return any(type(value) is str and "\n" in value for _, value in key[1])
 
 
-def program_keys(session) -> list[tuple]:
+def program_keys(session: Session) -> list[Key]:
     """The keys of the programs that a session holds."""
     return [key for kind in ("programs", "programs of users") for _, key in session.cache.of(kind)]
 
 
-def release(session, text: str | None = None) -> None:
+def release(session: Session, text: str | None = None) -> None:
     """Drop the programs of users that have this text for a parameter, or all; and kernels of them of this thread.
 
     Other threads drop theirs as they make others.
     """
 
-    def goes(key):
+    def goes(key: Key) -> bool:
         return is_of_users(key) and (text is None or any(value == text for _, value in key[1]))
 
     for cache in (session.thread_cache, session.cache):
-        for entry in filter(lambda entry: goes(entry[1]), cache.of("programs of users")):
-            cache.drop(entry)
+        for entry in cache.of("programs of users"):
+            if goes(entry[1]):
+                cache.drop(entry)
     for entry, kept in session.thread_cache.of("plans").items():
         if any(goes(part.key) for part in kept.plan):
             session.thread_cache.drop(entry)
 
 
-def _built(session, key):
+def _built(session: Session, key: Key) -> cl.Program:
     kernel, parameters, options = key
     # names that users paste together are not in the source
     whole = is_of_users(key) and any("##" in str(value) for _, value in parameters)
     return build(session, render(kernel, **dict(parameters)), options, caller=kernel, whole=whole)
 
 
-def build(session, source: str, options: tuple = (), *, caller: str = "a kernel", whole: bool = False):
+def build(
+    session: Session, source: str, options: Sequence[str] = (), *, caller: str = "a kernel", whole: bool = False
+) -> cl.Program:
     """A ``pyopencl.Program`` of this source; `KernelBuildError` with numbered source and log when it fails.
 
     `whole`: the names of built-in functions that the program needs are not all in its source.
@@ -151,16 +167,17 @@ def build(session, source: str, options: tuple = (), *, caller: str = "a kernel"
         raise failure from error
 
 
-def _compiled(session, source, flags):
+def _compiled(session: Session, source: str, flags: list[str]) -> cl.Program:
     import pyopencl as cl
 
-    def make(more):
-        return cl.Program(session.context, source).build(options=[*flags, *more], devices=[session.device])
+    def make(more: Sequence[str]) -> cl.Program:
+        program: cl.Program = cl.Program(session.context, source).build([*flags, *more], [session.device])
+        return program
 
     return quirks.build(make, session.own_profile, session.kernel_files, source, flags)
 
 
-def compiles(session, source: str) -> bool:
+def compiles(session: Session, source: str) -> bool:
     """Whether this source, with a kernel "probe", compiles for the device: a test for capabilities."""
     try:
         build(session, source).probe  # noqa: B018

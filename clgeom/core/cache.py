@@ -43,11 +43,11 @@ class Cache:
         make the same result, and the first one stays.
     """
 
-    def __init__(self, lock: contextlib.AbstractContextManager | None = None) -> None:
-        self._by_kind: dict[str, dict[tuple, Any]] = {}
+    def __init__(self, lock: contextlib.AbstractContextManager[Any] | None = None) -> None:
+        self._by_kind: dict[str, dict[tuple[Any, ...], Any]] = {}
         self._lock = lock or contextlib.nullcontext()
 
-    def get(self, key: tuple, make: Callable[[], Any], *, most: int = MOST) -> Any:
+    def get(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int = MOST) -> Any:
         """The result for this key; ``make()`` if there is none."""
         results = self._by_kind.setdefault(key[0], {})
         found = results.get(key, _MISSING)
@@ -63,17 +63,17 @@ class Cache:
                     results.pop(old, None)
             return results.setdefault(key, made)
 
-    def known(self, key: tuple) -> Any:
+    def known(self, key: tuple[Any, ...]) -> Any:
         """The result for this key; None if there is none."""
         return self._by_kind.get(key[0], {}).get(key)
 
-    def of(self, kind: str) -> dict[tuple, Any]:
+    def of(self, kind: str) -> dict[tuple[Any, ...], Any]:
         """The present results of a kind, by key."""
         return dict(self._by_kind.get(kind, ()))
 
-    def drop(self, key: tuple) -> None:
+    def drop(self, key: tuple[Any, ...]) -> None:
         """Drop the result for this key, if there is one."""
         self._by_kind.get(key[0], {}).pop(key, None)
 
-    def __reduce__(self):  # pickles and deep copies of the owner start with an empty cache
-        return Cache, ()
+    def __reduce__(self) -> tuple[type[Cache], tuple[()]]:
+        return Cache, ()  # pickles and deep copies of the owner start with an empty cache

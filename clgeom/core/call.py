@@ -17,15 +17,17 @@ import contextvars
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clgeom.arguments import wrong
 
 if TYPE_CHECKING:
+    from clgeom.core.build import Key
     from clgeom.core.device import Session
     from clgeom.core.plan import Phase
     from clgeom.errors import InvalidInput
 
+T = TypeVar("T")
 #: A function that is called as watch(parts_done, parts_in_all).
 Watch = Callable[[int, int], object]
 _watch: contextvars.ContextVar[Watch | None] = contextvars.ContextVar("clgeom_watch", default=None)
@@ -116,7 +118,7 @@ def recording(profile: bool = False) -> Iterator[list[Phase]]:
 
 
 @contextlib.contextmanager
-def unrecorded():
+def unrecorded() -> Iterator[None]:
     """Leave all runs within out of the recording: trials and probes, which are not part of a call's work."""
     token = _current.set(None)
     try:
@@ -133,9 +135,9 @@ class Loading:
     """How long kernels took to load: `seconds` in all. `launched` are the keys of those that were launched since."""
 
     seconds: float = 0.0
-    launched: set = field(default_factory=set)
+    launched: set[Key] = field(default_factory=set)
 
-    def is_first(self, key) -> bool:
+    def is_first(self, key: Key) -> bool:
         """Return whether a kernel was not launched before, and note that it is now."""
         known = key in self.launched
         self.launched.add(key)
@@ -151,20 +153,21 @@ def loading() -> Loading | None:
 
 
 @contextlib.contextmanager
-def timing_loads():
+def timing_loads() -> Iterator[Loading]:
     """Record how long kernels take to load within: in building, in trials, and at the first launch of each.
 
     Drivers compile or load a kernel when it is first launched, too. So the first launch is waited for.
     """
-    token = _loading.set(Loading())
+    record = Loading()
+    token = _loading.set(record)
     try:
-        yield _loading.get()
+        yield record
     finally:
         _loading.reset(token)
 
 
 @contextlib.contextmanager
-def as_loading():
+def as_loading() -> Iterator[None]:
     """Count all the time within as that of loading, and what is launched there as no work."""
     record = _loading.get()
     token, begun = _loading.set(None), time.perf_counter()
@@ -177,7 +180,7 @@ def as_loading():
 
 
 @contextlib.contextmanager
-def watched(watch: Watch | None):
+def watched(watch: Watch | None) -> Iterator[None]:
     """Call `watch` as the parts of long work within are done."""
     token = _watch.set(watch)
     try:
@@ -191,7 +194,7 @@ def watching() -> Watch | None:
     return _watch.get()
 
 
-def each(session, parts: Iterable) -> Iterator:
+def each(session: Session, parts: Iterable[T]) -> Iterator[T]:
     """The parts of long work, one after the other. Only when watched, it waits for the device after each."""
     watch = watching()
     if watch is None:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+
 #: Types of coordinates, by the parameter "real" of kernels.
-TYPES = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
+TYPES: dict[str, np.dtype] = {"float": np.dtype(np.float32), "double": np.dtype(np.float64), "int": np.dtype(np.int32)}
 
 
 @dataclass(eq=False)
@@ -34,7 +38,7 @@ class Check:
         Whether it runs for each type of coordinates, since kernels are built for one type.
     """
 
-    function: Callable
+    function: Callable[..., Any]
     kernels: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     by_type: bool = False
@@ -49,18 +53,22 @@ class Check:
         """The name of the check in the notes of verdicts, as "hull.sieve"."""
         return f"{self.family}.{self.function.__name__}"
 
-    def run(self, session, dtype=None) -> str | None:
+    def run(self, session: Session, dtype: np.dtype | None = None) -> str | None:
         """Run the check, for a type of coordinates (float32 by default) if it has types."""
-        return self.function(session, dtype or TYPES["float"]) if self.by_type else self.function(session)
+        of_type = (dtype or TYPES["float"],) if self.by_type else ()
+        words: str | None = self.function(session, *of_type)
+        return words
 
-    def run_all(self, session) -> str:
+    def run_all(self, session: Session) -> str:
         """Run the check for all types that the device computes with; returns what it compared."""
         types = [dtype for dtype in TYPES.values() if session.profile.fp64 or dtype != np.float64]
         found = [self.run(session, dtype) for dtype in (types if self.by_type else types[:1])]
         return "; ".join(dict.fromkeys(map(str, found)))
 
 
-def check(*kernels: str, before: tuple[str, ...] | str = (), by_type: bool = False):
+def check(
+    *kernels: str, before: tuple[str, ...] | str = (), by_type: bool = False
+) -> Callable[[Callable[..., Any]], Check]:
     """Make a function the check of these kernels, given as "folder: kernel kernel ..."."""
     named = (folder_and_names.split(": ") for folder_and_names in kernels)
     names = tuple(f"{folder}/{name}" for folder, several in named for name in several.split())
@@ -68,13 +76,13 @@ def check(*kernels: str, before: tuple[str, ...] | str = (), by_type: bool = Fal
     return lambda function: Check(function, names, trial, by_type)
 
 
-def same(found, expected, words: str) -> None:
+def same(found: Any, expected: Any, words: str) -> None:
     """Raise AssertionError unless two arrays are equal."""
     if not np.array_equal(found, expected):
         raise AssertionError(f"{words}: got {np.asarray(found)!r}, expected {np.asarray(expected)!r}")
 
 
-def require(is_right, words: str) -> None:
+def require(is_right: object, words: str) -> None:
     """Raise AssertionError unless something is true, also where Python leaves out ``assert``."""
     if not is_right:
         raise AssertionError(words)

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,11 @@ from clgeom.markup import card
 from clgeom.quirks import drivers
 
 if TYPE_CHECKING:
-    from clgeom.intake.typing import DeviceLike
-    from clgeom.quirks.pocl_cache import KernelFiles
+    import pyopencl as cl
+
+    from clgeom.intake.typing import DeviceLike, DevicesLike
+else:  # they are of a layer above this one
+    DeviceLike = DevicesLike = Any
 
 
 class Session:
@@ -96,24 +99,24 @@ class Session:
         within = None
         if isinstance(device, Session):
             within, context, device = device.profile, context or device.context, device.device
-        self.device: Any = _choose(device)
+        self.device: cl.Device = _choose(device)
         profile = describe(self.device)
         within = within or profile
-        imposed = {
-            "fp64": _ability(within, "fp64", fp64),
-            "denormals": _ability(within, "denormals", denormals),
-            "max_alloc_bytes": _imposed(within, "max_alloc_bytes", max_alloc_bytes),
-            "max_wg_size": _imposed(within, "max_wg_size", max_wg_size),
-            "local_mem_bytes": _imposed(within, "local_mem_bytes", local_mem_bytes),
-        }
         self.own_profile: DeviceProfile = profile  # without imposed limits
-        self.profile: DeviceProfile = replace(within, **imposed)
+        self.profile: DeviceProfile = replace(
+            within,
+            fp64=_ability(within, "fp64", fp64),
+            denormals=_ability(within, "denormals", denormals),
+            max_alloc_bytes=_imposed(within, "max_alloc_bytes", max_alloc_bytes),
+            max_wg_size=_imposed(within, "max_wg_size", max_wg_size),
+            local_mem_bytes=_imposed(within, "local_mem_bytes", local_mem_bytes),
+        )
         flushed = profile.denormals and not self.profile.denormals
         self.build_options: tuple[str, ...] = ("-cl-denorms-are-zero",) if flushed else ()
-        self.kernel_files: KernelFiles | None = quirks.before_context(self.device, profile)
+        self.kernel_files: quirks.KernelFiles | None = quirks.before_context(self.device, profile)
         with failures(self.device, "open a context and a queue"):
-            self.context: Any = context or cl.Context([self.device])
-            self.queue: Any = cl.CommandQueue(self.context, self.device)
+            self.context: cl.Context = context or cl.Context([self.device])
+            self.queue: cl.CommandQueue = cl.CommandQueue(self.context, self.device)
         self.pool = Pool(self.context, self.queue)
         self.trusted: set[Any] = set()
         self.lock = threading.RLock()
@@ -121,7 +124,7 @@ class Session:
         self.threads = threading.local()
 
     @functools.cached_property
-    def profiling_queue(self) -> Any:
+    def profiling_queue(self) -> cl.CommandQueue:
         """A second queue whose events carry times; only profiled runs use it."""
         import pyopencl as cl
 
@@ -142,7 +145,7 @@ class Session:
         return next((name for name, source in SHUFFLE_PROBES.items() if compiles(self, source)), None)
 
     @functools.cached_property
-    def copy_queue(self) -> Any:
+    def copy_queue(self) -> cl.CommandQueue:
         """A queue beside the others, for copies while kernels run."""
         import pyopencl as cl
 
@@ -183,10 +186,10 @@ class Session:
     def thread_cache(self) -> Cache:
         """The cache of this thread, for kernel objects, which hold their arguments."""
         try:
-            return self.threads.cache
+            cache: Cache = self.threads.cache
         except AttributeError:
-            self.threads.cache = Cache()
-            return self.threads.cache
+            cache = self.threads.cache = Cache()
+        return cache
 
     def release(self) -> None:
         """Give pooled scratch memory, and programs of equations, back to the driver and the system."""
@@ -247,9 +250,9 @@ kernel void probe(global uint *out) {
 }
 
 
-def _ability(profile, name, wanted):
+def _ability(profile: DeviceProfile, name: str, wanted: bool | None) -> bool:
     """Whether a session's device shall have an ability: only what it has can be switched off."""
-    own = getattr(profile, name)
+    own: bool = getattr(profile, name)
     if wanted is None:
         return own
     wanted = boolean(wanted, name, caller="Session")
@@ -258,9 +261,9 @@ def _ability(profile, name, wanted):
     return wanted
 
 
-def _imposed(profile, name, limit):
+def _imposed(profile: DeviceProfile, name: str, limit: int | None) -> int:
     """The smaller of the device's own limit and the one asked for."""
-    own = getattr(profile, name)
+    own: int = getattr(profile, name)
     if limit is None:
         return own
     return min(own, integer(limit, name, caller="Session"))
@@ -297,13 +300,13 @@ def devices() -> tuple[DeviceProfile, ...]:
     return tuple(map(describe, present))
 
 
-def all_devices() -> tuple:
+def all_devices() -> tuple[cl.Device, ...]:
     """All OpenCL devices of this machine as ``pyopencl.Device``, in the order of `devices`."""
     begin()
     return _ranked()
 
 
-def all_platforms() -> list:
+def all_platforms() -> list[cl.Platform]:
     """All OpenCL platforms of this machine as ``pyopencl.Platform``."""
     begin()
     return _platforms()
@@ -336,12 +339,12 @@ def default_session() -> Session:
     return as_session(None)
 
 
-_sessions: dict = {}
+_sessions: dict[Any, Session] = {}
 _sessions_lock = threading.Lock()
-_opencl_pid = None
+_opencl_pid: int | None = None
 
 
-def as_session(device=None) -> Session:
+def as_session(device: DevicesLike = None) -> Session:
     """The session for a ``device=`` argument: None, part of a name, a ``pyopencl.Device`` or a Session."""
     begin()
     if isinstance(device, Session):
@@ -360,7 +363,7 @@ def as_session(device=None) -> Session:
     return session
 
 
-def session_of_context(context, device=None) -> Session:
+def session_of_context(context: cl.Context | None, device: cl.Device | None = None) -> Session:
     """The session of a device in a context of the caller (the context of an array on a device).
 
     `device` is one of the context's, the first by default.
@@ -394,7 +397,7 @@ def begin() -> None:
         )
 
 
-def _import_pyopencl():
+def _import_pyopencl() -> None:
     """Import pyopencl, which opens tables in the user's cache then."""
     import sqlite3
 
@@ -410,7 +413,7 @@ def _import_pyopencl():
         raise NoDevice(caches.what_about_tables(error)) from error
 
 
-def _choose(device):
+def _choose(device: DevicesLike) -> cl.Device:
     """The ``pyopencl.Device`` that a ``device=`` argument selects."""
     import pyopencl as cl
 
@@ -443,14 +446,16 @@ def _choose(device):
     raise NoDevice(f"{text} {drivers.gpu_hint()}" if drivers.GPU_WORDS.search(wanted) else text)
 
 
-def fitting(wanted: str):
+def fitting(wanted: str) -> cl.Device | None:
     """The first device with this text in its words; with "text:1" the second one, and so on; None if there is none."""
     found = named(wanted)
     if found:
         return found[0]
     numbered = re.fullmatch(r"(.+):(\d+)", wanted)
-    found = named(numbered[1]) if numbered else []
-    return found[int(numbered[2])] if found and int(numbered[2]) < len(found) else None
+    if numbered is None:
+        return None
+    found, number = named(numbered[1]), int(numbered[2])
+    return found[number] if number < len(found) else None
 
 
 def unfit_setting() -> str | None:
@@ -461,16 +466,16 @@ def unfit_setting() -> str | None:
     return f"The environment variable CLGEOM_DEVICE is {wanted!r} and fits no device: calls without device= fail."
 
 
-def named(wanted: str) -> list:
+def named(wanted: str) -> list[cl.Device]:
     """The devices with this text in their words, as ``pyopencl.Device``, in the order of `devices`."""
 
-    def words(one):
+    def words(one: DeviceProfile) -> str:
         return " ".join((one.name, one.platform, one.vendor, one.kind, one.runtime, one.driver)).lower()
 
     return [device for device in _ranked() if wanted.lower() in words(describe(device))]
 
 
-def _platforms() -> list:
+def _platforms() -> list[cl.Platform]:
     """All OpenCL platforms."""
     import pyopencl as cl
 
@@ -489,7 +494,7 @@ def why_none() -> str:
 
 
 @functools.cache
-def _ranked() -> tuple:
+def _ranked() -> tuple[cl.Device, ...]:
     """All devices, fastest kind first: discrete GPU, GPU, accelerator, CPU; more compute units first within a kind.
 
     Devices that have failed a trial come last.
@@ -502,7 +507,7 @@ def _ranked() -> tuple:
         with contextlib.suppress(cl.Error):  # a driver that fails must not hide the others
             found += platform.get_devices()
 
-    def rank(device):
+    def rank(device: cl.Device) -> tuple[bool, bool, int, int]:
         profile = describe(device)
         discrete = profile.kind == "gpu" and not profile.unified_memory
         kind = ["gpu", "accelerator", "cpu"].index(profile.kind)
@@ -511,7 +516,7 @@ def _ranked() -> tuple:
     return tuple(sorted(found, key=rank))
 
 
-def _first_right(present):
+def _first_right(present: Sequence[cl.Device]) -> cl.Device:
     """The first of several devices that passes the shortest trial, so that the default device computes correctly.
 
     A device that has passed it is not opened.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from types import TracebackType
+from typing import TYPE_CHECKING
+
 from clgeom.errors import ClgeomError, DeviceError, DeviceLimit
 
+if TYPE_CHECKING:
+    import pyopencl as cl
 
-def failure(device, doing: str, error) -> ClgeomError:
+
+def failure(device: cl.Device, doing: str, error: Exception) -> ClgeomError:
     """The error to raise for a ``pyopencl.Error``.
 
     Parameters
@@ -32,13 +38,15 @@ class failures:  # noqa: N801 (a context manager, used as a function is)
 
     __slots__ = ("device", "doing")
 
-    def __init__(self, device, doing: str):
+    def __init__(self, device: cl.Device, doing: str) -> None:
         self.device, self.doing = device, doing
 
-    def __enter__(self):
+    def __enter__(self) -> failures:
         return self
 
-    def __exit__(self, kind, error, traceback):
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         if error is not None:
             import pyopencl as cl
 

@@ -32,7 +32,8 @@ def policies_of(family: str) -> ModuleType | SimpleNamespace:
 
 def rows_of(kernel: str) -> Rows:
     """The rows of a kernel; empty for a kernel without policies."""
-    return policies_of(kernel.partition("/")[0]).POLICIES.get(kernel, {})
+    rows: Rows = policies_of(kernel.partition("/")[0]).POLICIES.get(kernel, {})
+    return rows
 
 
 def all_rows() -> dict[str, Rows]:
@@ -62,7 +63,7 @@ def all_checks() -> list[Check]:
     return [one for family in sources.families() for one in checks_of(family)]
 
 
-def _of_all(table):
+def _of_all(table: str) -> dict[str, Any]:
     return {name: one for family in sources.families() for name, one in vars(policies_of(family))[table].items()}
 
 

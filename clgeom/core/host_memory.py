@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import threading
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +12,16 @@ from clgeom.core.failures import failure
 from clgeom.core.launch import note_kernels, settle
 from clgeom.core.memory import POISON
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+
 #: Seconds from a KeyboardInterrupt in a destructor to the one that callers get.
 INTERRUPT_SECONDS = 0.05
 
 
-def map_pinned(session, shape, dtype) -> np.ndarray:
+def map_pinned(session: Session, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """A new array in page-locked memory."""
     import pyopencl as cl
 
@@ -24,7 +30,8 @@ def map_pinned(session, shape, dtype) -> np.ndarray:
         return np.empty(shape, dtype)
     try:
         memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
-        flags = cl.map_flags.READ | cl.map_flags.WRITE
+        flags: Any = cl.map_flags.READ | cl.map_flags.WRITE  # a number, which pyopencl's types do not know
+        mapped: np.ndarray
         mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
     except cl.Error as error:
         raise failure(session.device, f"lock {nbytes:,} bytes of the host's memory", error) from error
@@ -39,10 +46,10 @@ class _ArrayInUse:
 
     __slots__ = ("array", "queue")
 
-    def __init__(self, array, queue):
+    def __init__(self, array: np.ndarray, queue: cl.CommandQueue) -> None:
         self.array, self.queue = array, queue
 
-    def __del__(self):  # in any thread, at any time
+    def __del__(self) -> None:  # in any thread, at any time
         try:
             try:
                 self.queue.finish()
@@ -60,7 +67,7 @@ def interrupt_later() -> None:
     timer.start()
 
 
-def host_buffer(session, array: np.ndarray, *, writable=False):
+def host_buffer(session: Session, array: np.ndarray, *, writable: bool = False) -> cl.Buffer:
     """A buffer in the memory of a contiguous array (on CPU devices), for kernels to read, or also to write.
 
     `show_host` makes what they wrote visible in the array.
@@ -72,18 +79,18 @@ def host_buffer(session, array: np.ndarray, *, writable=False):
         buffer = cl.Buffer(session.context, flags | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
     except cl.Error as error:
         raise failure(session.device, f"use {array.nbytes:,} bytes of the host", error) from error
-    buffer.clgeom_array = _ArrayInUse(array, session.queue)
+    buffer.clgeom_array = _ArrayInUse(array, session.queue)  # type: ignore[attr-defined]  # an attribute of our own
     return buffer
 
 
-def in_place(session, array: np.ndarray):
+def in_place(session: Session, array: np.ndarray) -> cl.Buffer:
     """A buffer in the memory of a contiguous array, for kernels to write (on CPU devices); see `show_host`."""
     if session.pool.is_poisoned:
         array.view(np.uint8)[...] = POISON
     return host_buffer(session, array.view(f"uint{8 * array.dtype.itemsize}"), writable=True)
 
 
-def show_host(session, buffer, array: np.ndarray) -> None:
+def show_host(session: Session, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Wait until what kernels wrote to an array's memory is visible in the array."""
     import pyopencl as cl
 
@@ -91,7 +98,7 @@ def show_host(session, buffer, array: np.ndarray) -> None:
         mapped, _ = cl.enqueue_map_buffer(
             session.queue, buffer, cl.map_flags.READ, 0, array.shape, array.dtype, is_blocking=False
         )
-        # one wait for both commands: PoCL takes 30 us for each. The array may be freed at once.
+        # one wait for both commands: CPU drivers take 30 us for each. The array may be freed at once.
         mapped.base.release(session.queue).wait()
     except cl.Error as error:
         settle(session.queue)

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import collections
 import functools
+from collections.abc import Callable, Iterable, Iterator, Set
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,12 +25,21 @@ from clgeom.core.build import new_kernel
 from clgeom.core.memory import Loan
 from clgeom.core.plan import Number, Plan, Scratch, Series
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.memory import Pool
+    from clgeom.core.plan import Step
+
 #: Most plans of which a thread keeps launches, and most of those that also keep memory.
 MOST_PLANS, MOST_WITH_MEMORY = 128, 16
 #: Most idle sets of a plan.
 MOST_IDLE = 2
 #: The part of the device's memory that a set may take.
 SET_PART = 256
+#: Work-items of a launch, and of a group.
+Size: TypeAlias = tuple[tuple[int], tuple[int]]
 
 
 class Launch:
@@ -45,10 +56,13 @@ class Launch:
         Names and bytes of the scratch memory that no launch of `known` uses, which then has the names.
     """
 
-    def __init__(self, part, kernel, known):
+    def __init__(self, part: Step | Series, kernel: cl.Kernel, known: set[str]) -> None:
         self.series = part if isinstance(part, Series) else None
         self.step = part.step if isinstance(part, Series) else part
-        self.kernel, self.buffers, self.numbers, self.scratch = kernel, [], [], []
+        self.kernel = kernel
+        self.buffers: list[tuple[int, str]] = []
+        self.numbers: list[tuple[int, str]] = []
+        self.scratch: list[tuple[str, int]] = []
         set_number = number_setter(kernel)
         for at, arg in enumerate(self.step.args):
             if isinstance(arg, np.generic):
@@ -62,28 +76,31 @@ class Launch:
                 known.add(arg.name)
                 self.scratch.append((arg.name, arg.nbytes))
         local = self.step.policy.wg_size
-        self._size = (self.step.groups * local,), (local,)
+        self._size: Size = (self.step.groups * local,), (local,)
 
     @property
-    def sizes(self):
+    def sizes(self) -> Iterable[Size]:
         """Work-items of each launch, and of a group; of a series its numbers are set in between."""
-        return (self._size,) if self.series is None else self._sizes()
+        return (self._size,) if self.series is None else self._sizes(self.series)
 
-    def _sizes(self):
+    def _sizes(self, series: Series) -> Iterator[Size]:
         local = self.step.policy.wg_size
         set_number = number_setter(self.kernel)
-        for number, groups in enumerate(self.series.groups.tolist()):
+        for number, groups in enumerate(series.groups.tolist()):
             for at, values in self._columns:
                 set_number(at, values[number])
             yield (groups * local,), (local,)
 
     @functools.cached_property
-    def _columns(self):
+    def _columns(self) -> list[tuple[int, list[np.generic]]]:
         # converted once by columns, since each of thousands of launches takes only microseconds
-        series, args = self.series, self.step.args
-        return [(at, list(series.values[:, k].astype(args[at].dtype))) for k, at in enumerate(series.indices)]
+        if self.series is None:
+            return []
+        numbers = [(at, self.step.args[at]) for at in self.series.indices]
+        columns = zip(numbers, self.series.values.T)
+        return [(at, list(column.astype(arg.dtype))) for (at, arg), column in columns if isinstance(arg, np.generic)]
 
-    def bind(self, memory: dict) -> None:
+    def bind(self, memory: dict[str, cl.Buffer]) -> None:
         """Set the arguments that are in this memory, for all runs."""
         for at, name in self.buffers:
             if name in memory:
@@ -92,7 +109,7 @@ class Launch:
         self.scratch = [(name, nbytes) for name, nbytes in self.scratch if name not in memory]
 
 
-def _new_launches(session, plan: Plan) -> list[Launch]:
+def _new_launches(session: Session, plan: Plan) -> list[Launch]:
     """The launches of a plan, with kernel objects of their own."""
     known: set[str] = set()
     return [Launch(part, new_kernel(session, part.key), known) for part in plan]
@@ -111,7 +128,9 @@ class ScratchSet:
         ``allocate(session, nbytes)`` returns a buffer of the session's pool.
     """
 
-    def __init__(self, session, plan, bound, allocate):
+    def __init__(
+        self, session: Session, plan: Plan, bound: Iterable[str], allocate: Callable[[Session, int], cl.Buffer]
+    ) -> None:
         self.bound = frozenset(bound)
         self.buffers = {
             name: allocate(session, scratch.nbytes) for name, scratch in plan.scratch.items() if name not in self.bound
@@ -125,9 +144,9 @@ class ScratchSet:
 class IdleScratch:
     """The sets of a plan that no run uses."""
 
-    def __init__(self, pool):
+    def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self.sets: collections.deque = collections.deque(maxlen=MOST_IDLE)  # loans that came back
+        self.sets: collections.deque[Loan] = collections.deque(maxlen=MOST_IDLE)  # loans that came back
         self.loans: list[Loan] = []  # those that are out
         pool.count_idle(self)
 
@@ -142,10 +161,10 @@ class IdleScratch:
         self.sets.clear()
         self._prune()
 
-    def take(self, bound) -> ScratchSet | None:
+    def take(self, bound: Set[str]) -> ScratchSet | None:
         """A set for a run for which the caller binds these names; None where there is none."""
         try:
-            found = self.sets.popleft().memory
+            found: ScratchSet = self.sets.popleft().memory
         except IndexError:
             return None
         return found if found.bound == bound else None
@@ -153,13 +172,13 @@ class IdleScratch:
     def lend(self, leased: ScratchSet) -> ScratchLease:
         """A lease of a set, which is idle after it."""
         lease = ScratchLease(leased, self)
-        lease.loan = Loan(lease, self.sets.append)
-        lease.loan.memory = leased
+        lease.loan = loan = Loan(lease, self.sets.append)
+        loan.memory = leased
         self._prune()
-        self.loans.append(lease.loan)
+        self.loans.append(loan)
         return lease
 
-    def _prune(self):
+    def _prune(self) -> None:
         self.loans = [loan for loan in self.loans if loan() is not None]
 
 
@@ -168,16 +187,17 @@ class ScratchLease:
 
     __slots__ = ("__weakref__", "idle", "loan", "set")
 
-    def __init__(self, leased: ScratchSet, idle: IdleScratch):
-        self.set, self.idle, self.loan = leased, idle, None
+    def __init__(self, leased: ScratchSet, idle: IdleScratch) -> None:
+        self.set, self.idle = leased, idle
+        self.loan: Loan | None = None
 
-    def reference(self, name: str):
+    def reference(self, name: str) -> cl.Buffer:
         """A new object for memory of the set, which keeps the lease."""
         buffer = self.idle.pool.reference_to(self.set.buffers[name])
-        buffer.clgeom_lease = self
+        buffer.clgeom_lease = self  # type: ignore[attr-defined]  # an attribute of our own
         return buffer
 
-    def give_up(self) -> list:
+    def give_up(self) -> list[cl.Buffer]:
         """Let the memory return to the pool instead; returns its buffers."""
         self.idle.loans = [loan for loan in self.idle.loans if loan is not self.loan]
         self.loan = None
@@ -187,18 +207,20 @@ class ScratchLease:
 class KeptPlan:
     """A plan that runs often, its launches, and its idle scratch memory. It holds the plan, so that its id stays."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.idle: IdleScratch | None = None
         self._launches: list[Launch] | None = None
 
-    def launches(self, session) -> list[Launch]:
+    def launches(self, session: Session) -> list[Launch]:
         """Launches that are bound to no memory, for runs without a lease."""
         if self._launches is None:
             self._launches = _new_launches(session, self.plan)
         return self._launches
 
-    def lease(self, session, bound, allocate) -> ScratchLease | None:
+    def lease(
+        self, session: Session, bound: dict[str, cl.Buffer], allocate: Callable[[Session, int], cl.Buffer]
+    ) -> ScratchLease | None:
         """A lease for a run for which the caller binds this memory.
 
         None where the plan keeps no memory, it would be too much, or memory must not hold an earlier answer.
@@ -215,27 +237,27 @@ class KeptPlan:
         return self.idle.lend(leased)
 
 
-def kept_plan(session, plan: Plan) -> KeptPlan | None:
+def kept_plan(session: Session, plan: Plan) -> KeptPlan | None:
     """What this thread keeps of a plan; None when it runs for the first time, and perhaps never again."""
     key = "plans", id(plan)
-    found = session.thread_cache.known(key)
+    found: KeptPlan | None = session.thread_cache.known(key)
     if found is None:
         session.thread_cache.get(key, lambda: KeptPlan(plan), most=MOST_PLANS)
     return found
 
 
-def _make_room(session):
+def _make_room(session: Session) -> None:
     """Drop the memory of the oldest plan if there are too many with memory."""
     some = [kept for kept in session.thread_cache.of("plans").values() if kept.idle is not None]
     if len(some) >= MOST_WITH_MEMORY:
         some[0].idle = None
 
 
-def number_setter(kernel):
+def number_setter(kernel: cl.Kernel) -> Callable[[int, np.generic], object]:
     """The function that sets an argument to a number: `set_arg` takes 6 to 14 us to recognise one."""
     return getattr(kernel, "_set_arg_buf", kernel.set_arg)
 
 
-def name_of(arg) -> str:
+def name_of(arg: str | Scratch) -> str:
     """The name of an argument that is memory."""
     return arg.name if isinstance(arg, Scratch) else arg

@@ -12,8 +12,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from clgeom.core import staging
 from clgeom.core.build import kernel_of
@@ -23,14 +26,20 @@ from clgeom.core.kept import Launch, ScratchLease, kept_plan, name_of, number_se
 from clgeom.core.plan import Plan, Scratch, Series, phase_of
 from clgeom.errors import DeviceLimit
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.plan import Argument, Step
+
 
 class Result:
     """Buffers of a run, by name."""
 
-    def __init__(self, session, queue, buffers):
+    def __init__(self, session: Session, queue: cl.CommandQueue, buffers: dict[str, cl.Buffer]) -> None:
         self.session, self._queue, self.buffers = session, queue, buffers
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str | Scratch) -> cl.Buffer:
         return self.buffers[name_of(name)]
 
     @property
@@ -38,11 +47,11 @@ class Result:
         """Bytes of all buffers."""
         return sum(buffer.size for buffer in self.buffers.values())
 
-    def drop_others(self, names) -> None:
+    def drop_others(self, names: Collection[str]) -> None:
         """Let go of all buffers but those of these names; the rest returns to the pool."""
         self.buffers = {name: self[name] for name in names}
 
-    def read(self, scratch: Scratch, count=None, start=0) -> np.ndarray:
+    def read(self, scratch: Scratch, count: int | None = None, start: int = 0) -> np.ndarray:
         """Scratch memory as a new array, after waiting for all earlier commands."""
         return read(
             self.session,
@@ -57,11 +66,13 @@ class Result:
 class LeasedResult(Result):
     """The buffers of a run whose plan keeps its memory. The lease ends when the result and its buffers are gone."""
 
-    def __init__(self, session, queue, bound, lease: ScratchLease):
+    def __init__(
+        self, session: Session, queue: cl.CommandQueue, bound: dict[str, cl.Buffer], lease: ScratchLease
+    ) -> None:
         super().__init__(session, queue, bound)
         self._lease = lease
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str | Scratch) -> cl.Buffer:
         name = name_of(name)
         if name not in self.buffers:
             self.buffers[name] = self._lease.reference(name)
@@ -71,7 +82,7 @@ class LeasedResult(Result):
     def nbytes(self) -> int:
         return self._lease.set.nbytes
 
-    def drop_others(self, names) -> None:
+    def drop_others(self, names: Collection[str]) -> None:
         self.buffers = {name: buffer for name, buffer in self.buffers.items() if name in names}
 
 
@@ -80,7 +91,15 @@ FIRST_LAUNCHES, WATCH_LAUNCHES = 2, 64
 WATCH_SECONDS = 0.05
 
 
-def run(session, plan: Plan, *, numbers=None, watch=None, paced=False, **buffers) -> Result:
+def run(
+    session: Session,
+    plan: Plan,
+    *,
+    numbers: dict[str, np.generic] | None = None,
+    watch: Callable[[float], object] | None = None,
+    paced: bool = False,
+    **buffers: Any,
+) -> Result:
     """Enqueue the steps of a plan in order and return without waiting for the last of them.
 
     Within `clgeom.core.call.recording` the phases are recorded, one for each step or series. If the call is timed,
@@ -101,12 +120,13 @@ def run(session, plan: Plan, *, numbers=None, watch=None, paced=False, **buffers
         The buffers that the names in the steps' arguments stand for. Chunks of a `DeviceArray` have the names
         "name[0]", "name[1]" ...
     """
-    bound = {}
+    bound: dict[str, cl.Buffer] = {}
     for name, value in buffers.items():
         bound.update(value.bindings(name) if hasattr(value, "bindings") else {name: value})
     call, record = current(), loading()
     timed = call is not None and call.timed
-    queue, events, pace = session.queue, [], None
+    queue, pace = session.queue, None
+    events: list[tuple[cl.Event, ...]] = []
     if paced or watch or plan.is_long:
         pace = _Pace(plan, watch, FIRST_LAUNCHES if paced else WATCH_LAUNCHES)
     try:
@@ -120,7 +140,7 @@ def run(session, plan: Plan, *, numbers=None, watch=None, paced=False, **buffers
             _allocate(session, launch.scratch, bound)  # one after the other: the device works at the same time
             is_first = record is not None and record.is_first(launch.step.key)
             enqueue = _enqueue_first if is_first else _enqueue
-            events.append(enqueue(session, queue, launch, bound, numbers, pace, timed))
+            events.append(enqueue(session, queue, launch, bound, numbers or {}, pace, timed))
         if timed:
             finish(session, queue)
     except BaseException:
@@ -131,14 +151,16 @@ def run(session, plan: Plan, *, numbers=None, watch=None, paced=False, **buffers
     return Result(session, queue, bound) if lease is None else LeasedResult(session, queue, bound, lease)
 
 
-def _allocate(session, scratch, bound):
+def _allocate(session: Session, scratch: Iterable[tuple[str, int]], bound: dict[str, cl.Buffer]) -> None:
     """Add scratch memory, as (name, bytes), to the bound memory."""
     for name, nbytes in scratch:
         if name not in bound:
             bound[name] = allocate(session, nbytes)
 
 
-def _launches(session, plan, bound):
+def _launches(
+    session: Session, plan: Plan, bound: dict[str, cl.Buffer]
+) -> tuple[Iterable[Launch], ScratchLease | None]:
     """(launches of a plan, lease of their memory or None). New launches are made when they are asked for."""
     shared = _shared(bound)
     kept = kept_plan(session, plan) if plan.is_kept and not shared else None
@@ -148,7 +170,7 @@ def _launches(session, plan, bound):
     return kept.launches(session) if lease is None else lease.set.launches, lease
 
 
-def _launch_of(session, part, shared):
+def _launch_of(session: Session, part: Step | Series, shared: frozenset[str]) -> Launch:
     """A launch with the kernel object of this thread, which the next launch of this kernel takes, too."""
     import pyopencl as cl
 
@@ -160,11 +182,19 @@ def _launch_of(session, part, shared):
         raise failure(session.device, f"launch {part.key[0]}", error) from error
 
 
-def _is_shared(arg, shared):
-    return not isinstance(arg, np.generic) and name_of(arg) in shared
+def _is_shared(arg: Argument, shared: frozenset[str]) -> bool:
+    return isinstance(arg, (str, Scratch)) and name_of(arg) in shared
 
 
-def _enqueue_first(session, queue, launch, bound, numbers, pace, timed):
+def _enqueue_first(
+    session: Session,
+    queue: cl.CommandQueue,
+    launch: Launch,
+    bound: dict[str, cl.Buffer],
+    numbers: dict[str, np.generic],
+    pace: _Pace | None,
+    timed: bool,
+) -> tuple[cl.Event, ...]:
     """Enqueue a launch whose kernel is new, and wait; what its first launch waited for counts as loading."""
     finish(session, queue)
     try:
@@ -173,20 +203,29 @@ def _enqueue_first(session, queue, launch, bound, numbers, pace, timed):
     except BaseException:
         settle(session.profiling_queue)
         raise
-    if events:
+    record = loading()
+    if events and record is not None:
         times = events[0].profile
-        loading().seconds += (times.start - times.queued) / 1e9
+        record.seconds += (times.start - times.queued) / 1e9
     return events if timed else ()
 
 
-def _shared(bound) -> frozenset:
+def _shared(bound: dict[str, cl.Buffer]) -> frozenset[str]:
     """The names that stand for shared virtual memory. Scratch memory is never such."""
     import pyopencl as cl
 
     return frozenset(name for name, memory in bound.items() if not isinstance(memory, cl.MemoryObjectHolder))
 
 
-def _enqueue(session, queue, launch, bound, numbers=None, pace=None, timed=False):
+def _enqueue(
+    session: Session,
+    queue: cl.CommandQueue,
+    launch: Launch,
+    bound: dict[str, cl.Buffer],
+    numbers: dict[str, np.generic],
+    pace: _Pace | None = None,
+    timed: bool = False,
+) -> tuple[cl.Event, ...]:
     """Enqueue a launch, or all of a series; returns their events when timed."""
     import pyopencl as cl
 
@@ -215,12 +254,13 @@ class _Pace:
     """Limits how far a run is ahead of the device: by two slices of launches, which get longer as long as they are
     quick."""
 
-    def __init__(self, plan, watch, first=FIRST_LAUNCHES):
-        self.watch, self.launches, self.waited_for = watch, 0, None
+    def __init__(self, plan: Plan, watch: Callable[[float], object] | None, first: int = FIRST_LAUNCHES) -> None:
+        self.watch, self.launches = watch, 0
+        self.waited_for: cl.Event | None = None
         self.total = sum(len(part.groups) if isinstance(part, Series) else 1 for part in plan)
         self.last, self.at, self.most = time.perf_counter(), 0, first
 
-    def launched(self, event):
+    def launched(self, event: cl.Event) -> None:
         self.launches += 1
         began = time.perf_counter()
         if self.launches - self.at < self.most and began - self.last < WATCH_SECONDS:
@@ -240,7 +280,7 @@ class _Pace:
 # Memory ---------------------------------------------------------------------------------------------------------
 
 
-def allocate(session, nbytes: int):
+def allocate(session: Session, nbytes: int) -> cl.Buffer:
     """Scratch memory from the session's pool; `DeviceLimit` when the device has too little."""
     import pyopencl as cl
 
@@ -258,21 +298,31 @@ def allocate(session, nbytes: int):
 MOST_CONSTANTS = 64
 
 
-def constant(session, values: np.ndarray):
+def constant(session: Session, values: np.ndarray) -> cl.Buffer:
     """A buffer with a few values that kernels only read. The session keeps it, so it is written once."""
     import pyopencl as cl
 
     values = np.ascontiguousarray(values)
 
-    def make():
+    def make() -> cl.Buffer:
         flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
         with failures(session.device, f"hold {values.nbytes:,} more bytes"):
             return cl.Buffer(session.context, flags, hostbuf=values)
 
-    return session.cached(("constants", values.dtype, values.tobytes()), make, most=MOST_CONSTANTS)
+    buffer: cl.Buffer = session.cached(("constants", values.dtype, values.tobytes()), make, most=MOST_CONSTANTS)
+    return buffer
 
 
-def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=None) -> np.ndarray:
+def read(
+    session: Session,
+    buffer: cl.Buffer,
+    dtype: DTypeLike,
+    count: int,
+    start: int = 0,
+    *,
+    queue: cl.CommandQueue | None = None,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
     """`count` elements of a buffer from element `start` on, as a new array or in the contiguous array `out`.
 
     Waits for all commands enqueued before.
@@ -292,7 +342,7 @@ def read(session, buffer, dtype, count: int, start: int = 0, *, queue=None, out=
     return out
 
 
-def write(session, buffer, values: np.ndarray) -> None:
+def write(session: Session, buffer: cl.Buffer, values: np.ndarray) -> None:
     """Copy an array into a buffer; waits until the array may change again."""
     values = np.ascontiguousarray(values)
     staged = staging.copy_in(session, functools.partial(_started, session, session.queue, "take data"), buffer, values)
@@ -302,7 +352,9 @@ def write(session, buffer, values: np.ndarray) -> None:
         staged.wait()
 
 
-def copy_in(session, buffer, values: np.ndarray, read=None):
+def copy_in(
+    session: Session, buffer: cl.Buffer, values: np.ndarray, read: Callable[[np.ndarray, int], object] | None = None
+) -> staging.Transfer | cl.Event:
     """Start an asynchronous copy of a contiguous array into a buffer; it ends by `wait_for` or `give_up`.
 
     The copy begins after the commands now in the session's queue. The memory returns to the pool only after its end.
@@ -323,13 +375,13 @@ def copy_in(session, buffer, values: np.ndarray, read=None):
     return staged or started(buffer, values)
 
 
-def wait_for(session, copied) -> None:
+def wait_for(session: Session, copied: staging.Transfer | cl.Event) -> None:
     """Wait for a copy that `copy_in` has started."""
     with failures(session.device, "end a copy"):
         copied.wait()
 
 
-def give_up(copied) -> None:
+def give_up(copied: staging.Transfer | cl.Event) -> None:
     """Let no more of a copy begin, and wait until nothing of it runs."""
     import pyopencl as cl
 
@@ -340,7 +392,14 @@ def give_up(copied) -> None:
             copied.wait()
 
 
-def _started(session, queue, doing, to, source, **options):
+def _started(
+    session: Session,
+    queue: cl.CommandQueue,
+    doing: str,
+    to: cl.Buffer | np.ndarray,
+    source: cl.Buffer | np.ndarray,
+    **options: Any,
+) -> cl.Event:
     """Start a copy; returns its event."""
     event = _copy(session, queue, doing, to, source, is_blocking=False, **options)
     with failures(session.device, doing):
@@ -348,7 +407,14 @@ def _started(session, queue, doing, to, source, **options):
     return event
 
 
-def _copy(session, queue, doing, to, source, **options):
+def _copy(
+    session: Session,
+    queue: cl.CommandQueue,
+    doing: str,
+    to: cl.Buffer | np.ndarray,
+    source: cl.Buffer | np.ndarray,
+    **options: Any,
+) -> cl.Event:
     import pyopencl as cl
 
     try:
@@ -358,7 +424,9 @@ def _copy(session, queue, doing, to, source, **options):
         return _again(session, queue, doing, error, again)
 
 
-def _again(session, queue, doing, error, command):
+def _again(
+    session: Session, queue: cl.CommandQueue, doing: str, error: cl.Error, command: Callable[[], cl.Event]
+) -> cl.Event:
     """Release all unused memory and repeat a command that failed for lack of memory; raise our error otherwise."""
     import pyopencl as cl
 
@@ -373,27 +441,27 @@ def _again(session, queue, doing, error, command):
         raise failure(session.device, doing, last) from last
 
 
-def finish(session, queue=None) -> None:
+def finish(session: Session, queue: cl.CommandQueue | None = None) -> None:
     """Wait until all commands in the session's queue, or in another one, have ended."""
     with failures(session.device, "end what was launched"):
         (queue or session.queue).finish()
     note_kernels(session)
 
 
-def note_kernels(session) -> None:
+def note_kernels(session: Session) -> None:
     """Note which kernels' files are whole, after a wait for the kernels."""
     files = session.kernel_files
     if files is not None and files.due <= time.monotonic():
         files.look()
 
 
-def flush(session) -> None:
+def flush(session: Session) -> None:
     """Let the device begin what is in the session's queue."""
     with failures(session.device, "launch what was asked for"):
         session.queue.flush()
 
 
-def settle(queue) -> None:
+def settle(queue: cl.CommandQueue) -> None:
     """Wait for the queue after an error, so that nothing still runs when the caller goes on."""
     import pyopencl as cl
 
@@ -401,19 +469,20 @@ def settle(queue) -> None:
         queue.finish()
 
 
-def fill(session, buffer, value: np.generic, count: int) -> None:
+def fill(session: Session, buffer: cl.Buffer, value: np.generic, count: int) -> None:
     """Set the first `count` elements of a buffer."""
     import pyopencl as cl
 
     nbytes = count * value.itemsize
+    pattern: Any = value  # NumPy's numbers are buffers, too, as pyopencl's types do not know
     try:
-        cl.enqueue_fill_buffer(session.queue, buffer, value, 0, nbytes)
+        cl.enqueue_fill_buffer(session.queue, buffer, pattern, 0, nbytes)
     except cl.Error as error:
-        again = functools.partial(cl.enqueue_fill_buffer, session.queue, buffer, value, 0, nbytes)
+        again = functools.partial(cl.enqueue_fill_buffer, session.queue, buffer, pattern, 0, nbytes)
         _again(session, session.queue, "fill memory", error, again)
 
 
-def joined(session, pieces):
+def joined(session: Session, pieces: Sequence[tuple[cl.Buffer, int]]) -> cl.Buffer:
     """One buffer with the given number of bytes of each buffer; the buffer itself if it is the only one."""
     if len(pieces) == 1:
         return pieces[0][0]
@@ -425,7 +494,7 @@ def joined(session, pieces):
     return whole
 
 
-def copy(session, source, target, nbytes: int, *, start: int = 0, at: int = 0):
+def copy(session: Session, source: cl.Buffer, target: cl.Buffer, nbytes: int, *, start: int = 0, at: int = 0) -> None:
     """Enqueue a copy of bytes of a buffer, from byte `start` on, to another one from byte `at` on."""
     _copy(
         session,

@@ -30,9 +30,15 @@ import functools
 import gc
 import threading
 import weakref
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.kept import IdleScratch
 
 #: Leading bits to which sizes are rounded up: at most 1/16 of a buffer is unused.
 SIZE_BITS = 5
@@ -40,9 +46,11 @@ SIZE_BITS = 5
 LEAST_BYTES = 256
 #: A byte that fills poisoned memory: a large index, and a float that nobody computes.
 POISON = 0xA5
+#: Memory is held until these events, or the commands then in these queues, have ended.
+Until: TypeAlias = "tuple[cl.Event | cl.CommandQueue, ...]"
 
 
-class Loan(weakref.ref):
+class Loan(weakref.ref[Any]):
     """Memory in use: when its holder goes, ``Loan(holder, deque.append)`` appends itself to a deque.
 
     The holder may go in any thread, at any time, also within the garbage collector. No Python code runs then, in which
@@ -58,12 +66,15 @@ class Loan(weakref.ref):
     """
 
     __slots__ = ("memory", "until")
+    memory: Any
+    until: Until
 
 
 class _Holder:
     """An attribute of a buffer, which goes with it. (Buffers themselves may have no weak references.)"""
 
     __slots__ = ("__weakref__", "loan")
+    loan: Loan
 
 
 class _Block:
@@ -71,7 +82,7 @@ class _Block:
 
     __slots__ = ("__weakref__", "buffer", "size")
 
-    def __init__(self, buffer, size):
+    def __init__(self, buffer: cl.Buffer, size: int) -> None:
         self.buffer, self.size = buffer, size
 
 
@@ -87,23 +98,24 @@ class Pool:
         The queue whose order the rule is about: in order, of this context.
     """
 
-    def __init__(self, context, queue):
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
         import pyopencl as cl
 
         self._queue, self._lock = queue, threading.RLock()
         self._new = functools.partial(cl.Buffer, context, cl.mem_flags.READ_WRITE)
-        self._from_pointer, self._no_memory = cl.Buffer.from_int_ptr, cl.MemoryError
+        self._from_pointer: Callable[[int, bool], Any] = cl.Buffer.from_int_ptr
+        self._no_memory = cl.MemoryError
         self._fill = cl.enqueue_fill_buffer
-        self._free: dict[int, collections.deque] = {}  # loans that came back, by the size of their blocks
-        self._loans: set = set()  # all that are out, and some that came back
-        self._returned: collections.deque = collections.deque()  # loans of held memory that came back
-        self._held: list = []  # the same, with the events that must end first
-        self._blocks: list = []  # weak references to all blocks
-        self._idle: weakref.WeakSet = weakref.WeakSet()  # memory of kept plans between their runs
+        self._free: dict[int, collections.deque[Loan]] = {}  # loans that came back, by the size of their blocks
+        self._loans: set[Loan] = set()  # all that are out, and some that came back
+        self._returned: collections.deque[Loan] = collections.deque()  # loans of held memory that came back
+        self._held: list[tuple[Loan, list[cl.Event] | None]] = []  # the same, with the events that must end first
+        self._blocks: list[weakref.ref[_Block]] = []  # weak references to all blocks
+        self._idle: weakref.WeakSet[IdleScratch] = weakref.WeakSet()  # memory of kept plans between their runs
         #: Whether what is handed out is filled, see `poisoned`.
         self.is_poisoned = False
 
-    def allocate(self, nbytes: int, limit: int | None = None):
+    def allocate(self, nbytes: int, limit: int | None = None) -> cl.Buffer:
         """A buffer of at least so many bytes, not more than `limit`; ``pyopencl.MemoryError`` if there is no memory."""
         size = rounded_up(nbytes)
         if limit is not None and size > limit >= nbytes:
@@ -121,18 +133,20 @@ class Pool:
             block = loan.memory
             self._loans.discard(loan)
         buffer = self.reference_to(block.buffer)
-        buffer.clgeom_holder = _Holder()
-        self._lend(buffer.clgeom_holder, free, block)
+        holder = _Holder()
+        buffer.clgeom_holder = holder  # type: ignore[attr-defined]  # an attribute of our own
+        self._lend(holder, free, block)
         if self.is_poisoned:
             self._fill(self._queue, buffer, np.full(1, POISON, np.uint8), 0, buffer.size)
         return buffer
 
-    def reference_to(self, memory) -> Any:
+    def reference_to(self, memory: cl.Buffer) -> cl.Buffer:
         """A new object for the memory of a buffer."""
-        return self._from_pointer(memory.int_ptr, True)
+        buffer: cl.Buffer = self._from_pointer(memory.int_ptr, True)
+        return buffer
 
     @contextlib.contextmanager
-    def poisoned(self):
+    def poisoned(self) -> Iterator[None]:
         """Fill all memory that is handed out within this context, as it is handed out.
 
         A kernel that leaves part of its output unwritten then shows, whatever an earlier call has left in the memory.
@@ -143,12 +157,12 @@ class Pool:
         finally:
             self.is_poisoned = before
 
-    def _lend(self, holder, to, block, until=()):
+    def _lend(self, holder: _Holder, to: collections.deque[Loan], block: _Block, until: Until = ()) -> None:
         loan = holder.loan = Loan(holder, to.append)
         loan.memory, loan.until = block, until
         self._loans.add(loan)
 
-    def _new_block(self, size):
+    def _new_block(self, size: int) -> _Block:
         try:
             block = _Block(self._new(size), size)
         except self._no_memory:
@@ -160,7 +174,7 @@ class Pool:
             self._blocks.append(weakref.ref(block))
         return block
 
-    def hold(self, buffer, *until) -> None:
+    def hold(self, buffer: cl.Buffer, *until: cl.Event | cl.CommandQueue) -> None:
         """Keep the memory of a buffer, when it returns, until events, or the commands then in queues, have ended.
 
         Parameters
@@ -182,7 +196,7 @@ class Pool:
         self._loans.discard(loan)
         self._lend(holder, self._returned, loan.memory, (*loan.until, *(one for one in until if one not in loan.until)))
 
-    def _take_back(self):
+    def _take_back(self) -> None:
         """Free memory whose events have ended."""
         with self._lock:
             while self._returned:
@@ -198,7 +212,7 @@ class Pool:
                 else:  # after a failure: release it to the driver, which keeps memory that is in use
                     self._loans.discard(loan)
 
-    def count_idle(self, idle) -> None:
+    def count_idle(self, idle: IdleScratch) -> None:
         """Count the memory of an `IdleScratch` (`clgeom.core.kept`) as held, as long as it is referenced elsewhere."""
         with self._lock:
             self._idle.add(idle)
@@ -235,15 +249,15 @@ class Pool:
             idle = sum(one.buffers for one in self._idle)
             return sum(map(len, self._free.values())) + len(self._held) + idle
 
-    def _present(self):
+    def _present(self) -> list[_Block]:
         with self._lock:
             return [block for block in (one() for one in self._blocks) if block is not None]
 
 
-def part_of(buffer, origin: int, nbytes: int):
+def part_of(buffer: cl.Buffer, origin: int, nbytes: int) -> cl.Buffer:
     """A region of a buffer as a buffer that keeps the whole from returning to its pool."""
-    part = buffer.get_sub_region(origin, nbytes)
-    part.clgeom_whole = buffer
+    part: cl.Buffer = buffer.get_sub_region(origin, nbytes)
+    part.clgeom_whole = buffer  # type: ignore[attr-defined]  # an attribute of our own
     return part
 
 
@@ -255,7 +269,7 @@ def rounded_up(nbytes: int) -> int:
     return -(-nbytes // step) * step
 
 
-def _events(holds):
+def _events(holds: Until) -> list[cl.Event] | None:
     """Events after which nothing in `holds` uses the memory any more; None when that is unknown."""
     import pyopencl as cl
 
@@ -272,7 +286,7 @@ def _events(holds):
     return events
 
 
-def _all_ended(events):
+def _all_ended(events: list[cl.Event] | None) -> bool | None:
     """Whether all events have ended; None when one has failed."""
     import pyopencl as cl
 
@@ -290,7 +304,7 @@ def _all_ended(events):
 def trim_heap() -> None:
     """Return free memory of the C library's heap to the system.
 
-    PoCL's compiler takes 1.6 to 2.3 MB of it for each program of an equation. When it frees them, glibc keeps them.
+    A driver's compiler takes 1.6 to 2.3 MB of it for each program of an equation. When it frees them, glibc keeps them.
     """
     import ctypes
 

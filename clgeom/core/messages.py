@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 #: Where a compiler found an error: "error: FILE:3:7: ", "<kernel>:3:7: error: ", "error: FILE:3:7 <..>: ".
 PLACE = re.compile(r"^(?:error:\s*)?\S*?:\d+:\d+(?:\s*<Spelling=[^>]*>)?:\s*(?:error:\s*)?")
@@ -35,7 +36,7 @@ def counted(number: int, one: str, more: str) -> str:
     return f"{number:,} {one if number == 1 else more}"
 
 
-def listed(names) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names after commas, the first few of many."""
     if not names:
         return "none"

@@ -11,13 +11,23 @@ A plan is a list of steps; a step is one kernel launch::
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from clgeom.core.policies import Policy, ceil_div
 from clgeom.core.tuning import select
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.build import Key
+    from clgeom.core.profile import DeviceProfile
+
+#: The type of elements of memory.
+DType: TypeAlias = np.dtype | type[np.generic]
 #: Launches of a series from which on it is long: 64 take about 0.5 ms to enqueue.
 LONG = 64
 
@@ -27,7 +37,7 @@ class Scratch:
     """Device memory that lives as long as the run's result. `count` elements of `dtype`."""
 
     name: str
-    dtype: np.dtype
+    dtype: DType
     count: int
 
     @property
@@ -42,6 +52,10 @@ class Number:
     name: str
 
 
+#: An argument of a kernel: the name of a buffer, scratch memory, or a number.
+Argument: TypeAlias = str | Scratch | Number | np.generic
+
+
 @dataclass(frozen=True)
 class Step:
     """One launch: a kernel, its shape, its template parameters, its arguments.
@@ -53,14 +67,14 @@ class Step:
 
     kernel: str
     policy: Policy
-    args: tuple
+    args: tuple[Argument, ...]
     groups: int
-    params: dict = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
     bytes_moved: int = 0
-    options: tuple = ()
+    options: tuple[str, ...] = ()
     itemsize: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for arg in self.args:
             if not isinstance(arg, (str, Scratch, np.generic, Number)):
                 raise TypeError(
@@ -70,8 +84,19 @@ class Step:
 
     @classmethod
     def over(
-        cls, profile, kernel, args, n, *, dtype=None, tile=None, most=None, params=None, bytes_moved=0, options=()
-    ):
+        cls,
+        profile: DeviceProfile,
+        kernel: str,
+        args: tuple[Argument, ...],
+        n: int,
+        *,
+        dtype: np.dtype | None = None,
+        tile: int | None = None,
+        most: int | None = None,
+        params: dict[str, Any] | None = None,
+        bytes_moved: int = 0,
+        options: tuple[str, ...] = (),
+    ) -> Step:
         """The launch of a kernel over `n` elements, with the policy and the number of groups for this device.
 
         Parameters
@@ -95,7 +120,7 @@ class Step:
         return cls(kernel, policy, args, groups, params or {}, bytes_moved, options, itemsize)
 
     @functools.cached_property
-    def key(self) -> tuple:
+    def key(self) -> Key:
         """The key of the kernel for `kernel_of`."""
         parameters = {**self.policy.parameters(), **self.params}
         return self.kernel, tuple(sorted(parameters.items())), self.options
@@ -122,21 +147,21 @@ class Series:
     groups: np.ndarray
 
     @property
-    def args(self) -> tuple:
+    def args(self) -> tuple[Argument, ...]:
         return self.step.args
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> Key:
         return self.step.key
 
 
-class Plan(tuple):
+class Plan(tuple[Step | Series, ...]):
     """Steps, and Series of them, in the order they run."""
 
-    def __new__(cls, *steps):
+    def __new__(cls, *steps: Step | Series) -> Plan:
         return super().__new__(cls, steps)
 
-    def __add__(self, other):
+    def __add__(self, other: Iterable[Step | Series]) -> Plan:  # type: ignore[override]  # no other tuples are added
         return Plan(*self, *other)
 
     def kept(self, *, memory: bool = False) -> Plan:
@@ -213,7 +238,7 @@ class Phase:
         return self.bytes_moved / self.seconds / 1e9 if self.seconds else None
 
 
-def phase_of(part, events=()) -> Phase:
+def phase_of(part: Step | Series, events: Sequence[cl.Event] = ()) -> Phase:
     """The phase of a Step or Series. Its time is from the start of the first event to the end of the last one."""
     step = part.step if isinstance(part, Series) else part
     groups = int(part.groups.max(initial=0)) if isinstance(part, Series) else step.groups

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clgeom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
 
 #: Most items of a work-item, and groups of a compute unit: more are no shape but a mistake.
 MOST_ITEMS, MOST_GROUPS = 1 << 24, 1 << 24
@@ -109,7 +112,7 @@ class Limit:
             raise InvalidInput(f"The {self.field} of {kernel} must be {self.words}{of_variant}. Got {found} instead.")
 
 
-def within_limits(policy: Policy, profile) -> Policy:
+def within_limits(policy: Policy, profile: DeviceProfile) -> Policy:
     """The policy with no more work-items per group than the device allows."""
     largest = 1 << (profile.max_wg_size.bit_length() - 1)
     return policy if policy.wg_size <= largest else replace(policy, wg_size=largest)

@@ -6,10 +6,13 @@ import functools
 import os
 import re
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clgeom import quirks
 from clgeom.errors import DeviceLimit
+
+if TYPE_CHECKING:
+    import pyopencl as cl
 
 #: Short names of OpenCL implementations, by a word of platform and vendor.
 RUNTIMES = (
@@ -123,7 +126,7 @@ class DeviceProfile:
             )
 
 
-def describe(device) -> DeviceProfile:
+def describe(device: cl.Device) -> DeviceProfile:
     """The profile of a ``pyopencl.Device``."""
     platform = device.platform
     extensions = device.extensions.split()
@@ -150,7 +153,7 @@ def describe(device) -> DeviceProfile:
     )
 
 
-def _place(device) -> int:
+def _place(device: cl.Device) -> int:
     """The place of a device among those of its platform that have its name and driver."""
     alike = [
         one
@@ -168,7 +171,7 @@ GFX = re.compile(r"\bgfx[0-9a-f]{3,4}\b")
 IP_VERSION_INTEL = 0x4250
 
 
-def _architecture(device, extensions) -> str | None:
+def _architecture(device: cl.Device, extensions: list[str]) -> str | None:
     """The architecture of a GPU, None where its driver does not tell or fails."""
     import pyopencl as cl
 
@@ -186,7 +189,7 @@ def _architecture(device, extensions) -> str | None:
     return found.group() if found else None
 
 
-def _number(device, parameter: int) -> int | None:
+def _number(device: cl.Device, parameter: int) -> int | None:
     """What clGetDeviceInfo says for a parameter that is a cl_uint; None where it has none such."""
     import ctypes
     import importlib

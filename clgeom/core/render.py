@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import TYPE_CHECKING, Any
 
 from clgeom import caches
 from clgeom.core import sources
 from clgeom.errors import KernelBuildError
+
+if TYPE_CHECKING:
+    from mako.template import Template
 
 #: Types of parameters of which repr() says all.
 PLAIN = (str, int, float, bool, type(None))
@@ -21,13 +25,13 @@ PLACE = re.compile("@([a-z_]+)@")
 
 
 @functools.lru_cache(maxsize=512)
-def _compiled(text: str):
+def _compiled(text: str) -> Template:
     from mako.template import Template
 
     return Template(text, strict_undefined=True)
 
 
-def render(kernel: str, **parameters) -> str:
+def render(kernel: str, **parameters: Any) -> str:
     """OpenCL C of a kernel ("family/kernel") for these template parameters, headers inlined.
 
     The parameter `variant` also chooses the file: see `sources.template`.
@@ -35,7 +39,7 @@ def render(kernel: str, **parameters) -> str:
     return render_text(sources.template(kernel, parameters.get("variant", "group")), kernel, **parameters)
 
 
-def render_text(text: str, kernel: str = "text", **parameters) -> str:
+def render_text(text: str, kernel: str = "text", **parameters: Any) -> str:
     """OpenCL C of a template given as text."""
     long = {key: value for key, value in parameters.items() if type(value) is str and "\n" in value}
     parameters.update((key, f"@{key}@") for key in long)
@@ -56,6 +60,6 @@ def render_text(text: str, kernel: str = "text", **parameters) -> str:
     return PLACE.sub(lambda place: long.get(place[1], place[0]), body) if long else body
 
 
-def _is_plain(value) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether repr() says all of a value: of a plain one, or of a tuple of such."""
     return all(map(_is_plain, value)) if type(value) is tuple else type(value) in PLAIN

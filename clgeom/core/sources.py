@@ -12,7 +12,12 @@ import hashlib
 import importlib.resources
 import importlib.util
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*$', re.MULTILINE)
 #: The same anywhere in a line: it is found several times sooner.
@@ -20,7 +25,7 @@ INCLUDE_ANYWHERE = re.compile(r'#[ \t]*include[ \t]+"([^"]+)"')
 
 
 @functools.cache
-def _root(folder: str):
+def _root(folder: str) -> Traversable:
     package = Path(__file__).resolve().parents[1]
     beside = package.parent / folder
     # an editable install of another checkout would give its folders
@@ -105,7 +110,7 @@ def kernels() -> tuple[str, ...]:
     The files of their variants, "kernel_serial", are not counted.
     """
 
-    def found(folder, family):
+    def found(folder: Traversable, family: str) -> Iterator[str]:
         for entry in folder.iterdir():
             if entry.is_dir():
                 yield from found(entry, f"{family}{entry.name}/")
@@ -119,7 +124,7 @@ def inline_headers(text: str) -> str:
     """The text with every ``#include "name"`` replaced by that header, each header once."""
     seen = set()
 
-    def expand(match):
+    def expand(match: re.Match[str]) -> str:
         name = match.group(1)
         if name in seen:
             return f"// {name}: included above"

@@ -12,9 +12,16 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clgeom.core.families import all_spaces, require_shape
 from clgeom.core.policies import Policy
+
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
+
+#: Values to try, by the name of a field of a policy.
+Product: TypeAlias = dict[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -32,16 +39,16 @@ class Space:
     """
 
     cases: tuple[str, ...]
-    cpu: tuple[dict, ...] = ()
-    gpu: tuple[dict, ...] = ()
+    cpu: tuple[Product, ...] = ()
+    gpu: tuple[Product, ...] = ()
     by_itemsize: bool = False
 
-    def products(self, profile) -> tuple[dict, ...]:
+    def products(self, profile: DeviceProfile) -> tuple[Product, ...]:
         """The products for a device."""
         return self.cpu if profile.is_cpu else self.gpu
 
 
-def candidates(profile, kernel: str, present: Policy) -> list[Policy]:
+def candidates(profile: DeviceProfile, kernel: str, present: Policy) -> list[Policy]:
     """The legal shapes in a kernel's space that fit the device, without the present one, in their order."""
     space = all_spaces().get(kernel)
     found: dict[Policy, None] = {}
@@ -57,12 +64,12 @@ def candidates(profile, kernel: str, present: Policy) -> list[Policy]:
     return list(found)
 
 
-def serial(items=(512,), groups=(4,)) -> dict:
+def serial(items: tuple[int, ...] = (512,), groups: tuple[int, ...] = (4,)) -> Product:
     """A work-item for each tile, alone."""
     return {"variant": ("serial",), "wg_size": (1,), "items_per_thread": items, "groups_per_unit": groups}
 
 
-def group(sizes, items=(1,), groups=(0,)) -> dict:
+def group(sizes: tuple[int, ...], items: tuple[int, ...] = (1,), groups: tuple[int, ...] = (0,)) -> Product:
     """Groups of several work-items."""
     return {"variant": ("group",), "wg_size": sizes, "items_per_thread": items, "groups_per_unit": groups}
 
@@ -75,11 +82,11 @@ SERIAL_GROUPS = (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16, 32)),)
 SIZES = (group((8, 16, 32, 64, 128, 256, 512, 1024)),)
 
 
-def elementwise(*cases) -> Space:
+def elementwise(*cases: str) -> Space:
     """The space of a kernel whose work-items stride over all elements."""
     return Space(cases, ELEMENTWISE_CPU, ELEMENTWISE_GPU)
 
 
-def tilewise(*cases) -> Space:
+def tilewise(*cases: str) -> Space:
     """The space of a kernel whose groups take tiles of a fixed size."""
     return Space(cases, SERIAL_GROUPS, (group((64, 128, 256, 512), (1,), (0, 8, 16, 32)),))

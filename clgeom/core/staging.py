@@ -25,15 +25,21 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent import futures
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.call import as_loading
 from clgeom.core.failures import failures
 from clgeom.errors import ClgeomError
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
 
 #: Most bytes of a slot, and least bytes of a part. A part of 4 MiB takes 80 us of a link of 55 GB/s, and about 30 us of
 #: the interpreter, which one thread at a time has.
@@ -122,11 +128,11 @@ class Way:
 
     name: str
     host: np.ndarray
-    start: Callable
-    read: Callable | None = None
+    start: Callable[[np.ndarray, int], cl.Event]
+    read: Callable[[np.ndarray, int], object] | None = None
     ahead: bool = False
 
-    def fill(self, slot, begin, end):
+    def fill(self, slot: np.ndarray, begin: int, end: int) -> None:
         """Copy bytes from the array to the slot, or back."""
         if self.read is not None:
             self.read(slot[: end - begin], begin)
@@ -138,14 +144,15 @@ class Way:
 class _Slot:
     """Page-locked memory, and the event of the last copy that used it."""
 
-    def __init__(self, memory):
-        self.memory, self.used = memory, None
+    def __init__(self, memory: np.ndarray) -> None:
+        self.memory = memory
+        self.used: cl.Event | None = None
 
 
 class Stage:
     """The slots and threads of a session, and what is known of its link."""
 
-    def __init__(self, session):
+    def __init__(self, session: Session) -> None:
         self.session, self.lock = session, threading.Lock()
         self.links: dict[str, Link] = {}
         self.copied = 0
@@ -156,11 +163,12 @@ class Stage:
         return min(MOST_THREADS, present)
 
     @functools.cached_property
-    def slots(self) -> queue.SimpleQueue:
+    def slots(self) -> queue.SimpleQueue[_Slot]:
         """The slots that no thread has, the one free for longest first."""
         from clgeom.core.host_memory import map_pinned
 
-        count, free = self.most_threads + SPARE_SLOTS, queue.SimpleQueue()
+        count = self.most_threads + SPARE_SLOTS
+        free: queue.SimpleQueue[_Slot] = queue.SimpleQueue()
         for memory in map_pinned(self.session, (count, SLOT_BYTES), np.dtype(np.uint8)):
             free.put(_Slot(memory))
         return free
@@ -170,7 +178,7 @@ class Stage:
         return futures.ThreadPoolExecutor(self.most_threads, thread_name_prefix="clgeom-copy")
 
     @contextlib.contextmanager
-    def slot(self):
+    def slot(self) -> Iterator[_Slot]:
         """A slot whose memory may be changed. Only the session's threads take one, which no KeyboardInterrupt meets."""
         import pyopencl as cl
 
@@ -202,36 +210,38 @@ class Stage:
                         futures.wait([work])
         return threads_for(nbytes, self.links[way.name], self.most_threads, ahead=way.ahead)
 
-    def _measured(self, way) -> Link:
+    def _measured(self, way: Way) -> Link:
         """The speeds of a link, from parts of an array. The later copy of the whole array makes up for all."""
         nbytes = way.host.nbytes
         size = min(SLOT_BYTES, nbytes // 4)
 
-        def rate(work):
+        def rate(work: Callable[[int], object], at: int) -> float:
             begin = time.perf_counter()
-            work()
+            work(at)
             return size / max(time.perf_counter() - begin, 1e-9)
 
         # each part of the array once, for a second copy finds it in the cache
         with failures(self.session.device, "measure its link"), self.slot() as slot:
             memory = slot.memory[:size]
             way.start(memory, 0).wait()  # the driver's own preparations
-            locked = max(rate(lambda: way.start(memory, 0).wait()) for _ in range(3))
-            plain = max(rate(lambda at=at: way.start(way.host[at : at + size], at).wait()) for at in (0, size))
-            fill = max(rate(lambda at=at: way.fill(memory, at, at + size)) for at in (nbytes - 2 * size, nbytes - size))
+            locked = max(rate(lambda at: way.start(memory, at).wait(), 0) for _ in range(3))
+            plain = max(rate(lambda at: way.start(way.host[at : at + size], at).wait(), at) for at in (0, size))
+            ends = nbytes - 2 * size, nbytes - size
+            fill = max(rate(lambda at: way.fill(memory, at, at + size), at) for at in ends)
         return Link(plain, locked, fill)
 
 
 class Transfer:
     """A staged copy that has begun. It ends by `wait` or `stop`."""
 
-    def __init__(self, stage: Stage, way: Way, threads: int):
+    def __init__(self, stage: Stage, way: Way, threads: int) -> None:
         nbytes = way.host.nbytes
-        self.stage, self.way, self.events = stage, way, []
-        self.starting = threading.Lock()  # PoCL 3.0 crashes where two threads at once are the first to use a buffer
+        self.stage, self.way = stage, way
+        self.events: list[cl.Event] = []
+        self.starting = threading.Lock()  # see "first_use" in clgeom.quirks
         self.part = SLOT_BYTES if way.ahead else part_bytes(nbytes, threads)
         self.left = collections.deque(range(0, nbytes, self.part))
-        self.work = []
+        self.work: list[futures.Future[None]] = []
         try:
             for _ in range(threads):
                 self.work.append(stage.workers.submit(self._work))
@@ -239,7 +249,7 @@ class Transfer:
             self.stop()
             raise
 
-    def _work(self):
+    def _work(self) -> None:
         """Copy parts until none is left."""
         try:
             while True:
@@ -254,20 +264,21 @@ class Transfer:
             self.left.clear()
             raise
 
-    def _copy_in(self, slot, begin, end):
+    def _copy_in(self, slot: _Slot, begin: int, end: int) -> None:
         self.way.fill(slot.memory, begin, end)
         self._start(slot, begin, end)
 
-    def _copy_out(self, slot, begin, end):
-        self._start(slot, begin, end)
+    def _copy_out(self, slot: _Slot, begin: int, end: int) -> None:
+        copied = self._start(slot, begin, end)
         with failures(self.stage.session.device, "end a copy"):
-            slot.used.wait()
+            copied.wait()
         self.way.fill(slot.memory, begin, end)
 
-    def _start(self, slot, begin, end):
+    def _start(self, slot: _Slot, begin: int, end: int) -> cl.Event:
         with self.starting:
-            slot.used = self.way.start(slot.memory[: end - begin], begin)
-        self.events.append(slot.used)
+            slot.used = copied = self.way.start(slot.memory[: end - begin], begin)
+        self.events.append(copied)
+        return copied
 
     def wait(self) -> None:
         """Wait for the end of the copy. After an error nothing of it goes on."""
@@ -296,7 +307,15 @@ class Transfer:
                 event.wait()
 
 
-def copy_in(session, start, buffer, values: np.ndarray, *, read=None, ahead=False) -> Transfer | None:
+def copy_in(
+    session: Session,
+    start: Callable[..., cl.Event],
+    buffer: cl.Buffer,
+    values: np.ndarray,
+    *,
+    read: Callable[[np.ndarray, int], object] | None = None,
+    ahead: bool = False,
+) -> Transfer | None:
     """Begin a staged copy of a contiguous array to a buffer; None where the caller is to copy it plainly.
 
     `start` starts a copy as ``pyopencl.enqueue_copy`` does but for the queue, and returns its event. `read` and `ahead`
@@ -306,12 +325,21 @@ def copy_in(session, start, buffer, values: np.ndarray, *, read=None, ahead=Fals
     return _begun(session, buffer, values, "in", lambda memory, at: start(buffer, memory, dst_offset=at), **options)
 
 
-def copy_out(session, start, buffer, origin: int, out: np.ndarray) -> Transfer | None:
+def copy_out(
+    session: Session, start: Callable[..., cl.Event], buffer: cl.Buffer, origin: int, out: np.ndarray
+) -> Transfer | None:
     """Begin a staged copy of a buffer, from byte `origin` on, to a contiguous array; None as for `copy_in`."""
     return _begun(session, buffer, out, "out", lambda memory, at: start(memory, buffer, src_offset=origin + at))
 
 
-def _begun(session, buffer, array, name, start, **options):
+def _begun(
+    session: Session,
+    buffer: cl.Buffer,
+    array: np.ndarray,
+    name: str,
+    start: Callable[[np.ndarray, int], cl.Event],
+    **options: Any,
+) -> Transfer | None:
     if array.nbytes < LEAST_BYTES or session.profile.is_cpu or is_locked(array):
         return None
     import pyopencl as cl
@@ -331,6 +359,7 @@ def is_locked(array: np.ndarray) -> bool:
     """Whether an array is in memory that `clgeom.core.host_memory.map_pinned` has locked."""
     import pyopencl as cl
 
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return isinstance(array, cl.MemoryMap)
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return isinstance(owner, cl.MemoryMap)

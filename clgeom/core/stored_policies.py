@@ -27,8 +27,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from clgeom.caches import digest_of
 from clgeom.core import sources
@@ -36,6 +37,11 @@ from clgeom.core.families import policy_class, require_shape, rows_of
 from clgeom.core.messages import printable, shown
 from clgeom.core.policies import Policy, within_limits
 from clgeom.errors import DeviceWarning, InvalidInput, warn
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from clgeom.core.profile import DeviceProfile
 
 #: Version of the file's format.
 VERSION = 1
@@ -47,6 +53,9 @@ ROOM = 1 << 16
 PATIENCE = 30.0
 #: Facts about a device that an entry must share with it; other drivers may want other shapes.
 DEVICE, DRIVER = ("name", "platform", "kind"), ("version", "driver")
+#: A kernel, and the size of a type or None for all; and what the file says about a policy for it.
+Place: TypeAlias = tuple[str, int | None]
+Entry: TypeAlias = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +78,7 @@ def store_path() -> Path:
 
 def kernel_hash(kernel: str) -> str:
     """A digest of a kernel's templates with all that they include, and of the class of its policies."""
-    return digest_of(f"{sources.digest(kernel)} {_words(policy_class(kernel))}")
+    return digest_of(f"{sources.digest(kernel)} {_words(policy_class(kernel))}")  # type: ignore[arg-type]  # classes are hashable
 
 
 @functools.cache
@@ -86,13 +95,13 @@ class _Store:
 
     generations = itertools.count()
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.lock, self.generation = threading.RLock(), next(self.generations)
-        self.entries: dict[tuple, list[dict]] | None = None  # by kernel and size of a type; None: not read yet
-        self.checked: dict = {}  # (profile, kernel, itemsize) -> Stored or None
+        self.entries: dict[Place, list[Entry]] | None = None  # by kernel and size of a type; None: not read yet
+        self.checked: dict[tuple[DeviceProfile, str, int | None], Stored | None] = {}  # by kernel and size, too
         self.has_warned = False
 
-    def read(self) -> dict[tuple, list[dict]]:
+    def read(self) -> dict[Place, list[Entry]]:
         """All entries of the file, read once."""
         if self.entries is None:
             with self.lock:
@@ -100,8 +109,8 @@ class _Store:
                     self.entries = {} if _is_switched_off() else self._found()
         return self.entries
 
-    def _found(self):
-        entries: dict[tuple, list[dict]] = {}
+    def _found(self) -> dict[Place, list[Entry]]:
+        entries: dict[Place, list[Entry]] = {}
         try:
             present = _content(store_path())
         except ValueError as error:
@@ -119,7 +128,7 @@ class _Store:
             self.has_warned = True
             warn(f"{said}. Run 'clgeom tune' again; until then shipped policies are used.", DeviceWarning)
 
-    def of(self, profile, kernel: str, itemsize: int | None) -> Stored | None:
+    def of(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> Stored | None:
         """The valid entry for a kernel on a device, None where there is none."""
         key = profile, kernel, itemsize
         try:
@@ -131,7 +140,7 @@ class _Store:
                 self.checked[key] = self._of(*key)
             return self.checked[key]
 
-    def _of(self, profile, kernel, itemsize):
+    def _of(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> Stored | None:
         found = [entry for entry in self.read().get((kernel, itemsize), ()) if _shares(entry, profile, DEVICE)]
         own = [entry for entry in found if _shares(entry, profile, DRIVER)]
         what = f"The tuned policy of {shown(kernel)} for {profile.name} is not used"
@@ -145,7 +154,7 @@ class _Store:
                 self.note(f"{what}: {error} (in '{printable(str(store_path()))}')")
         return None
 
-    def _knows(self, profile) -> bool:
+    def _knows(self, profile: DeviceProfile) -> bool:
         """Whether there are entries for a device with its present driver."""
         everything = itertools.chain.from_iterable(self.read().values())
         return any(_shares(entry, profile, (*DEVICE, *DRIVER)) for entry in everything)
@@ -161,7 +170,7 @@ def read_again() -> None:
     current = _Store()
 
 
-def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:
+def stored_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None) -> Stored | None:
     """The user's measured policy of a kernel on a device: that of the type's size, else that of all types."""
     store = current
     if not store.read():
@@ -170,7 +179,7 @@ def stored_policy(profile, kernel: str, dtype=None) -> Stored | None:
     return sized or store.of(profile, kernel, None)
 
 
-def stored_of(profile, kernel: str) -> dict[int | None, Stored]:
+def stored_of(profile: DeviceProfile, kernel: str) -> dict[int | None, Stored]:
     """The valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
     store = current
     sizes = [itemsize for name, itemsize in store.read() if name == kernel]
@@ -178,7 +187,7 @@ def stored_of(profile, kernel: str) -> dict[int | None, Stored]:
     return {itemsize: one for itemsize, one in found.items() if one}
 
 
-def stored(profile) -> dict[tuple[str, int | None], Policy]:
+def stored(profile: DeviceProfile) -> dict[tuple[str, int | None], Policy]:
     """All valid policies of the store for a device, by the kernel and by the size of a type (None: all types)."""
     found = {key: current.of(profile, *key) for key in current.read()}
     return {key: one.policy for key, one in found.items() if one}
@@ -194,7 +203,7 @@ def _is_switched_off() -> bool:
     return wanted == "shipped"
 
 
-def _content(path) -> list:
+def _content(path: Path) -> list[Any]:
     """The entries of a store's file, good or not; ValueError where it is none of this version."""
     where = f"the file '{printable(str(path))}'"
     try:
@@ -214,10 +223,10 @@ def _content(path) -> list:
         raise ValueError(f"{where} has the version {shown(str(content.get('version')))}, not {VERSION}")
     if not isinstance(content.get("policies"), list):
         raise ValueError(f"{where} is damaged")
-    return content["policies"]
+    return list(content["policies"])
 
 
-def _text(path) -> str:
+def _text(path: Path) -> str:
     """The text of a regular file of no more than `MOST_BYTES`; of no other, which may block or have no end."""
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))  # where there are such
     number = os.open(path, functools.reduce(operator.or_, flags, os.O_RDONLY))
@@ -233,7 +242,7 @@ def _text(path) -> str:
     return content.decode("utf-8")
 
 
-def _object(pairs) -> dict:
+def _object(pairs: list[tuple[str, Any]]) -> Entry:
     """An object of JSON whose names are different."""
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -241,28 +250,28 @@ def _object(pairs) -> dict:
     return found
 
 
-def _refused(name):
+def _refused(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _whole(digits) -> int:
+def _whole(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise ValueError("a number has too many digits")
     return int(digits)
 
 
-def _is_entry(entry) -> bool:
+def _is_entry(entry: Any) -> bool:
     """Whether an entry says what it is for."""
     if not isinstance(entry, dict) or not isinstance(entry.get("device"), dict) or "itemsize" not in entry:
         return False
     return isinstance(entry.get("kernel"), str) and (entry["itemsize"] is None or type(entry["itemsize"]) is int)
 
 
-def _shares(entry, profile, facts) -> bool:
+def _shares(entry: Entry, profile: DeviceProfile, facts: Iterable[str]) -> bool:
     return all(entry["device"].get(fact) == getattr(profile, fact) for fact in facts)
 
 
-def _checked(entry, profile) -> Stored:
+def _checked(entry: Entry, profile: DeviceProfile) -> Stored:
     """The policy of an entry; ValueError where it must not be used."""
     kernel = entry["kernel"]
     if entry.get("digest") != _digest(entry):
@@ -286,7 +295,7 @@ def _checked(entry, profile) -> Stored:
     return Stored(policy, entry["measured"])
 
 
-def _digest(entry) -> str:
+def _digest(entry: Entry) -> str:
     """A digest of an entry: no policy counts that was not verified, so not one that was changed since."""
     return digest_of(json.dumps({key: entry[key] for key in entry if key != "digest"}, sort_keys=True))
 
@@ -294,7 +303,9 @@ def _digest(entry) -> str:
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str, Any]) -> None:
+def keep(
+    profile: DeviceProfile, kernel: str, policy: Policy, *, dtype: np.dtype | None = None, measured: dict[str, Any]
+) -> None:
     """Add a policy for a device to the store; it replaces the one for the same device, driver, kernel and type.
 
     Later processes use it; this one does so after `read_again`.
@@ -331,21 +342,21 @@ def keep(profile, kernel: str, policy: Policy, *, dtype=None, measured: dict[str
     entry["digest"] = _digest(entry)
     _checked(entry, profile)
 
-    def is_replaced(old):
+    def is_replaced(old: Any) -> bool:
         same = old.get("kernel") == kernel and old.get("itemsize") == entry["itemsize"]
         return same and _shares(old, profile, (*DEVICE, *DRIVER))
 
     _change(lambda entries: [*(old for old in entries if not is_replaced(old)), entry])
 
 
-def forget(profile, kernels=None) -> int:
+def forget(profile: DeviceProfile, kernels: Collection[str] | None = None) -> int:
     """Remove the policies of these kernels, or all, for a device from the store; returns how many there were.
 
     Those measured with other drivers go, too.
     """
-    names, gone = None if kernels is None else set(kernels), []
+    names, gone = None if kernels is None else set(kernels), list[Entry]()
 
-    def others(entries):
+    def others(entries: list[Any]) -> list[Any]:
         gone[:] = [e for e in entries if _shares(e, profile, DEVICE) and (names is None or e.get("kernel") in names)]
         return [entry for entry in entries if entry not in gone]
 
@@ -354,7 +365,7 @@ def forget(profile, kernels=None) -> int:
     return len(gone)
 
 
-def forget_stale(profile, is_decided) -> int:
+def forget_stale(profile: DeviceProfile, is_decided: Callable[..., bool]) -> int:
     """Remove the entries that no longer count for a device with its present driver; returns how many there were.
 
     Valid ones stay, also those that another process has kept meanwhile, and those for other drivers, which may be those
@@ -366,9 +377,9 @@ def forget_stale(profile, is_decided) -> int:
     is_decided : callable
         ``is_decided(kernel)`` tells whether a kernel was measured again, so that nobody misses its old entries.
     """
-    gone = []
+    gone: list[Entry] = []
 
-    def others(entries):
+    def others(entries: list[Any]) -> list[Any]:
         gone[:] = [
             entry
             for entry in entries
@@ -383,7 +394,7 @@ def forget_stale(profile, is_decided) -> int:
     return len(gone)
 
 
-def _is_valid(entry, profile) -> bool:
+def _is_valid(entry: Any, profile: DeviceProfile) -> bool:
     try:
         _checked(entry, profile)
     except ValueError:
@@ -396,7 +407,7 @@ def require_writable() -> None:
     _change(None)
 
 
-def _change(change) -> None:
+def _change(change: Callable[[list[Any]], list[Any]] | None) -> None:
     """Replace the entries of the store by ``change(entries)``, while no other process does; None only tries."""
     path = store_path()
     try:
@@ -419,7 +430,7 @@ def _change(change) -> None:
         ) from error
 
 
-def _require_room(folder) -> None:
+def _require_room(folder: Path) -> None:
     """Raise OSError unless a folder takes a file of `ROOM` bytes."""
     with tempfile.TemporaryFile(prefix="policies-", dir=folder) as file:
         file.write(bytes(ROOM))
@@ -427,7 +438,7 @@ def _require_room(folder) -> None:
         os.fsync(file.fileno())
 
 
-def _replace(path, text):
+def _replace(path: Path, text: str) -> None:
     """Let a file have this text. It keeps its mode, and stays where a symbolic link to it points."""
     if path.is_symlink() and path.is_file():
         path = path.resolve()
@@ -451,13 +462,13 @@ def _replace(path, text):
 
 
 @contextlib.contextmanager
-def _locked(path):
+def _locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, which is made; other processes and threads wait."""
     with open(path, "a+b") as file:
         if sys.platform == "win32":
             import msvcrt
 
-            def hold(mode):
+            def hold(mode: int) -> None:
                 os.lseek(file.fileno(), 0, os.SEEK_SET)
                 msvcrt.locking(file.fileno(), mode, 1)  # the first byte, which need not be there
 
@@ -473,12 +484,13 @@ def _locked(path):
             yield
 
 
-def _when_free(attempt) -> None:
+def _when_free(attempt: Callable[[], object]) -> None:
     """Call a function again and again while it is refused access, for `PATIENCE` seconds."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            return attempt()
+            attempt()
+            return
         except PermissionError:
             if time.monotonic() > end:
                 raise

@@ -15,6 +15,10 @@ import importlib
 import os
 import sys
 import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from clgeom import caches
 from clgeom.core import sources
@@ -25,6 +29,13 @@ from clgeom.core.stored_policies import stored_of
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.quirks import BUILD_VARIABLES
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.build import Key
+    from clgeom.core.device import Session
+    from clgeom.core.profile import DeviceProfile
+
 #: The family and the name of the trial that comes before all others.
 FIRST = "primitives", "primitives.long_loops"
 NOTE = "trials"
@@ -34,11 +45,13 @@ FROM_WRONG_RESULTS = (ArithmeticError, AssertionError, AttributeError, LookupErr
 OURS = {"clgeom", "numpy", "pyopencl", "mako", *sys.stdlib_module_names}
 
 
-_verdicts: dict = {}  # of this process: (device, trial, type) -> whether all results were correct
+_verdicts: dict[
+    tuple[cl.Device, Check, np.dtype | None], bool
+] = {}  # of this process: (device, trial, type) -> whether all results were correct
 _trying = threading.local()
 
 
-def require(session, key: tuple) -> None:
+def require(session: Session, key: Key) -> None:
     """Raise `DeviceError` unless the session's device passes the trials for a kernel with this `Step.key`."""
     if getattr(_trying, "now", False):
         return
@@ -52,12 +65,12 @@ def require(session, key: tuple) -> None:
             session.trusted.add((trial, dtype))
 
 
-def _needed(key):
+def _needed(key: Key) -> set[tuple[Check, np.dtype | None]]:
     """The trials, with the type of coordinates, for a kernel."""
     kernel, params = key[0], dict(key[1])
     trial = params.get("payload") and _trials_of(_family(kernel)).get(f"{kernel} payload") or _trial_of(kernel)
     first = first_trial(), None
-    return {first} if trial is None else {first, (trial, TYPES.get(params.get("real")) if trial.by_type else None)}
+    return {first} if trial is None else {first, (trial, TYPES.get(params.get("real", "")) if trial.by_type else None)}
 
 
 @functools.cache
@@ -72,7 +85,7 @@ def trials() -> list[Check]:
     return [one for one in all_checks() if one.before]
 
 
-def passes(session, trial, dtype=None) -> bool:
+def passes(session: Session, trial: Check, dtype: np.dtype | None = None) -> bool:
     """Whether the session's device passes a trial: known in this process, noted in the cache, or tried now."""
     profile = session.own_profile
     right = verdict(session.device, profile, trial, dtype)
@@ -84,7 +97,7 @@ def passes(session, trial, dtype=None) -> bool:
     return right
 
 
-def verdict(device, profile, trial, dtype=None) -> bool | None:
+def verdict(device: cl.Device, profile: DeviceProfile, trial: Check, dtype: np.dtype | None = None) -> bool | None:
     """Whether a device has passed a trial, in this process or by the cache's note; None where it was not tried."""
     known = device, trial, dtype
     if known not in _verdicts:
@@ -95,7 +108,7 @@ def verdict(device, profile, trial, dtype=None) -> bool | None:
     return _verdicts[known]
 
 
-def holds(session, name: str, kernel: str, ask) -> bool:
+def holds(session: Session, name: str, kernel: str, ask: Callable[[], bool]) -> bool:
     """Whether ``ask()`` is true for a kernel on this device: as noted in the cache, or asked now.
 
     Only True is noted. Sessions with imposed limits always ask. As in trials, the caller's policies are not in force.
@@ -110,20 +123,20 @@ def holds(session, name: str, kernel: str, ask) -> bool:
     return right
 
 
-def is_refused(profile) -> bool:
+def is_refused(profile: DeviceProfile) -> bool:
     """Whether a device has failed a trial of the current kernels."""
     failed = {name.split()[0]: digest for name, (digest, right) in _noted(profile).items() if not right}
     return bool(failed) and any(_digest(one, profile) == failed[one.name] for one in trials() if one.name in failed)
 
 
-def noted_verdicts(profile) -> dict[str, bool]:
+def noted_verdicts(profile: DeviceProfile) -> dict[str, bool]:
     """The cache's verdicts on a device by the name of the trial, for the current kernels."""
     digests = {trial.name: _digest(trial, profile) for trial in trials()}
     noted = _noted(profile)
     return {name: right for name, (digest, right) in noted.items() if digests.get(name.split()[0]) == digest}
 
 
-def _try(session, trial, dtype) -> bool:
+def _try(session: Session, trial: Check, dtype: np.dtype | None) -> bool:
     """Run a trial. It fails only if it fails twice, by a wrong result or by an error that may follow from one.
 
     Errors of the device, missing memory, and exceptions of other code (a signal handler) are no verdict. NumPy may turn
@@ -143,15 +156,15 @@ def _try(session, trial, dtype) -> bool:
     return False
 
 
-def _of_ours(error) -> bool:
+def _of_ours(error: BaseException) -> bool:
     """Whether an exception was raised by clgeom or by a package that it calls, not by code that interrupted it."""
     last = error.__traceback__
-    while last.tb_next is not None:
+    while last is not None and last.tb_next is not None:
         last = last.tb_next
-    return last.tb_frame.f_globals.get("__name__", "").split(".")[0] in OURS
+    return last is not None and last.tb_frame.f_globals.get("__name__", "").split(".")[0] in OURS
 
 
-def _attempt(session, trial, dtype) -> None:
+def _attempt(session: Session, trial: Check, dtype: np.dtype | None) -> None:
     # kernels of a trial are not kept: those of other families among them have not passed theirs
     kernels = session.thread_cache
     try:
@@ -162,22 +175,22 @@ def _attempt(session, trial, dtype) -> None:
         _trying.now, session.threads.cache = False, kernels
 
 
-def describe_driver(profile) -> str:
+def describe_driver(profile: DeviceProfile) -> str:
     """The device and driver of a verdict, as text. Equal devices have verdicts of their own."""
     number = f", number {profile.number}" if profile.number else ""
     return f"{profile.name}, {profile.platform} {profile.version}, driver {profile.driver}{number}"
 
 
-def _name(trial, dtype=None):
+def _name(trial: Check, dtype: np.dtype | None = None) -> str:
     return f"{trial.name} {dtype.name}" if dtype else trial.name
 
 
-def _digest(trial, profile) -> str:
+def _digest(trial: Check, profile: DeviceProfile) -> str:
     """A digest of a trial's kernels, their headers and their policies, and of options for all builds."""
     return _digest_of(_kernels_of(trial), profile)
 
 
-def _digest_of(kernels, profile) -> str:
+def _digest_of(kernels: Iterable[str], profile: DeviceProfile) -> str:
     digest = hashlib.sha256(importlib.import_module("clgeom").__version__.encode())
     for name in filter(os.environ.get, BUILD_VARIABLES):
         digest.update(os.fsencode(f"{name}={os.environ[name]}"))
@@ -188,7 +201,7 @@ def _digest_of(kernels, profile) -> str:
     return digest.hexdigest()[:32]
 
 
-def _kernels_of(trial) -> list[str]:
+def _kernels_of(trial: Check) -> list[str]:
     """The kernels that a device uses only after a trial."""
     named = {kernel.removesuffix(" payload") for kernel in trial.before}
     of_family = (kernel for kernel in _all_kernels() if _family(kernel) == trial.family)
@@ -196,12 +209,12 @@ def _kernels_of(trial) -> list[str]:
 
 
 @functools.cache
-def _trials_of(family) -> dict[str, Check]:
+def _trials_of(family: str) -> dict[str, Check]:
     """The trials of a family by what a device uses after them only."""
     return {name: one for one in checks_of(family) for name in one.before}
 
 
-def _trial_of(kernel) -> Check | None:
+def _trial_of(kernel: str) -> Check | None:
     """The trial of a kernel, or of the innermost of its folders that has one."""
     by_name = _trials_of(_family(kernel))
     while kernel not in by_name and "/" in kernel:
@@ -209,16 +222,16 @@ def _trial_of(kernel) -> Check | None:
     return by_name.get(kernel)
 
 
-def _family(kernel) -> str:
+def _family(kernel: str) -> str:
     return kernel.partition("/")[0]
 
 
 @functools.cache
-def _all_kernels():
+def _all_kernels() -> tuple[str, ...]:
     return sources.kernels()
 
 
-def _noted(profile) -> dict:
+def _noted(profile: DeviceProfile) -> dict[str, list[Any]]:
     """Verdicts on a device by the name of the trial: (digest, whether all results were correct)."""
     found = caches.noted(NOTE).get(describe_driver(profile))
     if not isinstance(found, dict):
@@ -230,12 +243,12 @@ def _noted(profile) -> dict:
     }
 
 
-def _keep(profile, name, verdict):
+def _keep(profile: DeviceProfile, name: str, verdict: list[Any]) -> None:
     noted = {**_noted(profile), name: verdict}
     caches.note(NOTE, {**caches.noted(NOTE), describe_driver(profile): noted})
 
 
-def _refusal(session, trial):
+def _refusal(session: Session, trial: Check) -> str:
     profile = session.profile
     others = [f"{other.name} ({other.platform})" for other in session.others()]
     present = f"present: {'; '.join(others)}" if others else "there is no other"

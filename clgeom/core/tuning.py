@@ -9,21 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from clgeom.core import stored_policies
 from clgeom.core.families import all_rows, require_shape, rows_of
 from clgeom.core.policies import Policy, within_limits
 from clgeom.core.profile import KINDS, RUNTIMES
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from clgeom.core.profile import DeviceProfile
+
 #: Keys of rows that are no parts of devices' names.
 GENERAL = frozenset((*KINDS.values(), *(name for _, name in RUNTIMES), "any"))
 
 
-class Overrides(dict):
+class Overrides(dict[str, Policy]):
     """Policies that a context uses instead of the table, by kernel; `key` stands for them in the keys of caches."""
 
-    def __init__(self, policies=()):
+    def __init__(self, policies: Any = ()) -> None:
         super().__init__(policies)
         self.key = frozenset(self.items())
 
@@ -34,7 +41,7 @@ _overrides: contextvars.ContextVar[Overrides] = contextvars.ContextVar(
 )
 
 
-def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
+def select(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n: int | None = None) -> Policy:
     """The policy of a kernel on a device, within the device's limits.
 
     Parameters
@@ -51,7 +58,7 @@ def select(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
     return shipped(profile, kernel, dtype, n) if own is None else within_limits(own.policy, profile)
 
 
-def shipped(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
+def shipped(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n: int | None = None) -> Policy:
     """The policy of a kernel by the rows of its family, within the device's limits."""
     rows = rows_of(kernel)
     if not rows:
@@ -62,13 +69,13 @@ def shipped(profile, kernel: str, dtype=None, n: int | None = None) -> Policy:
     return within_limits(policy, profile)
 
 
-def row_of(profile, rows) -> tuple[str, str]:
+def row_of(profile: DeviceProfile, rows: Mapping[str, Any]) -> tuple[str, str]:
     """The step of the look-up, and the key, by which a device finds its row among those of a kernel."""
     architecture = profile.architecture
     for key in rows:
         if key not in GENERAL and key != architecture and key in profile.name:
             return "device", key
-    if architecture in rows:
+    if architecture is not None and architecture in rows:
         return "architecture", architecture
     if profile.runtime in rows:
         return "vendor", profile.runtime
@@ -77,7 +84,7 @@ def row_of(profile, rows) -> tuple[str, str]:
     return "default", "any"
 
 
-def fitting(profile, kernel: str, dtype, local_bytes) -> Policy:
+def fitting(profile: DeviceProfile, kernel: str, dtype: np.dtype | None, local_bytes: Callable[[Any], int]) -> Policy:
     """The policy of a kernel whose tiles are in local memory, halved until ``local_bytes(policy)`` fit there."""
     policy = select(profile, kernel, dtype)
     while local_bytes(policy) > profile.local_mem_bytes and policy.tile > 1:
@@ -91,13 +98,13 @@ def overridden(kernel: str | None = None) -> bool:
     return bool(_overrides.get()) if kernel is None else kernel in _overrides.get()
 
 
-def with_policies(key: tuple) -> tuple:
+def with_policies(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """A cache's key with the policies in force: those that the context overrides, and the generation of the store."""
     return key[0], _overrides.get().key, stored_policies.current.generation, *key[1:]
 
 
 @contextlib.contextmanager
-def override(policies: dict[str, Policy]):
+def override(policies: dict[str, Policy]) -> Iterator[None]:
     """Use these policies, by kernel name, in this context: for tests, tuning and benches.
 
     Raises `InvalidInput` for shapes that a kernel does not have.

@@ -138,28 +138,28 @@ def warn_of_samples(batch: HullBatch[Any], sample: Sample | None, turn: float | 
     x = np.concatenate([sample.longitudes, batch.points[:, 0]])
     ends = np.append(0, np.cumsum(sample.counts)), len(sample.longitudes) + batch.offsets
 
-    def members(number):
+    def members(number: int) -> np.ndarray:
         return np.concatenate([np.arange(*one[number : number + 2]) for one in ends])
 
     rows = np.stack([x, np.zeros_like(x)], axis=1)
     batch_over_antimeridian(batch, rows, members, turn, None, wanted=False, caller=caller, remedy=OTHERWISE)
 
 
-def _longitudes_of(parts, turn):
+def _longitudes_of(parts: Iterable[Any], turn: float) -> Longitudes:
     longitudes = Longitudes(turn)
     for rows, _ in numbered_parts(parts):
         longitudes.add(rows[:, 0])
     return longitudes
 
 
-def _say(longitudes, latitudes, *, of, **how):
+def _say(longitudes: Longitudes, latitudes: tuple[float, float], *, of: str, **how: Any) -> None:
     """Warn of points with these longitudes, least and greatest latitude."""
     words = said_of(longitudes, latitudes, **how)
     if words is not None:
         warn(f"The points{f' of {of}' if of else ''} {words}.", InputWarning)
 
 
-def _are_no_latitudes(y, turn, wanted, caller) -> bool:
+def _are_no_latitudes(y: np.ndarray, turn: float, wanted: bool, caller: str) -> bool:
     """Whether some y are no latitudes. Warns of them, or refuses them if the hull across the antimeridian is wanted."""
     words = said_of_latitudes(y, turn)
     if words is not None:
@@ -167,13 +167,13 @@ def _are_no_latitudes(y, turn, wanted, caller) -> bool:
     return words is not None
 
 
-def _complain(words, wanted):
+def _complain(words: str, wanted: bool) -> None:
     if wanted:
         raise InvalidInput(f"The points{words}. The hull across the antimeridian is for longitudes and latitudes.")
     warn(f"The points{words}. Name the reference system that they are in.", InputWarning)
 
 
-def _is_wide(points, turn) -> bool:
+def _is_wide(points: np.ndarray, turn: float) -> bool:
     """Whether points are at least half a turn wide: less wide ones lie nowhere closer together."""
     if not len(points):
         return False
@@ -181,7 +181,13 @@ def _is_wide(points, turn) -> bool:
     return float(x.max()) - float(x.min()) >= turn / 2
 
 
-def _hull_across(found, parts, across: Across, solve, keep_collinear) -> Hull:
+def _hull_across(
+    found: Hull,
+    parts: Iterable[tuple[np.ndarray, np.ndarray]],
+    across: Across,
+    solve: Callable[[Any], Hull],
+    keep_collinear: bool,
+) -> Hull:
     """The hull of points whose longitudes are continuous across the antimeridian."""
     ids, corners = [np.empty(0, np.int64)], [found.points[:0]]
     for rows, numbers in parts:
@@ -246,7 +252,7 @@ def batch_over_antimeridian(
         words = said_of(longitudes, (y.min(), y.max()), wanted=wanted, remedy=remedy)
         if words is not None:
             said[number] = words
-        if wanted and longitudes.across is not None:
+        if wanted and solve is not None and longitudes.across is not None:
             hull = _hull_across(hull, numbered_parts([points[rows]]), longitudes.across, solve, batch.keep_collinear)
             across[number] = replace(hull, vertices=rows[hull.vertices])
     if said:
@@ -256,7 +262,7 @@ def batch_over_antimeridian(
     return _with_hulls(batch, across) if across else batch
 
 
-def _group_words(number, names, count, caller) -> str:
+def _group_words(number: int, names: Any, count: int, caller: str) -> str:
     """A group by its name, and how many others there are."""
     name = number if names is None else names[number]
     name = short(name.item() if isinstance(name, np.generic) else name)
@@ -268,7 +274,7 @@ def members_of(numbers: Any, labels: Any) -> Callable[[int], Any]:
     """The indices of the points of each of several groups: where `numbers` has the group's label."""
     order = None
 
-    def members(number):
+    def members(number: int) -> np.ndarray:
         nonlocal order
         if order is None:
             order = np.argsort(numbers, kind="stable")
@@ -278,7 +284,7 @@ def members_of(numbers: Any, labels: Any) -> Callable[[int], Any]:
     return members
 
 
-def _with_hulls(batch, across):
+def _with_hulls(batch: HullBatch[Any], across: dict[int, Hull]) -> HullBatch[Any]:
     """A batch with other hulls for some numbers."""
     vertices, points, last = [], [], 0
     counts, areas, perimeters = np.diff(batch.offsets), batch.areas.copy(), batch.perimeters.copy()

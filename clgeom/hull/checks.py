@@ -7,13 +7,17 @@ coordinates are whole numbers below 2**24: exact in every type.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.core.checks import check, require, same
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
-def two_parabolas(m, inside, dtype):
+
+def two_parabolas(m: int, inside: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """4 m + 2 vertices and points inside them, twice and in disorder; the indices of the vertices in order."""
     x = np.arange(-m, m + 1)
     height = 2 * m * m + 100
@@ -33,7 +37,7 @@ def two_parabolas(m, inside, dtype):
     return shuffled.astype(dtype), first
 
 
-def _require_hull(session, points, vertices, **options):
+def _require_hull(session: Session, points: np.ndarray, vertices: np.ndarray, **options: Any) -> None:
     from clgeom.hull.convex import convex_hull
 
     hull = convex_hull(points, device=session, **options)
@@ -43,26 +47,26 @@ def _require_hull(session, points, vertices, **options):
 
 
 @check(before="hull/sieve/tile_hull", by_type=True)
-def few_points(session, dtype):
+def few_points(session: Session, dtype: np.dtype) -> None:
     """Hulls of so few points that one launch makes them."""
     for m in (2, 100):
         _require_hull(session, *two_parabolas(m, 100, dtype))
 
 
 @check(before=("hull/sieve", "hull/lexsort"), by_type=True)
-def sieve(session, dtype):
+def sieve(session: Session, dtype: np.dtype) -> None:
     """A hull of many points, most of them inside."""
     _require_hull(session, *two_parabolas(10, 8_000, dtype))
 
 
 @check(before="hull/wagener", by_type=True)
-def hoods(session, dtype):
+def hoods(session: Session, dtype: np.dtype) -> None:
     """A hull of many points, most of them vertices, by sorting and merging."""
     _require_hull(session, *two_parabolas(700, 200, dtype), filter="none")
 
 
 @check(before="hull/heaphull_label", by_type=True)
-def octagon(session, dtype):
+def octagon(session: Session, dtype: np.dtype) -> None:
     """What the filter leaves: the quadrants of vertices, and points inside."""
     from clgeom.hull.heaphull import heaphull_filter
 
@@ -78,7 +82,7 @@ def octagon(session, dtype):
 
 
 @check(before="hull/batch", by_type=True)
-def batches(session, dtype):
+def batches(session: Session, dtype: np.dtype) -> None:
     """Hulls of groups of all sizes, in one call."""
     from clgeom.hull.batch.hulls import convex_hulls
 
@@ -90,11 +94,11 @@ def batches(session, dtype):
     same(np.diff(found.offsets), [len(vertices) for vertices in expected], "numbers of vertices")
 
 
-def _cloud(n, dtype):
+def _cloud(n: int, dtype: np.dtype) -> np.ndarray:
     return (np.random.default_rng(0).normal(size=(n, 2)) * 1000).astype(dtype)
 
 
-def _corners(points):
+def _corners(points: np.ndarray) -> np.ndarray:
     """The corners of the convex hull of some points, by exact arithmetic on the host."""
     from clgeom.hull.heaphull import hull_of_few
 
@@ -102,7 +106,7 @@ def _corners(points):
 
 
 @check("hull: orient2d_signs", by_type=True)
-def signs(session, dtype):
+def signs(session: Session, dtype: np.dtype) -> str:
     from clgeom.hull.predicates import orient2d, orientation, predicate_parameters, witnesses
 
     if dtype == np.int32:
@@ -116,7 +120,7 @@ def signs(session, dtype):
 
 
 @check("hull: heaphull_label", by_type=True)
-def labels_of_points(session, dtype):
+def labels_of_points(session: Session, dtype: np.dtype) -> str:
     from clgeom.hull.heaphull import heaphull_filter
     from clgeom.hull.predicates import orientation
 
@@ -131,7 +135,7 @@ def labels_of_points(session, dtype):
 
 
 @check("hull/sieve: sieve tile_hull sample_extremes extreme_polygon cap_extremes polygon_cut tile_hoods", by_type=True)
-def shapes_of_the_sieve(session, dtype):
+def shapes_of_the_sieve(session: Session, dtype: np.dtype) -> str:
     from clgeom.core.policies import Policy
     from clgeom.core.tuning import override
     from clgeom.hull.sieve.sieve import sieved_hull
@@ -152,7 +156,7 @@ def shapes_of_the_sieve(session, dtype):
     "hull/wagener: hood_blocks hood_merge hood_layout hood_emit",
     by_type=True,
 )
-def hull_of_all_points(session, dtype):
+def hull_of_all_points(session: Session, dtype: np.dtype) -> str:
     from clgeom.hull.convex import convex_hull
 
     points = _cloud(20_011, dtype)
@@ -161,12 +165,12 @@ def hull_of_all_points(session, dtype):
 
 
 @check("hull/batch: batch_heads")
-def hulls_by_label(session):
+def hulls_by_label(session: Session) -> str:
     import pyopencl.array as cl_array
 
     from clgeom.hull.batch.hulls import convex_hulls_by_label
 
-    points, labels = _cloud(5_003, np.float32), np.random.default_rng(9).integers(0, 300, 5_003) * 7
+    points, labels = _cloud(5_003, np.dtype(np.float32)), np.random.default_rng(9).integers(0, 300, 5_003) * 7
     host = convex_hulls_by_label(points, labels, device=session)
     given = [cl_array.to_device(session.queue, array) for array in (points, labels)]
     batch = convex_hulls_by_label(*given, device=session)
@@ -176,7 +180,7 @@ def hulls_by_label(session):
 
 
 @check("hull/batch: batch_within", by_type=True)
-def points_within(session, dtype):
+def points_within(session: Session, dtype: np.dtype) -> str:
     from clgeom.core.tuning import override
     from clgeom.hull.batch.within import Within
     from clgeom.hull.policies import POLICIES
@@ -187,7 +191,8 @@ def points_within(session, dtype):
         inner, owners = Within(session), np.array([-3, 0, 1])  # the others have no vertices yet
         inner.learn(owners, np.full(3, 200), points[:600], n)
         with override(policies):
-            outside, found, counts = inner.outside(points, labels)
+            result: Any = inner.outside(points, labels)
+        outside, found, counts = result
         low, high = np.split(inner.rectangles[np.clip(labels, -4, 2) - inner.first], 2, axis=1)
         within = ((low < points) & (points < high)).all(axis=1)
         same(outside, np.flatnonzero(~within), f"{dtype}, points outside")
@@ -199,7 +204,7 @@ def points_within(session, dtype):
     "hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles",
     by_type=True,
 )
-def hulls_of_all_sizes(session, dtype):
+def hulls_of_all_sizes(session: Session, dtype: np.dtype) -> str:
     from clgeom.core.tuning import override
     from clgeom.hull.batch.hulls import convex_hulls
     from clgeom.hull.policies import POLICIES
@@ -220,7 +225,7 @@ def hulls_of_all_sizes(session, dtype):
 
 
 @check("hull/wagener: hood_match_blocks hood_match hood_list hood_order", by_type=True)
-def both_hoods(session, dtype):
+def both_hoods(session: Session, dtype: np.dtype) -> str:
     from clgeom.hull.wagener.hoods import lower_hood, upper_hood
 
     points = _cloud(5_011, dtype)

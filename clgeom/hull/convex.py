@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,10 +47,24 @@ from clgeom.intake.subnormals import refuse_flushed
 from clgeom.intake.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
 from clgeom.primitives.extremes import is_finite, require_finite
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.call import Watch
+    from clgeom.core.plan import Plan
+    from clgeom.hull.pieces import Piece
+    from clgeom.hull.sieve.sieve import Sieved
+    from clgeom.intake.arrays import DeviceArray
+    from clgeom.intake.chunks import Chunks, Meter
+    from clgeom.intake.given import Given
+    from clgeom.intake.typing import CLArray
+
 #: Fewest points of a piece for one of several devices.
 LEAST_OF_DEVICES = 1 << 16
 #: Bytes of points from which on GPUs share them, as long as nothing was measured (H200: 160 MB take 6 ms).
 LEAST_SHARED = 1 << 29
+#: Numbers of the vertices of the hull of some of the points, and their coordinates.
+Part: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 @keeps_subnormals
@@ -169,7 +183,7 @@ class HullOptions(NamedTuple):
     filter: str
 
 
-def _checked(collinear, filter) -> HullOptions:
+def _checked(collinear: str, filter: str) -> HullOptions:
     one_of(collinear, ("drop", "keep"), "collinear", caller="convex_hull")
     one_of(filter, ("auto", "octagon", "none"), "filter", caller="convex_hull")
     return HullOptions(collinear == "keep", filter)
@@ -178,7 +192,7 @@ def _checked(collinear, filter) -> HullOptions:
 class HullWork(Work):
     """The hull of points: of all at once, or of the vertices of the hulls of their pieces or parts."""
 
-    def __init__(self, call, given):
+    def __init__(self, call: Call, given: Given) -> None:
         self.call, self.given, self.rows, self.options = call, given, given.rows, call.options
         self.least, self.least_cost = LEAST_OF_DEVICES, LEAST_SHARED
         if given.parts:
@@ -187,19 +201,19 @@ class HullWork(Work):
             self.part_sizes = [part.nbytes for part in given.parts]
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         return f"convex_hull {self.rows.dtype}"
 
     @property
-    def n(self):
+    def n(self) -> int:
         return len(self.rows)
 
     @property
-    def cost(self):
-        return self.rows.nbytes
+    def cost(self) -> float:
+        return float(self.rows.nbytes)
 
     @property
-    def progress(self):
+    def progress(self) -> Watch | None:
         """The user's function, which gets bytes."""
         tell = self.call.progress
         if tell is None or self.parts:
@@ -207,14 +221,14 @@ class HullWork(Work):
         nbytes = 2 * self.rows.itemsize
         return lambda done, n: tell(done * nbytes, n * nbytes)
 
-    def fits(self, session):
+    def fits(self, session: Session) -> bool:
         in_place = session.profile.is_cpu and not self.given.in_file
         return in_place or self.given.on_device or not streams(session, self.rows)
 
-    def at_once(self, session):
+    def at_once(self, session: Session) -> Found:
         return hull_of(self.given.on(session), self.options)
 
-    def in_pieces(self, session):
+    def in_pieces(self, session: Session) -> Found | None:
         """The hull of the hulls of pieces; None when these are not smaller than the pieces."""
         stream, count = pieces_of(session, self.rows), 0
         with contextlib.closing(_hulls_of_pieces(stream, self.options)) as parts:
@@ -228,27 +242,27 @@ class HullWork(Work):
                     self.progress(piece.end, self.n)
         return union.hull()
 
-    def piece(self, session, start, stop):
+    def piece(self, session: Session, start: int, stop: int) -> list[Part]:
         with contextlib.closing(_hulls_of_pieces(pieces_of(session, self.rows, start, stop), self.options)) as parts:
             return [(piece.numbers(vertices), corners) for piece, vertices, corners in parts]
 
-    def begin(self, session, part):
+    def begin(self, session: Session, part: tuple[CLArray, int]) -> Callable[[], list[Part]]:
         rows, first = part
         array = replace(as_device_points(session, rows, caller=self.call.caller), first=first)
         finish = start_hull(array, self.options)
 
-        def result():
+        def result() -> list[Part]:
             vertices, corners = finish().read()
             return [(first + vertices, corners)]
 
         return result
 
-    def join(self, session, results):
+    def join(self, session: Session, results: list[list[Part]]) -> Found:
         ids, corners = zip(*(hull for hulls in results for hull in hulls))
         return _hull_of_hulls(session, ids, corners, self.options)
 
 
-def _turn_of(call, given, antimeridian):
+def _turn_of(call: Call, given: Given, antimeridian: bool) -> float | None:
     """The longitude of one turn for points that may lie across the antimeridian, None for others."""
     if given.parts and antimeridian:
         raise call.wrong("antimeridian", "False for several arrays on devices", short(antimeridian))
@@ -257,7 +271,14 @@ def _turn_of(call, given, antimeridian):
     return None
 
 
-def _over_antimeridian(call, hull, parts, turn, antimeridian, longitudes=None):
+def _over_antimeridian(
+    call: Call,
+    hull: Hull,
+    parts: Callable[[], Iterable[Any]],
+    turn: float | None,
+    antimeridian: bool,
+    longitudes: Longitudes | None = None,
+) -> Hull:
     """`over_antimeridian` for a call."""
     keep_collinear = call.options.keep_collinear
     solve = functools.partial(convex_hull, collinear="keep" if keep_collinear else "drop", device=hull.session)
@@ -282,20 +303,21 @@ class Found:
         """Whether the vertices are on the device, and the points came there."""
         return isinstance(self.vertices, VerticesOnDevice) and self.vertices.points.host is None
 
-    def read(self):
+    def read(self) -> tuple[np.ndarray, np.ndarray]:
         """Indices and coordinates of the vertices."""
         if not isinstance(self.vertices, VerticesOnDevice):
-            return self.vertices, self.corners
+            corners: Any = self.corners  # known where vertices are on the host
+            return self.vertices, corners
         vertices, host = self.vertices.read(), self.vertices.points.host
         return vertices, self.vertices.read_corners() if host is None else rows_at(host, vertices)
 
 
-def hull_of(points, options: HullOptions) -> Found:
+def hull_of(points: DeviceArray, options: HullOptions) -> Found:
     """The hull of a DeviceArray."""
     return start_hull(points, options)()
 
 
-def start_hull(points, options: HullOptions) -> Callable[[], Found]:
+def start_hull(points: DeviceArray, options: HullOptions) -> Callable[[], Found]:
     """Enqueue the first launches for the hull of a DeviceArray; return a function that finishes it."""
     if points.n == 0:
         nothing = Found(points.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
@@ -310,11 +332,11 @@ def start_hull(points, options: HullOptions) -> Callable[[], Found]:
     return functools.partial(_finish_hull, points, finish_sieve, options)
 
 
-def _finish_hull(points, finish_sieve, options):
+def _finish_hull(points: DeviceArray, finish_sieve: Callable[[], Sieved] | None, options: HullOptions) -> Found:
     if finish_sieve is None:
         survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
-        if survivors.scattered is not None:
+        if survivors.scattered is not None and survivors.indices is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
         found = finish_sieve()
@@ -328,7 +350,7 @@ def _finish_hull(points, finish_sieve, options):
     return _merged_hull(points, ids, n, keep_collinear=options.keep_collinear)
 
 
-def _merged_hull(points, ids, n, *, keep_collinear):
+def _merged_hull(points: DeviceArray, ids: cl.Buffer | None, n: int, *, keep_collinear: bool) -> Found:
     """The hull of `n` points of a DeviceArray (those of `ids`, or all), by sorting and merging hoods of blocks."""
     session, picked, bound = points.session, None, {}
     if ids is not None:
@@ -336,19 +358,20 @@ def _merged_hull(points, ids, n, *, keep_collinear):
         bound = {picked.name: ids}
     ordered, order, rows = lexsort(points, picked, n, outer=not keep_collinear, **bound)
 
-    def make():
+    def make() -> tuple[Plan, Scratch, Scratch]:
         plan, hoods = hoods_plan(session, rows, n, points.dtype, keep_collinear=keep_collinear)
-        emission, *found = emit_plan(session.profile, hoods, n, order)
-        return (plan + emission).kept(), *found
+        emission, vertices, shape = emit_plan(session.profile, hoods, n, order)
+        return (plan + emission).kept(), vertices, shape
 
     key = "merged hull", points.dtype, n, order, rows, keep_collinear
     plan, vertices, shape = session.cached(key, make, policies=True)
-    merged = run(session, plan, **{s.name: ordered[s] for s in (order, rows)})
+    buffers: dict[str, Any] = {s.name: ordered[s] for s in (order, rows)}
+    merged = run(session, plan, **buffers)
     count, dimension, _, _ = merged.read(shape).tolist()
     return Found(session, VerticesOnDevice(points, merged[vertices], count), dimension)
 
 
-def _hull_of_buffers(points, options):
+def _hull_of_buffers(points: DeviceArray, options: HullOptions) -> Found:
     """The hull of points in several buffers: that of the hulls in each."""
     hulls = [hull_of(part, options).read() for part in points.split()]
     ids = [chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, hulls)]
@@ -361,19 +384,23 @@ def _hull_of_buffers(points, options):
     return _hull_of_hulls(points.session, ids, [corners for _, corners in hulls], options)
 
 
-def _hull_of_hulls(session, ids, corners, options):
+def _hull_of_hulls(
+    session: Session, ids: Sequence[np.ndarray], corners: Sequence[np.ndarray], options: HullOptions
+) -> Found:
     """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
-    ids, union = np.concatenate(ids), to_device(session, np.concatenate(corners), caller="convex_hull")
+    union = to_device(session, np.concatenate(corners), caller="convex_hull")
     refuse_flushed(union, caller="convex_hull", name="points")
     whole = hull_of(union, options)
-    vertices, corners = whole.read()
-    return Found(session, ids[vertices], whole.dimension, corners)
+    vertices, places = whole.read()
+    return Found(session, np.concatenate(ids)[vertices], whole.dimension, places)
 
 
 # Pieces ---------------------------------------------------------------------------------------------------------------
 
 
-def _hulls_of_pieces(stream, options):
+def _hulls_of_pieces(
+    stream: OnDevice, options: HullOptions
+) -> Generator[tuple[Piece, np.ndarray, np.ndarray], None, None]:
     """Yield each piece with the vertices of its hull and their coordinates."""
     for piece, array in stream:
         try:
@@ -392,24 +419,25 @@ class Union:
     Parts must come in the order of the points, so that of equal points the lowest number stays.
     """
 
-    def __init__(self, session, options, most_bytes, meter=None):
+    def __init__(self, session: Session, options: HullOptions, most_bytes: int, meter: Meter | None = None) -> None:
         self.session, self.options, self.meter = session, options, meter
-        self.ids, self.corners, self.nbytes, self.most = [], [], 0, most_bytes
+        self.ids: list[np.ndarray] = []
+        self.corners: list[np.ndarray] = []
+        self.nbytes, self.most = 0, most_bytes
 
-    def add(self, ids, corners):
+    def add(self, ids: np.ndarray, corners: np.ndarray) -> None:
         if len(ids) == 0:
             return
         self.ids.append(ids)
         self.corners.append(corners)
         self._count(ids.nbytes + corners.nbytes)
         if self.nbytes > self.most:
-            found = self.hull()
-            ids, corners = found.vertices, found.corners
+            ids, corners = self.hull().read()
             self._count(ids.nbytes + corners.nbytes - self.nbytes)
             self.ids, self.corners = [ids], [corners]
             self.most = max(self.most, 2 * self.nbytes)
 
-    def _count(self, nbytes):
+    def _count(self, nbytes: int) -> None:
         self.nbytes += nbytes
         if self.meter is not None:
             self.meter.add(nbytes)
@@ -423,31 +451,35 @@ class Union:
             self.session.pool.free_held()
             half = (len(self.ids) + 1) // 2
             parts = [self._hull_of(part).read() for part in (slice(half), slice(half, None)) if self.ids[part]]
-            return _hull_of_hulls(self.session, *zip(*parts), self.options)
+            ids, corners = zip(*parts)
+            return _hull_of_hulls(self.session, ids, corners, self.options)
 
-    def _hull_of(self, part):
+    def _hull_of(self, part: slice) -> Found:
         return _hull_of_hulls(self.session, self.ids[part], self.corners[part], self.options)
 
 
-def _hull_of_chunks(call, chunks, nonfinite, antimeridian) -> Hull:
+def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridian: bool) -> Hull:
     """The result of `convex_hull` for points in chunks."""
     if antimeridian:
         chunks.require_reiterable("with antimeridian=True", caller=call.caller)
-    session, stream, longitudes = call.session, PointStream(chunks, call.caller, nonfinite), None
+    session, stream = call.session, PointStream(chunks, call.caller, nonfinite)
+    longitudes: Longitudes | None = None
+    is_checked = False
+    nbytes: Any = chunks.nbytes  # None where it is not known
     meter, most = stream.meter, piece_bytes(chunks)
     session.pool.free_held()
     union = Union(session, call.options, most, meter)
     with call, contextlib.closing(_hulls_of_pieces(OnDevice(session, stream.pieces(), most), call.options)) as parts:
         for piece, vertices, corners in parts:
             union.add(piece.numbers(vertices), corners)
-            if longitudes is None and (antimeridian or stream.crs_found is not None):
-                turn = checked_turn(stream.crs_found, antimeridian, caller=call.caller)
-                longitudes = Longitudes(turn) if turn is not None else False
-            if longitudes:
+            if not is_checked and (antimeridian or stream.crs_found is not None):
+                turn, is_checked = checked_turn(stream.crs_found, antimeridian, caller=call.caller), True
+                longitudes = None if turn is None else Longitudes(turn)
+            if longitudes is not None:
                 longitudes.add(piece.rows[:, 0])
             meter.see(session)
             if call.progress is not None:
-                call.progress(piece.end * 2 * piece.rows.itemsize, chunks.nbytes)
+                call.progress(piece.end * 2 * piece.rows.itemsize, nbytes)
         found = union.hull()
     meter.see(session)
     vertices, corners = found.read()
@@ -461,10 +493,10 @@ def _hull_of_chunks(call, chunks, nonfinite, antimeridian) -> Hull:
         crs=stream.crs_found,
         peak=meter.peak(),
     )
-    if not longitudes:
+    if longitudes is None:
         return hull
 
-    def again():
+    def again() -> Iterator[np.ndarray]:
         return (canonical_points(as_given(chunk, caller=call.caller), caller=call.caller) for chunk in chunks)
 
     return _over_antimeridian(call, hull, again, longitudes.turn, antimeridian, longitudes)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,11 @@ from clgeom.intake.given import take_points
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes, is_finite
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.launch import Result
+    from clgeom.intake.arrays import Chunk, DeviceArray
 
 KERNEL = "hull/heaphull_label"
 QUEUES = 4
@@ -135,14 +141,14 @@ class Survivors:
     `scattered` is None when the indices do not fit in one allocation. Then the host finds them from the labels.
     """
 
-    points: object
+    points: DeviceArray
     octagon: np.ndarray
     n: int
     counts: Scratch
     offsets: Scratch
-    labelled: object
+    labelled: Result
     indices: Scratch | None = None
-    scattered: object = None
+    scattered: Result | None = None
 
     def queue_sizes(self) -> np.ndarray:
         return compact.class_totals(self.labelled, self.counts, self.offsets, QUEUES)
@@ -153,19 +159,20 @@ class Survivors:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def read_indices(self) -> np.ndarray:
-        if self.scattered is None:
+        if self.scattered is None or self.indices is None:
             labels = self.read_labels()
             return np.concatenate([np.flatnonzero(labels == queue + 1) for queue in range(QUEUES)])
-        return self.scattered.read(self.indices, self.n).astype(np.int64)
+        indices: np.ndarray = self.scattered.read(self.indices, self.n).astype(np.int64)
+        return indices
 
 
-def filter_points(points, *, caller) -> Survivors:
+def filter_points(points: DeviceArray, *, caller: str) -> Survivors:
     """Run the filter over a DeviceArray of at least one point."""
     session = points.session
-    found, finite = extremes(points)
+    extreme, finite = extremes(points)
     if not finite:
         refuse_nonfinite(points, caller=caller)
-    octagon, edges = octagon_of(found)
+    octagon, edges = octagon_of(extreme)
     edge_buffer = allocate(session, edges.nbytes)
     write(session, edge_buffer, edges)
     counts, plan = label_plan(session, points)
@@ -173,15 +180,15 @@ def filter_points(points, *, caller) -> Survivors:
     labelled = run(session, plan + scan, points=points, edges=edge_buffer)
     n = compact.grand_total(labelled, counts, offsets)
     found = Survivors(points, octagon, n, counts, offsets, labelled)
-    if n * offsets.dtype.itemsize > session.profile.max_alloc_bytes:
+    if n * np.dtype(offsets.dtype).itemsize > session.profile.max_alloc_bytes:
         return found
     scatter = compact.scatter_plan(session.profile, points, counts, offsets, QUEUES, n)
-    labels = {f"labels[{i}]": labelled[f"labels[{i}]"] for i in range(len(points.chunks))}
+    labels: dict[str, Any] = {f"labels[{i}]": labelled[f"labels[{i}]"] for i in range(len(points.chunks))}
     scattered = run(session, scatter, counts=labelled[counts], offsets=labelled[offsets], **labels)
-    return replace(found, indices=scatter[-1].args[-1], scattered=scattered)
+    return replace(found, indices=scatter.scratch["indices"], scattered=scattered)
 
 
-def label_plan(session, points):
+def label_plan(session: Session, points: DeviceArray) -> tuple[Scratch, Plan]:
     """One launch per chunk: labels as Scratch "labels[0]" ..., counts per class and tile."""
     tiles = compact.tiles_of(points)
     counts = Scratch("counts", np.uint32, QUEUES * tiles)
@@ -212,14 +219,14 @@ def label_plan(session, points):
     return counts, Plan(*steps)
 
 
-def _labels(i, chunk):
+def _labels(i: int, chunk: Chunk) -> Scratch:
     return Scratch(f"labels[{i}]", np.uint8, chunk.count)
 
 
 # The octagon -----------------------------------------------------------------------------------------------------
 
 
-def octagon_of(found):
+def octagon_of(found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The exact convex hull of the extreme points, and its edges as records for the kernel.
 
     Parameters
@@ -233,7 +240,7 @@ def octagon_of(found):
     edges : record array, shape (9,)
         By quadrant; the last edge again where there are fewer than 8. Then the box between the diagonal points.
     """
-    index = {}
+    index: dict[tuple[float, float], int] = {}
     for i, x, y in zip(found["index"].tolist(), found["x"].tolist(), found["y"].tolist()):
         index[x, y] = min(i, index.get((x, y), i))
     corners = hull_of_few(sorted(index))
@@ -245,11 +252,11 @@ def octagon_of(found):
     return octagon, np.array(edges, edge_type(found["x"].dtype))
 
 
-def hull_of_few(ordered) -> list:
+def hull_of_few(ordered: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Exact hull of a few distinct pairs of numbers in lexicographic order, counter-clockwise from the first."""
 
-    def chain(points):
-        stack = []
+    def chain(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        stack: list[tuple[float, float]] = []
         for p in points:
             while len(stack) > 1 and orientation(stack[-2], stack[-1], p) <= 0:
                 stack.pop()
@@ -259,7 +266,7 @@ def hull_of_few(ordered) -> list:
     return ordered if len(ordered) <= 2 else chain(ordered) + chain(ordered[::-1])
 
 
-def edge_type(dtype) -> np.dtype:
+def edge_type(dtype: np.dtype) -> np.dtype:
     """The kernel's edge_t."""
     approx = np.float64 if dtype == np.float64 else np.float32
     names = [(name, dtype) for name in ("ax", "ay", "bx", "by")] + [
@@ -268,7 +275,7 @@ def edge_type(dtype) -> np.dtype:
     return np.dtype([*names, ("quadrant", np.uint32)], align=True)
 
 
-def edge_record(a, b, reach, dtype) -> tuple:
+def edge_record(a: tuple[float, float], b: tuple[float, float], reach: float, dtype: np.dtype) -> tuple[Any, ...]:
     """An edge with a line `nx * x + ny * y + offset` that is positive, as computed, only strictly left of the edge.
 
     The normal is scaled by a power of two below 1/8, so that nothing overflows. With coordinates of at most `reach`
@@ -288,7 +295,7 @@ def edge_record(a, b, reach, dtype) -> tuple:
     return *a, *b, nx, ny, -(nx * a[0] + ny * a[1]) - loss, 2 * loss, quadrant
 
 
-def box_record(found) -> tuple:
+def box_record(found: np.ndarray) -> tuple[Any, ...]:
     """The box between the diagonal extreme points, as an edge from its lower to its upper corner.
 
     Each of its corners is dominated by the extreme point of its diagonal, so no direction separates it from the four:
@@ -299,7 +306,7 @@ def box_record(found) -> tuple:
     return *low, *high, 0.0, 0.0, 0.0, 0.0, 0
 
 
-def _quadrant(dx, dy) -> int:
+def _quadrant(dx: float, dy: float) -> int:
     """Quadrant of an edge's outward normal: 1 NE, 2 NW, 3 SW, 4 SE; directions along an axis belong to the next."""
     if dy > 0 and dx <= 0:
         return 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import numpy as np
 
 from clgeom.core.launch import run
@@ -13,6 +15,12 @@ from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan, survey_plan, surveyed
 from clgeom.sorting.radix.segments import segment_capacity, segments_plan
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.launch import Result
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
+
 #: Fewest points for which a survey of the varying bits of the keys pays before sorting.
 SURVEY_FROM = 1 << 15
 #: The same where a pass is one launch, as in `clgeom.sorting.radix.sort`: the host waits for the survey.
@@ -21,11 +29,15 @@ SURVEY_FROM_CHAINED = 1 << 20
 #: Bits of a key: all, and the bits of x in a key that holds y in its lower bits.
 ALL, UPPER_HALF = (1 << 64) - 1, (1 << 64) - (1 << 32)
 
+#: Digits to sort by: the first bit and the number of bits of each.
+Windows: TypeAlias = tuple[tuple[int, int], ...]
 #: Whether a long run of equal x is out of order.
 BROKEN = Scratch("order_broken", np.uint32, 1)
 
 
-def lexsort(points, ids, n, *, outer=False, **buffers):
+def lexsort(
+    points: DeviceArray, ids: Scratch | None, n: int, *, outer: bool = False, **buffers: Any
+) -> tuple[Result, Scratch, Scratch]:
     """The points of these ids ordered by x, y and id.
 
     Parameters
@@ -57,7 +69,9 @@ def lexsort(points, ids, n, *, outer=False, **buffers):
     return _sort_fully(points, ids, n, buffers)
 
 
-def _sort_by_x(points, ids, n, outer, buffers):
+def _sort_by_x(
+    points: DeviceArray, ids: Scratch | None, n: int, outer: bool, buffers: dict[str, Any]
+) -> tuple[Result, Scratch, Scratch]:
     session, dtype = points.session, points.dtype
     windows = _windows(points, ids, n, UPPER_HALF if dtype.itemsize == 4 else ALL, buffers)
     packed = BROKEN.name in buffers
@@ -66,7 +80,9 @@ def _sort_by_x(points, ids, n, outer, buffers):
     return run(session, plan, points=points, **buffers), ordered, rows
 
 
-def _by_x_plan(points, ids, n, outer, windows, packed):
+def _by_x_plan(
+    points: DeviceArray, ids: Scratch | None, n: int, outer: bool, windows: Windows, packed: bool
+) -> tuple[Plan, Scratch, Scratch]:
     """Plan that sorts points by x and then short runs of equal x, and the order and the coordinates it computes.
 
     `packed`: a survey has made the keys.
@@ -91,7 +107,9 @@ def _by_x_plan(points, ids, n, outer, windows, packed):
     return (pack + sort + unpack + Plan(mend)).kept(), ordered, rows
 
 
-def _sort_fully(points, ids, n, buffers):
+def _sort_fully(
+    points: DeviceArray, ids: Scratch | None, n: int, buffers: dict[str, Any]
+) -> tuple[Result, Scratch, Scratch]:
     """Sort by id, then stably by y, then stably by x; by y and x at once where both fit in one key."""
     session, device, dtype = points.session, points.session.profile, points.dtype
     keys, plan = _keys(n), Plan()
@@ -113,7 +131,7 @@ def _sort_fully(points, ids, n, buffers):
     return result, ordered, rows
 
 
-def _unpack_plan(device, dtype, sorted_keys, n, rows):
+def _unpack_plan(device: DeviceProfile, dtype: np.dtype, sorted_keys: Scratch, n: int, rows: Scratch) -> Plan:
     order = KeyOrder(dtype)
     return Plan(
         Step.over(
@@ -128,7 +146,7 @@ def _unpack_plan(device, dtype, sorted_keys, n, rows):
     )
 
 
-def _windows(points, ids, n, bits, buffers):
+def _windows(points: DeviceArray, ids: Scratch | None, n: int, bits: int, buffers: dict[str, Any]) -> Windows:
     """The digits to sort by among these bits of the keys.
 
     For many keys they are found by a survey, which makes the keys and adds what it writes to `buffers`.
@@ -137,8 +155,8 @@ def _windows(points, ids, n, bits, buffers):
     if n < (SURVEY_FROM_CHAINED if means_of(session).scan == "chain" else SURVEY_FROM):
         return digit_windows(bits)
 
-    def make():
-        survey, found = survey_plan(session.profile, _keys(n), n, KeyOrder(np.uint64))
+    def make() -> tuple[Plan, Scratch]:
+        survey, found = survey_plan(session.profile, _keys(n), n, KeyOrder(np.dtype(np.uint64)))
         return (_x_keys_plan(points, ids, n) + survey).kept(), found
 
     plan, found = session.cached(("survey of points", points.dtype, points.n, ids, n), make, policies=True)
@@ -148,9 +166,21 @@ def _windows(points, ids, n, bits, buffers):
     return digit_windows(varying & bits) if descents else ()
 
 
-def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexsort"):
-    """Plan that sorts unsigned keys stably, with their ids; one launch for few keys."""
-    profile, order = session.profile, KeyOrder(keys.dtype)
+def _radix(
+    session: Session,
+    keys: Scratch,
+    n: int,
+    payload: Scratch | None,
+    windows: Windows | None,
+    *,
+    keep_keys: bool = False,
+    prefix: str = "lexsort",
+) -> tuple[Plan, Any, Scratch]:
+    """Plan that sorts unsigned keys stably, with their ids; one launch for few keys.
+
+    The sorted keys are None without `keep_keys`.
+    """
+    profile, order = session.profile, KeyOrder(np.dtype(keys.dtype))
     carried = "index" if payload is None else payload
     if n > segment_capacity(profile, order.dtype):
         return radix_plan(
@@ -171,16 +201,18 @@ def _radix(session, keys, n, payload, windows, *, keep_keys=False, prefix="lexso
     return plan, sorted_keys, ordered
 
 
-def _keys(n):
+def _keys(n: int) -> Scratch:
     return Scratch("point_keys", np.uint64, n)
 
 
-def _x_keys_plan(points, ids, n):
+def _x_keys_plan(points: DeviceArray, ids: Scratch | None, n: int) -> Plan:
     """Sort keys by x; of 32 bits, with y in the lower half."""
     return _keys_plan(points.session.profile, points, ids, n, "both" if points.dtype.itemsize == 4 else "x", _keys(n))
 
 
-def _keys_plan(device, points, ids, n, what, keys):
+def _keys_plan(
+    device: DeviceProfile, points: DeviceArray, ids: Scratch | None, n: int, what: str, keys: Scratch
+) -> Plan:
     """Sort keys of the points of these ids. Also sets BROKEN to 0."""
     order = KeyOrder(points.dtype)
     return Plan(

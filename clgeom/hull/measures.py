@@ -22,7 +22,7 @@ AT_A_TIME = 4096
 # One polygon -----------------------------------------------------------------------------------------------------
 
 
-def polygon_area(corners) -> float:
+def polygon_area(corners: np.ndarray) -> float:
     """Area of a counter-clockwise polygon, correctly rounded; the smallest subnormal number if that would be 0.
 
     The products of the shoelace formula are split into two floats each, without error, and summed exactly by
@@ -38,7 +38,7 @@ def polygon_area(corners) -> float:
     return _ldexp(math.fsum(np.concatenate(terms).tolist()) / 2, 2 * scale)
 
 
-def polygon_perimeter(corners) -> float:
+def polygon_perimeter(corners: np.ndarray) -> float:
     """Perimeter of a polygon of two corners or more, neighbours distinct, correctly rounded.
 
     Each length is a sum of two floats with a relative error below 2**-100, in a scale of its own. Differences of end
@@ -55,16 +55,16 @@ def polygon_perimeter(corners) -> float:
         exponents += down
         scale = int(exponents.max())
         root, rest = np.ldexp([root, rest], exponents - scale)
-    roots, rest = root.tolist(), math.fsum(rest.tolist())
+    roots, low_parts = root.tolist(), math.fsum(rest.tolist())
     total = math.fsum(roots)
     if scale < -800 or total < 0.25:  # subnormal numbers, which a processor may flush
         return _exact_perimeter(a)
     margin = (len(corners) + 32) * 2.0**-99 * total
-    low, high = (math.fsum([*roots, rest + sign * margin]) for sign in (-1, 1))
+    low, high = (math.fsum([*roots, low_parts + sign * margin]) for sign in (-1, 1))
     return _ldexp(low, scale) if low == high else _exact_perimeter(a)
 
 
-def _length(x, y, ex, ey):
+def _length(x: np.ndarray, y: np.ndarray, ex: np.ndarray, ey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The length of the vector (x + ex, y + ey) as a sum of two floats."""
     (xx, xx_error), (yy, yy_error) = _two_product(x, x), _two_product(y, y)
     square, square_error = _two_difference(xx, -yy)
@@ -74,13 +74,13 @@ def _length(x, y, ex, ey):
     return root, np.divide(rest, 2 * root, out=np.zeros_like(root), where=root > 0)
 
 
-def _exact_area(corners) -> float:
+def _exact_area(corners: np.ndarray) -> float:
     x, y, exponent = _integers(corners)
     twice = sum(a * d - b * c for a, b, c, d in zip(x, y, x[1:] + x[:1], y[1:] + y[:1]))
     return _rounded(twice, 2 * exponent - 1) or LEAST if twice > 0 else 0.0
 
 
-def _exact_perimeter(corners) -> float:
+def _exact_perimeter(corners: np.ndarray) -> float:
     """By square roots of integers, with more bits until all numbers between two bounds round to the same float."""
     x, y, exponent = _integers(corners)
     squares = [(c - a) ** 2 + (d - b) ** 2 for a, b, c, d in zip(x, y, x[1:] + x[:1], y[1:] + y[:1])]
@@ -96,7 +96,7 @@ def _exact_perimeter(corners) -> float:
         bits *= 2
 
 
-def _integers(corners):
+def _integers(corners: np.ndarray) -> tuple[list[int], list[int], int]:
     """x, y, exponent: lists of integers such that the corners are (x, y) times 2**exponent."""
     bits = corners.view(np.int64)
     field, fraction = bits >> 52 & 0x7FF, bits & (1 << 52) - 1
@@ -122,34 +122,35 @@ def _rounded(number: int, exponent: int) -> float:
     if exponent > 971:
         return math.inf
     field = exponent + 1075 if number >> 52 else 0
-    return struct.unpack("<d", struct.pack("<Q", field << 52 | number & (1 << 52) - 1))[0]
+    return float(struct.unpack("<d", struct.pack("<Q", field << 52 | number & (1 << 52) - 1))[0])
 
 
-def _is_nonzero(values):
+def _is_nonzero(values: np.ndarray) -> np.ndarray:
     """Which floats are not zero, by their bits: a processor may flush subnormal numbers."""
-    return (values.view(np.int64) << 1) != 0
+    nonzero: np.ndarray = (values.view(np.int64) << 1) != 0
+    return nonzero
 
 
-def _exponents(values):
+def _exponents(values: np.ndarray) -> np.ndarray:
     """The exponents of ``numpy.frexp``, at most -1022 of subnormal numbers."""
     return (values.view(np.int64) >> 52 & 0x7FF) - 1022
 
 
-def _two_difference(a, b):
+def _two_difference(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """a - b rounded, and its error, exactly (Knuth, "The Art of Computer Programming" 2, 4.2.2, theorem B)."""
     difference = a - b
     part = difference - a
     return difference, (a - (difference - part)) - (b + part)
 
 
-def _ldexp(value, exponent) -> float:
+def _ldexp(value: float, exponent: int) -> float:
     try:
         return math.ldexp(value, exponent)
     except OverflowError:
         return math.inf
 
 
-def _two_product(a, b):
+def _two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """a * b rounded, and its error, exactly (Dekker, "A floating-point technique for extending the available
     precision", Numer. Math. 18, 1971)."""
     product = a * b
@@ -157,7 +158,7 @@ def _two_product(a, b):
     return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
 
 
-def _halves(a):
+def _halves(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Upper and lower 26 bits of the significands (Veltkamp)."""
     shifted = 134217729.0 * a
     high = shifted - (shifted - a)
@@ -167,7 +168,7 @@ def _halves(a):
 # Many polygons ---------------------------------------------------------------------------------------------------
 
 
-def ragged_measures(corners, offsets, flat):
+def ragged_measures(corners: np.ndarray, offsets: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Areas and perimeters of polygons one after another, as `polygon_area` and `polygon_perimeter` have them.
 
     Parameters
@@ -195,14 +196,16 @@ def ragged_measures(corners, offsets, flat):
     return areas, perimeters
 
 
-def measure_doubtful(corners, offsets, areas, perimeters) -> None:
+def measure_doubtful(corners: np.ndarray, offsets: np.ndarray, areas: np.ndarray, perimeters: np.ndarray) -> None:
     """Compute the areas and perimeters that are below 0, which stands for a doubt."""
     for measures, function in ((areas, polygon_area), (perimeters, polygon_perimeter)):
         for i in np.flatnonzero(measures < 0).tolist():
             measures[i] = function(corners[offsets[i] : offsets[i + 1]])
 
 
-def _side_by_side(corners, begins, counts, tested):
+def _side_by_side(
+    corners: np.ndarray, begins: np.ndarray, counts: np.ndarray, tested: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Areas and perimeters of polygons, the largest first; below 0 if in doubt. As in batch/batch_measures.h."""
     first = before = corners[begins].astype(np.float64).T
     a, a_low = np.zeros_like(first), np.zeros_like(first)
@@ -224,11 +227,11 @@ def _side_by_side(corners, begins, counts, tested):
 class _Total:
     """Sums of pairs, and whether they are exact if that is tested."""
 
-    def __init__(self, n, tested):
+    def __init__(self, n: int, tested: bool) -> None:
         self.high, self.low = np.zeros((2, n))
         self.exact, self.tested = np.full(n, tested), tested
 
-    def add(self, high, low, exact=None):
+    def add(self, high: np.ndarray, low: np.ndarray, exact: np.ndarray | None = None) -> None:
         """Add a pair to each of the first sums."""
         some = slice(len(high))
         self.high[some], error = _two_difference(self.high[some], -high)
@@ -238,19 +241,19 @@ class _Total:
             self.exact[some] &= exact & (lost[0] == 0) & (lost[1] == 0)
         self.low[some] += rest
 
-    def rounded(self, margin, least, most):
+    def rounded(self, margin: np.ndarray, least: float, most: float) -> np.ndarray:
         """The sums rounded; -1.0 where a number within the margin is rounded to another one."""
         margin = np.where(self.exact, 0, margin)
         low, high = self.high + (self.low - margin), self.high + (self.low + margin)
         return np.where((low == high) & (low >= least) & (low <= most), low, -1.0)
 
 
-def _edge(side, error, tested):
+def _edge(side: np.ndarray, error: np.ndarray, tested: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """The length of an edge as a pair, and whether it is exact."""
     (x, y), (ex, ey) = side, error
     root, rest = _length(x, y, ex, ey)
     if not tested:
-        return root, rest
+        return root, rest, None
     along = (x == 0) | (y == 0)
     side, error = np.where(x == 0, y, x), np.where(x == 0, ey, ex)
     exact = along | ((rest == 0) & (ex == 0) & (ey == 0) & (np.abs(x) < 2.0**26) & (np.abs(y) < 2.0**26))
@@ -258,7 +261,9 @@ def _edge(side, error, tested):
     return np.where(along, np.abs(side), root), np.where(along, np.copysign(1, side) * error, rest), exact
 
 
-def _triangle(area, a, a_low, b, b_low, tested):
+def _triangle(
+    area: _Total, a: np.ndarray, a_low: np.ndarray, b: np.ndarray, b_low: np.ndarray, tested: bool
+) -> np.ndarray:
     """Add twice the area of triangles to a total. Returns the sums of both products' sizes."""
     (left, left_low), (right, right_low) = (_two_product(a[i], b[1 - i]) for i in (0, 1))
     (twice, low), (rest, lost) = _two_difference(left, right), _two_difference(left_low, right_low)
@@ -268,4 +273,5 @@ def _triangle(area, a, a_low, b, b_low, tested):
         exact &= (a_low == 0).all(axis=0) & (b_low == 0).all(axis=0)
     rest = rest + ((a[0] * b_low[1] + a_low[0] * b[1]) - (a[1] * b_low[0] + a_low[1] * b[0]))
     area.add(twice, low + rest, exact)
-    return np.abs(left) + np.abs(right)
+    sizes: np.ndarray = np.abs(left) + np.abs(right)
+    return sizes

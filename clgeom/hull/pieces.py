@@ -66,12 +66,12 @@ class Piece:
         at = len(self.rows) // 2
         return [self._part(slice(None, at), self.first), self._part(slice(at, None), self.first + at)]
 
-    def _part(self, part, first):
+    def _part(self, part: slice, first: int) -> Piece:
         kept, labels = (None if one is None else one[part] for one in (self.kept, self.labels))
         return Piece(self.rows[part], first, kept, labels)
 
 
-def piece_bytes(chunks: Chunks) -> int:
+def piece_bytes(chunks: Chunks[Any]) -> int:
     """Most bytes of a piece of chunks."""
     return max(min(PIECE_BYTES, chunks.max_bytes // PARTS), 1 << 12)
 
@@ -93,15 +93,15 @@ class PointStream:
         Refuse points that are not finite here. Otherwise kernels find them.
     """
 
-    chunks: Chunks
+    chunks: Chunks[Any]
     caller: str
     nonfinite: str
     meter: Meter = field(default_factory=Meter)
     finite: bool = False
     n: int = 0
     crs: Any = None
-    types: set = field(default_factory=set)
-    types_of_none: set = field(default_factory=set)
+    types: set[np.dtype] = field(default_factory=set)
+    types_of_none: set[np.dtype] = field(default_factory=set)
 
     @property
     def dtype(self) -> np.dtype:
@@ -141,7 +141,7 @@ class PointStream:
         if waiting:
             yield _joined(waiting)
 
-    def _cut(self, most):
+    def _cut(self, most: int) -> Iterator[Piece]:
         """Each chunk in parts of at most so many bytes."""
         for number, chunk in enumerate(self.chunks):
             require_whole(chunk)
@@ -166,7 +166,7 @@ class PointStream:
                 yield Piece(rows, self.n, None if kept is None else self.n + kept)
                 self.n += len(part)
 
-    def _given(self, chunk, number):
+    def _given(self, chunk: Any, number: int) -> Any:
         """The points of a chunk as an array, of the same reference system as those before."""
         crs = crs_of(chunk)
         if crs is not None:
@@ -183,7 +183,7 @@ class PointStream:
             raise in_chunk(error, number) from error
 
 
-def require_same_crs(crs, known, number: int, *, caller: str) -> None:
+def require_same_crs(crs: Any, known: Any, number: int, *, caller: str) -> None:
     """Refuse a chunk in another reference system than those before; None stands for no system."""
     if crs is not None and known is not None and not same_crs(crs, known):
         raise InvalidInput(
@@ -192,11 +192,11 @@ def require_same_crs(crs, known, number: int, *, caller: str) -> None:
         )
 
 
-def _words(crs) -> str:
+def _words(crs: object) -> str:
     return str(getattr(crs, "name", None) or crs)[:60]
 
 
-def _joined(pieces) -> Piece:
+def _joined(pieces: list[Piece]) -> Piece:
     """One piece of several that follow each other."""
     if len(pieces) == 1:
         return pieces[0]

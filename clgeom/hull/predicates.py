@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,13 +18,16 @@ from clgeom.intake.arrays import (
     as_device_points,
     c_name,
     canonical_one_or_more,
-    is_device_array,
     one_or_more_as_given,
     session_of,
 )
-from clgeom.intake.device_arrays import fetched, within_memory
+from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
 from clgeom.intake.typing import AnyArray, DeviceLike
 from clgeom.primitives.extremes import require_finite
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.intake.arrays import DeviceArray
 
 #: Bound of the rounding error of `left - right` in double precision, per |left + right|: Ozaki, Buenger, Ogita, Oishi,
 #: Rump, "Simple floating-point filters for the two-dimensional orientation problem", BIT 56 (2016), theorem 3.1.
@@ -91,12 +95,13 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     if sizes["a"] == 0:
         return np.empty(0, np.int8)
     plan = orient2d_plan(session, arrays["a"])
-    result = run(session, plan, **arrays)
-    signs = np.concatenate([result.read(step.args[-1]) for step in plan])
+    buffers: dict[str, Any] = {**arrays}
+    result = run(session, plan, **buffers)
+    signs = np.concatenate([result.read(scratch) for scratch in plan.scratch.values()])
     return signs[0] if single else signs
 
 
-def _alike(given):
+def _alike(given: dict[str, Any]) -> dict[str, np.ndarray]:
     """Host points broadcast to one length and brought to one type."""
     given = {name: canonical_one_or_more(value, caller="orient2d", name=name) for name, value in given.items()}
     dtype = np.result_type(*given.values())
@@ -107,7 +112,7 @@ def _alike(given):
     }
 
 
-def _alike_on_device(given):
+def _alike_on_device(given: dict[str, Any]) -> dict[str, Any]:
     """`_alike` where some points are on the device: the arrays there give the number of points and their type."""
     for name, value in given.items():
         if is_device_array(value):
@@ -132,7 +137,7 @@ def _alike_on_device(given):
     return given
 
 
-def orient2d_plan(session, like):
+def orient2d_plan(session: Session, like: DeviceArray) -> Plan:
     """A launch per chunk; each writes its own Scratch "signs0", "signs1" ..."""
     return Plan(
         *(
@@ -154,17 +159,18 @@ def orient2d_plan(session, like):
 # The self-test ---------------------------------------------------------------------------------------------------
 
 
-def predicate_parameters(session, dtype) -> dict:
+def predicate_parameters(session: Session, dtype: np.dtype) -> dict[str, Any]:
     """Template parameters of every kernel that uses geometry/orient2d.h on this session's device.
 
     Once per driver and type, the device computes the signs of triples that a contracted, flushed or reassociated filter
     gets wrong. If a sign is wrong, the kernels leave the filter out and compute in integers only.
     """
     dtype = np.dtype(dtype)
-    return session.cached(("predicate", dtype), lambda: _tried_parameters(session, dtype))
+    params: dict[str, Any] = session.cached(("predicate", dtype), lambda: _tried_parameters(session, dtype))
+    return params
 
 
-def _tried_parameters(session, dtype) -> dict:
+def _tried_parameters(session: Session, dtype: np.dtype) -> dict[str, Any]:
     params = {"real": c_name(dtype), "filtered": True}
     if dtype.kind == "f":
         params["filtered"] = trust.holds(
@@ -176,26 +182,26 @@ def _tried_parameters(session, dtype) -> dict:
     return params
 
 
-def _passes_witnesses(session, dtype, params) -> bool:
+def _passes_witnesses(session: Session, dtype: np.dtype, params: dict[str, Any]) -> bool:
     from clgeom.intake.arrays import to_device
 
     a, b, c = witnesses(dtype)
-    points = {name: to_device(session, p, caller="orient2d") for name, p in zip("abc", (a, b, c))}
+    points: dict[str, Any] = {name: to_device(session, p, caller="orient2d") for name, p in zip("abc", (a, b, c))}
     signs = Scratch("signs0", np.int8, len(a))
     policy = select(session.profile, "hull/orient2d_signs", dtype, len(a))
     step = Step("hull/orient2d_signs", policy, ("a[0]", "b[0]", "c[0]", np.uint64(len(a)), signs), 1, params)
     expected = [orientation(*triple) for triple in zip(a.tolist(), b.tolist(), c.tolist())]
     with unrecorded():
-        return run(session, Plan(step), **points).read(signs).tolist() == expected
+        return bool(run(session, Plan(step), **points).read(signs).tolist() == expected)
 
 
-def witnesses(dtype):
+def witnesses(dtype: np.dtype) -> tuple[np.ndarray, ...]:
     """Triples whose sign is lost when a product is fused, a difference reassociated, or a subnormal flushed."""
     info = np.finfo(dtype)
     eps, tiny = float(info.eps), float(info.tiny)
     k = np.arange(1, 9)
     one = 1 + k * eps
-    triples = [
+    triples: list[list[Any]] = [
         # a nearly straight line through points a few ulps apart: det is a multiple of eps**2
         [(one, one), (12 * one, 12 * one), (24 * one, 24 * one + 8 * k % 3 * eps)],
         [(0.5 + k * eps / 2, 0.5 + eps / 2), (12 + 0 * one, 12 + 0 * one), (24 + 0 * one, 24 + 0 * one)],
@@ -216,7 +222,7 @@ def witnesses(dtype):
 # On the host -----------------------------------------------------------------------------------------------------
 
 
-def host_signs(a, b, c) -> np.ndarray:
+def host_signs(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """The exact signs of `orient2d` for float64 points of shape (n, 2), computed on the host."""
     with np.errstate(all="ignore"):
         (ax, ay), (bx, by), (cx, cy) = a.T, b.T, c.T
@@ -225,10 +231,11 @@ def host_signs(a, b, c) -> np.ndarray:
         signs = np.sign(left - right)
     for i in np.flatnonzero(~decided):
         signs[i] = orientation(a[i].tolist(), b[i].tolist(), c[i].tolist())
-    return signs.astype(np.int8)
+    narrow: np.ndarray = signs.astype(np.int8)
+    return narrow
 
 
-def orientation(a, b, c) -> int:
+def orientation(a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> int:
     """The exact sign of `orient2d` for one triple of pairs of Python numbers."""
     (ax, ay), (bx, by), (cx, cy) = a, b, c
     left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
@@ -238,4 +245,5 @@ def orientation(a, b, c) -> int:
 
         ax, ay, bx, by, cx, cy = map(Fraction, (ax, ay, bx, by, cx, cy))
         left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
-    return (left > right) - (left < right)
+    sign: int = (left > right) - (left < right)
+    return sign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from clgeom.intake.typing import ArrayLike, CLArray, NDArray
 from clgeom.markup import card, rings_svg
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.intake.arrays import DeviceArray
 
 #: Hulls of more vertices do not measure their area and perimeter for a notebook.
 MEASURED = 100_000
@@ -146,32 +151,36 @@ class Hull(Exchange):
         inside = self._contains(queries.astype(dtype, copy=False), self.corners.astype(dtype, copy=False))
         return bool(inside[0]) if single else inside
 
-    def _contains(self, queries, corners):
+    def _contains(self, queries: np.ndarray, corners: np.ndarray) -> np.ndarray:
         if len(queries) == 0 or self.dimension < 0:
             return np.zeros(len(queries), bool)
         if self.dimension == 0:
-            return (queries == corners[0]).all(axis=1)
+            same: np.ndarray = (queries == corners[0]).all(axis=1)
+            return same
         first, last = corners[0], corners[np.lexsort((corners[:, 1], corners[:, 0]))[-1]]
-        inside = ~_before(queries, first) & ~_before(last, queries)
+        inside: np.ndarray = ~_before(queries, first) & ~_before(last, queries)
         if self.dimension == 1:
-            return inside & (self._sides_of(np.stack([first, last]), queries, "left") == 0)
+            inside &= self._sides_of(np.stack([first, last]), queries, "left") == 0
+            return inside
         turn = int(np.flatnonzero((corners == last).all(axis=1))[0])
         lower, upper = corners[: turn + 1], np.concatenate([corners[turn:], corners[:1]])[::-1]
         # The lower chain may end with a vertical edge, and the upper one begin with one: neither may decide.
         inside &= self._sides_of(lower, queries, "left") >= 0
-        return inside & (self._sides_of(upper, queries, "right") <= 0)
+        inside &= self._sides_of(upper, queries, "right") <= 0
+        return inside
 
-    def _sides_of(self, chain, queries, side):
+    def _sides_of(self, chain: np.ndarray, queries: np.ndarray, side: Literal["left", "right"]) -> np.ndarray:
         """The sides of a chain that queries are on; `side` says which edge decides at the x of a vertex."""
         edge = np.clip(np.searchsorted(chain[:, 0], queries[:, 0], side=side) - 1, 0, len(chain) - 2)
         return self._signs(rows_at(chain, edge), rows_at(chain, edge + 1), queries)
 
-    def _signs(self, *triples):
+    def _signs(self, *triples: np.ndarray) -> np.ndarray:
         """Signs of `orient2d`, on the host where the hull's device cannot compute in the triples' type."""
         session = as_session(self.session)
         if triples[0].dtype == np.float64 and not session.profile.fp64:
             return host_signs(*triples)
-        return orient2d(*triples, device=session)
+        signs: np.ndarray = orient2d(*triples, device=session)
+        return signs
 
     def on_device(self) -> tuple[CLArray, CLArray]:
         """The vertices on the hull's device.
@@ -181,8 +190,8 @@ class Hull(Exchange):
         vertices : pyopencl.array.Array of uint32, shape (h,)
         points : pyopencl.array.Array, shape (h, 2)
         """
-        vertices = to_array(self.session, self.vertices.astype(np.uint32))
-        return vertices, to_array(self.session, self.points)
+        session = as_session(self.session)
+        return to_array(session, self.vertices.astype(np.uint32)), to_array(session, self.points)
 
     def plot(self, ax: Any = None, *, points: Any = None, **options: Any) -> Any:
         """Draw the hull with Matplotlib.
@@ -257,16 +266,16 @@ class Hull(Exchange):
         """Coordinates of the vertices, shape (h, 2): `points`, or those with continuous longitudes (`across`)."""
         return self.points if self.across is None else self.across.continuous(self.points)
 
-    def _columns(self):
+    def _columns(self) -> dict[str, np.ndarray]:
         return {name: np.array([getattr(self, own)]) for name, own in _MEASURES.items()}
 
     @property
-    def _more_formats(self):
+    def _more_formats(self) -> tuple[str, ...]:
         from clgeom.io.outputs import ARRAYS
 
         return ARRAYS
 
-    def _write_text(self, path, crs):
+    def _write_text(self, path: Any, crs: Any) -> None:
         from clgeom.io.hulls import write_hull
 
         write_hull(self, path, crs=crs)
@@ -277,8 +286,8 @@ class Hull(Exchange):
 class VerticesOnDevice:
     """Vertices of a hull in device memory: `count` ids of rows of `points`, a DeviceArray of one chunk."""
 
-    points: object
-    ids: object
+    points: DeviceArray
+    ids: cl.Buffer
     count: int
 
     def __len__(self) -> int:
@@ -290,10 +299,10 @@ class VerticesOnDevice:
     def read_corners(self) -> NDArray[Any]:
         return self.corners_of(self.gather())
 
-    def corners_of(self, buffer) -> NDArray[Any]:
+    def corners_of(self, buffer: cl.Buffer) -> NDArray[Any]:
         return read(self.points.session, buffer, self.points.dtype, 2 * self.count).reshape(-1, 2)
 
-    def gather(self):
+    def gather(self) -> cl.Buffer:
         """A buffer with the coordinates of the vertices."""
         ids, corners = (
             Scratch("ids", np.uint32, self.count),
@@ -311,7 +320,13 @@ class HullOnDevice(Hull):
     Their coordinates are gathered when the hull is made, since the caller may change the points later.
     """
 
-    def __init__(self, found, dimension, n, phases, session):
+    session: Session
+    _found: VerticesOnDevice
+    _corners: cl.Buffer
+
+    def __init__(
+        self, found: VerticesOnDevice, dimension: int, n: int, phases: tuple[Phase, ...], session: Session
+    ) -> None:
         corners = found.gather()
         finish(session)
         self.__dict__.update(_found=found, _corners=corners, dimension=dimension, n=n, phases=phases, session=session)
@@ -332,14 +347,16 @@ class HullOnDevice(Hull):
         vertices = new_array(session, (count,), np.uint32)
         points = new_array(session, (count, 2), dtype)
         for buffer, array in ((self._found.ids, vertices), (self._corners, points)):
-            copy(session, buffer, array.base_data, array.nbytes)
+            memory: Any = array.base_data
+            copy(session, buffer, memory, array.nbytes)
         finish(session)
         return vertices, points
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Hull, (self.vertices, self.points, self.dimension, self.n, self.phases, None, self.crs)
 
 
-def _before(a, b):
+def _before(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Lexicographic a < b, row by row."""
-    return (a[..., 0] < b[..., 0]) | ((a[..., 0] == b[..., 0]) & (a[..., 1] < b[..., 1]))
+    before: np.ndarray = (a[..., 0] < b[..., 0]) | ((a[..., 0] == b[..., 0]) & (a[..., 1] < b[..., 1]))
+    return before

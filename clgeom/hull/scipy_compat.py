@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,8 @@ from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput, short
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.predicates import orient2d
-from clgeom.intake.arrays import as_given, canonical_points, is_device_array
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.arrays import as_given, canonical_points
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray
 
 #: Options of Qhull that change nothing here: triangulated facets, no warnings, and joggled input, which Qhull needs
@@ -39,16 +40,19 @@ if TYPE_CHECKING:
     class QhullError(InvalidInput, RuntimeError):
         """Error for points without a hull of positive area, or a hull that is not incremental. See `qhull_error`."""
 
+    from clgeom.hull.result import Hull
+    from clgeom.intake.typing import HostOrDevice
+
 else:
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> type:
         if name == "QhullError":
             return qhull_error()
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @functools.cache
-def qhull_error():
+def qhull_error() -> type[Exception]:
     """The class QhullError: an InvalidInput that is SciPy's QhullError, too, or a RuntimeError without SciPy."""
     try:
         from scipy.spatial import QhullError as base
@@ -189,8 +193,8 @@ class ConvexHull:
 
     # State ------------------------------------------------------------------------------------------------------
 
-    def _start(self, parts, caller="ConvexHull"):
-        whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    def _start(self, parts: list[HostOrDevice], caller: str = "ConvexHull") -> None:
+        whole = parts[0] if len(parts) == 1 else np.concatenate([_on_host(part) for part in parts])
         used, out = whole, self._options.seen_from
         if out is not None:
             if out >= len(whole):
@@ -213,7 +217,7 @@ class ConvexHull:
             vertices = vertices + (vertices >= out)
         self._update([whole], hull, vertices)
 
-    def _update(self, parts, hull, vertices):
+    def _update(self, parts: list[HostOrDevice], hull: Hull, vertices: np.ndarray) -> None:
         self._parts, self._hull, self._corners = parts, hull, hull.points
         self.npoints: int = sum(map(len, parts))
         self.vertices: NDArray[Any] = vertices.astype(np.int32 if self.npoints < 1 << 31 else np.int64)
@@ -236,10 +240,10 @@ class ConvexHull:
     def points(self) -> NDArray[Any]:
         return self._collected().astype(np.float64, copy=False)
 
-    def _collected(self):
+    def _collected(self) -> np.ndarray:
         """All points on the host, in their original type, in which the device computes."""
         if len(self._parts) > 1:
-            self._parts = [np.concatenate(self._parts)]
+            self._parts = [np.concatenate([_on_host(part) for part in self._parts])]
         return _on_host(self._parts[0])
 
     @property
@@ -263,17 +267,20 @@ class ConvexHull:
 
     @functools.cached_property
     def simplices(self) -> NDArray[Any]:
-        return np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)[self._edges]
+        simplices: np.ndarray = np.stack([self.vertices, np.roll(self.vertices, -1)], axis=1)[self._edges]
+        return simplices
 
     @functools.cached_property
     def neighbors(self) -> NDArray[Any]:
         simplex = np.empty(self.nsimplex, self.vertices.dtype)
         simplex[self._edges] = np.arange(self.nsimplex)
-        return np.stack([np.roll(simplex, -1), np.roll(simplex, 1)], axis=1)[self._edges]
+        neighbors: np.ndarray = np.stack([np.roll(simplex, -1), np.roll(simplex, 1)], axis=1)[self._edges]
+        return neighbors
 
     @functools.cached_property
     def equations(self) -> NDArray[Any]:
-        return edge_equations(self._corners)[self._edges]
+        equations: np.ndarray = edge_equations(self._corners)[self._edges]
+        return equations
 
     @functools.cached_property
     def good(self) -> NDArray[Any] | None:
@@ -282,7 +289,8 @@ class ConvexHull:
         point = np.broadcast_to(self._collected()[self._options.seen_from], self._corners.shape)
         ends = np.roll(self._corners, -1, axis=0)
         seen = orient2d(self._corners, ends, np.ascontiguousarray(point), device=self._device) < 0
-        return (seen == self._options.seen)[self._edges]
+        good: np.ndarray = (seen == self._options.seen)[self._edges]
+        return good
 
     @functools.cached_property
     def coplanar(self) -> NDArray[Any]:
@@ -290,7 +298,7 @@ class ConvexHull:
             return np.empty((0, 3), np.int32)
         return self._on_edges()
 
-    def _on_edges(self):
+    def _on_edges(self) -> np.ndarray:
         """Rows (point, edge, nearest vertex) of the points on edges that are no vertices."""
         points, out = self._collected(), self._options.seen_from
         kept = np.arange(len(points)) if out is None else np.delete(np.arange(len(points)), out)
@@ -307,19 +315,21 @@ class ConvexHull:
 
     @functools.cached_property
     def min_bound(self) -> NDArray[Any]:
-        return self._bounds().min(axis=0).astype(np.float64)
+        least: np.ndarray = self._bounds().min(axis=0).astype(np.float64)
+        return least
 
     @functools.cached_property
     def max_bound(self) -> NDArray[Any]:
-        return self._bounds().max(axis=0).astype(np.float64)
+        most: np.ndarray = self._bounds().max(axis=0).astype(np.float64)
+        return most
 
-    def _bounds(self):
+    def _bounds(self) -> np.ndarray:
         """The vertices, and the point that was left out."""
         out = self._options.seen_from
         return self._corners if out is None else np.concatenate([self._corners, self._collected()[[out]]])
 
 
-def edge_equations(corners) -> np.ndarray:
+def edge_equations(corners: np.ndarray) -> np.ndarray:
     """Outward unit normals and offsets of the edges of a counter-clockwise polygon, float64, shape (h, 3).
 
     Normals are within a few units in the last place, whatever the magnitudes.
@@ -351,7 +361,7 @@ class Options(NamedTuple):
     seen: bool = True
 
 
-def _options(text) -> Options:
+def _options(text: object) -> Options:
     """The options of SciPy's `qhull_options`; `InvalidInput` for one that would change the result."""
     if isinstance(text, bytes):
         text = text.decode("latin1")
@@ -371,7 +381,7 @@ def _options(text) -> Options:
 # Points in, errors out -------------------------------------------------------------------------------------------
 
 
-def _checked(points, *, caller):
+def _checked(points: Any, *, caller: str) -> HostOrDevice:
     """Points of the right shape and type; a device array as it is."""
     if np.ma.isMaskedArray(points):  # as SciPy has it: indices would not be those of the points
         raise InvalidInput(
@@ -393,7 +403,7 @@ def _checked(points, *, caller):
     return canonical_points(array, caller=caller)
 
 
-def _column_names(points):
+def _column_names(points: Any) -> Sequence[str]:
     """Names of the columns of a table or of the fields of a structured array; none for geometries and other inputs."""
     if isinstance(points, np.ndarray):
         return points.dtype.names or ()
@@ -403,16 +413,16 @@ def _column_names(points):
     return [*map(str, getattr(points, "columns", ()) if names is None else names)]
 
 
-def _on_host(points):
+def _on_host(points: HostOrDevice) -> np.ndarray:
     return fetched(points) if is_device_array(points) else points
 
 
-def _copied(points):
+def _copied(points: HostOrDevice) -> np.ndarray:
     """Points copied to the host, so that the caller may change the original before the next `add_points`."""
     return np.array(_on_host(points))
 
 
-def _hull(points, device, *, caller, given):
+def _hull(points: HostOrDevice, device: DeviceLike, *, caller: str, given: HostOrDevice) -> Hull:
     """The hull of the points, of which the caller gave the last ones: errors speak of these."""
     try:
         return convex_hull(points, device=device)

@@ -15,6 +15,8 @@ A device that has too little memory for a piece gets it in halves, and smaller p
 from __future__ import annotations
 
 import collections
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +28,13 @@ from clgeom.intake.arrays import Chunk, DeviceArray, to_device
 from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
 from clgeom.intake.subnormals import refuse_flushed
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.core.staging import Transfer
+
 CHUNK_BYTES = 1 << 26
 #: Pieces of an array are so many times as large, where they are a small part of the device's memory.
 LARGER = 4
@@ -36,7 +45,7 @@ AT_A_TIME, SMALL_AT_A_TIME = 2, 3
 LEAST_POINTS = 1 << 12
 
 
-def streams(session, points) -> bool:
+def streams(session: Session, points: Any) -> bool:
     """Whether to copy points of the host to the device in pieces."""
     if is_mapped(points) and not session.profile.is_cpu and points.nbytes >= LEAST_BYTES:
         return True  # threads read the file
@@ -45,7 +54,7 @@ def streams(session, points) -> bool:
     return is_mapped(points) or not session.profile.is_cpu
 
 
-def chunk_bytes(profile, points, *, on_map=None) -> int:
+def chunk_bytes(profile: DeviceProfile, points: np.ndarray, *, on_map: bool | None = None) -> int:
     """Most bytes of a piece; `on_map` is whether its pages stay in the process's memory while it is copied."""
     most = CHUNK_BYTES
     on_map = is_mapped(points) if on_map is None else on_map
@@ -54,7 +63,7 @@ def chunk_bytes(profile, points, *, on_map=None) -> int:
     return min(most, profile.max_alloc_bytes)
 
 
-def pieces_of(session, points, start=0, stop=None) -> OnDevice:
+def pieces_of(session: Session, points: np.ndarray, start: int = 0, stop: int | None = None) -> OnDevice:
     """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
     source = MappedPoints(points, session.profile.is_cpu) if is_mapped(points) else None
     most = chunk_bytes(session.profile, points, on_map=source is not None and source.file is None)
@@ -78,16 +87,19 @@ class OnDevice:
         The mapped file that has all points.
     """
 
-    def __init__(self, session, pieces, most_bytes, source=None):
+    def __init__(
+        self, session: Session, pieces: Iterator[Piece], most_bytes: int, source: MappedPoints | None = None
+    ) -> None:
         self.session, self.pieces, self.source = session, iter(pieces), source
         self.most = min(most_bytes, session.profile.max_alloc_bytes)
-        self.again: collections.deque = collections.deque()
-        self.coming: collections.deque = collections.deque()
-        self.bring, self.at_a_time = _in_place, 1
+        self.again: collections.deque[Piece] = collections.deque()
+        self.coming: collections.deque[tuple[Piece, DeviceArray, Transfer | cl.Event | None]] = collections.deque()
+        self.bring: Callable[..., tuple[DeviceArray, Transfer | cl.Event | None]] = _in_place
+        self.at_a_time = 1
         if not session.profile.is_cpu:
             self.bring, self.at_a_time = _Copies(), SMALL_AT_A_TIME if self.most <= CHUNK_BYTES else AT_A_TIME
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         """Yield pairs of a piece and its DeviceArray."""
         try:
             while True:
@@ -112,7 +124,7 @@ class OnDevice:
             if hasattr(self.pieces, "close"):
                 self.pieces.close()
 
-    def smaller(self, piece) -> bool:
+    def smaller(self, piece: Piece) -> bool:
         """Put a piece back that the device had too little memory for; False if it is too small to be halved."""
         self.most = min(self.most, piece.rows.nbytes) // 2
         if len(piece.rows) < LEAST_POINTS:
@@ -123,7 +135,7 @@ class OnDevice:
         self.session.pool.free_held()
         return True
 
-    def _next(self):
+    def _next(self) -> Piece | None:
         """The next piece, at most as large as the device takes."""
         piece = self.again.popleft() if self.again else next(self.pieces, None)
         while piece is not None and piece.rows.nbytes > self.most and len(piece.rows) > 1:
@@ -131,7 +143,7 @@ class OnDevice:
             self.again.appendleft(rest)
         return piece
 
-    def _begin(self, piece):
+    def _begin(self, piece: Piece) -> None:
         """Begin to bring a piece to the device."""
         require_whole(piece.rows)
         while True:
@@ -146,11 +158,11 @@ class OnDevice:
                     self.again.appendleft(piece)
                     self.at_a_time = len(self.coming)
                     return
-                if not self.smaller(piece):
+                if not self.smaller(piece) or (half := self._next()) is None:
                     raise
-                piece = self._next()
+                piece = half
 
-    def _give_up(self):
+    def _give_up(self) -> None:
         for _, _, arrived in self.coming:
             if arrived is not None:
                 give_up(arrived)
@@ -159,17 +171,21 @@ class OnDevice:
             self.bring = _Copies()
 
 
-def _in_place(session, piece, source, in_use):
+def _in_place(
+    session: Session, piece: Piece, source: MappedPoints | None, in_use: list[cl.Buffer]
+) -> tuple[DeviceArray, None]:
     return to_device(session, piece.rows, caller="convex_hull", first=piece.first), None
 
 
 class _Copies:
     """Buffers on the device, filled in turn on a separate queue."""
 
-    def __init__(self):
-        self.buffers = []
+    def __init__(self) -> None:
+        self.buffers: list[cl.Buffer] = []
 
-    def __call__(self, session, piece, source, in_use):
+    def __call__(
+        self, session: Session, piece: Piece, source: MappedPoints | None, in_use: list[cl.Buffer]
+    ) -> tuple[DeviceArray, Transfer | cl.Event]:
         rows = piece.rows
         if rows.dtype == np.float64:
             session.profile.require_fp64("convex_hull")

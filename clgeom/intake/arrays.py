@@ -9,7 +9,7 @@ one allocation are divided into chunks.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +25,15 @@ from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, nat
 from clgeom.intake.interop import objects
 from clgeom.intake.interop.geometries import is_point
 from clgeom.intake.subnormals import refuse_flushed
-from clgeom.intake.typing import DeviceLike, DTypeLike, NDArray
+from clgeom.intake.typing import DeviceLike, DevicesLike, DTypeLike, NDArray
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.device import Session
+    from clgeom.core.plan import DType
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.typing import CLArray
 
 POINT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32))
 C_NAMES = {
@@ -53,8 +56,8 @@ MOST_ITEMS = 1 << 31
 
 
 @functools.lru_cache(maxsize=64)
-def c_name(dtype) -> str:
-    """OpenCL C name of a NumPy type."""
+def c_name(dtype: Any) -> str:
+    """OpenCL C name of a NumPy type, in any form that ``numpy.dtype`` takes."""
     return C_NAMES[np.dtype(dtype).name]
 
 
@@ -91,7 +94,7 @@ class DeviceArray:
     def nbytes(self) -> int:
         return self.n * self.item_bytes
 
-    def bindings(self, name: str) -> dict:
+    def bindings(self, name: str) -> dict[str, cl.Buffer]:
         """The chunks by name: "name[0]", "name[1]" ..., for `launch.run`."""
         return {f"{name}[{i}]": chunk.buffer for i, chunk in enumerate(self.chunks)}
 
@@ -117,7 +120,7 @@ class DeviceArray:
         return whole if self.width > 1 else whole.ravel()
 
 
-def session_of(value: Any, device: Any) -> Session:
+def session_of(value: Any, device: DevicesLike) -> Session:
     """The session for a call: the given one, or the session of an array that is on a device."""
     if not is_device_array(value):
         return devices.as_session(device)
@@ -126,9 +129,9 @@ def session_of(value: Any, device: Any) -> Session:
         return devices.session_of_context(value.context, own)
     session = devices.as_session(device)
     if session.context != value.context or session.device != (own or session.device):
+        there = own or devices.session_of_context(value.context).device
         raise InvalidInput(
-            f"The 'device' parameter must be the device that the array is on "
-            f"({(own or value.context.devices[0]).name}). Got {device!r} instead."
+            f"The 'device' parameter must be the device that the array is on ({there.name}). Got {device!r} instead."
         )
     return session
 
@@ -136,7 +139,9 @@ def session_of(value: Any, device: Any) -> Session:
 # Points ---------------------------------------------------------------------------------------------------------
 
 
-def as_device_points(session, points, *, caller: str, name: str = "points", compared: bool = True) -> DeviceArray:
+def as_device_points(
+    session: Session, points: Any, *, caller: str, name: str = "points", compared: bool = True
+) -> DeviceArray:
     """2D points in memory that kernels of this session read.
 
     Parameters
@@ -157,7 +162,7 @@ def as_device_points(session, points, *, caller: str, name: str = "points", comp
     return array
 
 
-def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray:
+def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
     """Points as a native, C-contiguous (n, 2) array of float32, float64 or int32; no copy when they are one already.
 
     float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
@@ -181,13 +186,13 @@ def canonical_points(points, *, caller: str, name: str = "points") -> np.ndarray
     return _in_rows(_as_coordinates(array, caller=caller, name=name))
 
 
-def canonical_one_or_more(points, *, caller: str, name: str = "points") -> np.ndarray:
+def canonical_one_or_more(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
     """`canonical_points` of points, or of one point that comes as a pair."""
     array = _unmasked_points(points, caller=caller, name=name)
     return canonical_points(array.reshape(1, 2) if array.shape == (2,) else array, caller=caller, name=name)
 
 
-def canonical_queries(points, *, caller: str) -> tuple[np.ndarray, bool]:
+def canonical_queries(points: Any, *, caller: str) -> tuple[np.ndarray, bool]:
     """Finite query points, as `canonical_points` returns them, and whether they came as one point."""
     given = fetched(points) if is_device_array(points) else one_or_more_as_given(points, caller=caller)
     queries = canonical_one_or_more(given, caller=caller)
@@ -200,14 +205,14 @@ def canonical_queries(points, *, caller: str) -> tuple[np.ndarray, bool]:
     return queries, given.shape == (2,)
 
 
-def host_values(values, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
+def host_values(values: Any, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
     """The numbers of any object as an array, by ``numpy.asarray`` where that reads it; masked entries are refused."""
     unmasked(values, name, caller=caller)
     values = objects.values_of(values, caller=caller, name=name)
     return _as_array(values, caller=caller, name=name, expected=expected)
 
 
-def _as_array(values, *, caller, name, expected="an array of numbers"):
+def _as_array(values: Any, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
     """``numpy.asarray`` with our error, masked arrays without their mask."""
     try:
         array = np.asarray(np.ma.getdata(values) if is_masked_array(values) else values)
@@ -220,14 +225,14 @@ def _as_array(values, *, caller, name, expected="an array of numbers"):
     return array
 
 
-def _unmasked_points(points, *, caller, name):
+def _unmasked_points(points: Any, *, caller: str, name: str) -> np.ndarray:
     """The points of any object as an array; masked entries are refused."""
     points = as_given(points, caller=caller, name=name)
     unmasked(points, name, caller=caller)
     return np.ma.getdata(points) if is_masked_array(points) else points
 
 
-def _as_coordinates(array, *, caller, name):
+def _as_coordinates(array: np.ndarray, *, caller: str, name: str) -> np.ndarray:
     dtype = array.dtype
     if dtype.newbyteorder("=") in POINT_TYPES:
         return array.astype(dtype.newbyteorder("="), copy=False)
@@ -251,7 +256,7 @@ def _as_coordinates(array, *, caller, name):
     )
 
 
-def _in_rows(points):
+def _in_rows(points: np.ndarray) -> np.ndarray:
     """Points of shape (n, 2), C-contiguous and aligned."""
     if points.flags.c_contiguous and points.flags.aligned:
         return points
@@ -261,7 +266,7 @@ def _in_rows(points):
     return rows
 
 
-def as_given(points, *, caller: str, name: str = "points", in_order: bool = False):
+def as_given(points: Any, *, caller: str, name: str = "points", in_order: bool = False) -> Any:
     """The caller's points as an array: arrays of numbers as they are, other objects by what they hold.
 
     With `in_order`, two columns of a frame are taken in their order, whatever their names.
@@ -269,19 +274,21 @@ def as_given(points, *, caller: str, name: str = "points", in_order: bool = Fals
     return as_given_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
 
 
-def fetched_points(points, *, caller: str, name: str = "points"):
+def fetched_points(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
     """The caller's points as an array of shape (n, 2) on the host."""
     given = as_given(points, caller=caller, name=name)
     return canonical_points(fetched(given) if is_device_array(given) else given, caller=caller)
 
 
-def one_or_more_as_given(points, *, caller: str, name: str = "points"):
+def one_or_more_as_given(points: Any, *, caller: str, name: str = "points") -> Any:
     """`as_given`, with shape (2,) for one point: a pair of numbers, or a geometry."""
     given = as_given(points, caller=caller, name=name)
     return given.reshape(2) if is_point(points) else given
 
 
-def as_given_with_sizes(points, *, caller: str, name: str = "points", in_order: bool = False):
+def as_given_with_sizes(
+    points: Any, *, caller: str, name: str = "points", in_order: bool = False
+) -> tuple[Any, np.ndarray | None]:
     """The caller's points, and how many each row of what was given has; None where each has one."""
     held(points, name, caller=caller)
     if is_device_array(points):
@@ -292,7 +299,7 @@ def as_given_with_sizes(points, *, caller: str, name: str = "points", in_order: 
     return points if isinstance(points, np.ndarray) else _as_array(points, caller=caller, name=name), sizes
 
 
-def leave_out(points, *, nonfinite: str, caller: str, first: int = 0):
+def leave_out(points: Any, *, nonfinite: str, caller: str, first: int = 0) -> tuple[Any, np.ndarray | None]:
     """Points without those that are masked or, with nonfinite="drop", not finite. `first` is the number of the first
     point, for messages.
 
@@ -332,10 +339,11 @@ def rows_at(points: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 def finite_rows(points: np.ndarray) -> np.ndarray:
     """Which points of the host, shape (n, 2), are finite. By columns: NumPy's `all` over short rows is slow."""
-    return np.isfinite(points[:, 0]) & np.isfinite(points[:, 1])
+    finite: np.ndarray = np.isfinite(points[:, 0]) & np.isfinite(points[:, 1])
+    return finite
 
 
-def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept=None) -> None:
+def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept: np.ndarray | None = None) -> None:
     """Raise `InvalidInput` for points of the host that are not finite; `kept` are their numbers from `first` on."""
     finite = finite_rows(points)
     if not finite.all():
@@ -343,7 +351,7 @@ def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept
         raise _not_finite(points[row], first + (row if kept is None else kept[row]), caller=caller)
 
 
-def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True):
+def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True) -> None:
     """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one.
 
     `drop`: the caller takes nonfinite='drop', which the message then advises.
@@ -356,7 +364,7 @@ def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", d
             raise _not_finite(values[row], array.first + chunk.start + row, caller=caller, name=name, drop=drop)
 
 
-def _not_finite(point, row, *, caller, name="points", drop=True):
+def _not_finite(point: np.ndarray, row: int, *, caller: str, name: str = "points", drop: bool = True) -> InvalidInput:
     column = int(np.argmin(np.isfinite(point)))
     advice = " (nonfinite='drop' leaves such points out)" if drop else ""
     error = InvalidInput(
@@ -364,7 +372,7 @@ def _not_finite(point, row, *, caller, name="points", drop=True):
         f"Got {point[column]} at index [{row}, {column}] instead{advice}."
     )
     # for commands, which know the file
-    error.row, error.column, error.value = int(row), column, point[column]
+    vars(error).update(row=int(row), column=column, value=point[column])
     return error
 
 
@@ -378,14 +386,16 @@ def error_from(error: InvalidInput, first: int) -> InvalidInput:
     return moved
 
 
-def _fetch(array, chunk):
+def _fetch(array: DeviceArray, chunk: Chunk) -> np.ndarray:
     return read(array.session, chunk.buffer, array.dtype, chunk.count * array.width).reshape(-1, array.width)
 
 
 # Values ---------------------------------------------------------------------------------------------------------
 
 
-def as_device_values(session, values, *, caller: str, name: str = "values", types=None) -> DeviceArray:
+def as_device_values(
+    session: Session, values: Any, *, caller: str, name: str = "values", types: Iterable[DType | str] | None = None
+) -> DeviceArray:
     """One-dimensional numbers in memory that kernels of this session read.
 
     Parameters
@@ -413,7 +423,7 @@ def as_device_values(session, values, *, caller: str, name: str = "values", type
 # Buffers --------------------------------------------------------------------------------------------------------
 
 
-def to_device(session, array: np.ndarray, *, caller: str, first: int = 0) -> DeviceArray:
+def to_device(session: Session, array: np.ndarray, *, caller: str, first: int = 0) -> DeviceArray:
     """A native contiguous array, (n,) or (n, width), as a DeviceArray: in place on CPU devices, else a copy."""
     if array.dtype == np.float64:
         session.profile.require_fp64(caller)
@@ -424,7 +434,7 @@ def to_device(session, array: np.ndarray, *, caller: str, first: int = 0) -> Dev
         )
     width = 1 if array.ndim == 1 else array.shape[1]
 
-    def bring(part):
+    def bring(part: np.ndarray) -> cl.Buffer:
         if profile.is_cpu:
             return host_buffer(session, part)
         buffer = allocate(session, part.nbytes)  # from the pool: drivers are slow to allocate new memory
@@ -481,14 +491,16 @@ def pinned_empty(
     return map_pinned(devices.as_session(device), like.shape, like.dtype)
 
 
-def chunk_bounds(profile, n: int, item_bytes: int) -> list[tuple[int, int]]:
+def chunk_bounds(profile: DeviceProfile, n: int, item_bytes: int) -> list[tuple[int, int]]:
     """(start, count) of each chunk of `n` items, none larger than one allocation or than kernels can index."""
     largest = max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN)
     largest = min(largest, MOST_ITEMS)
     return [(start, min(largest, n - start)) for start in range(0, n, largest)]
 
 
-def _adopt(session, array, *, caller, name, width, types) -> DeviceArray:
+def _adopt(
+    session: Session, array: CLArray, *, caller: str, name: str, width: int, types: tuple[np.dtype, ...]
+) -> DeviceArray:
     """A ``pyopencl.array.Array`` as a DeviceArray: in place if kernels can read it there, else a copy."""
     if array.ndim != width or (width == 2 and array.shape[1] != 2):
         wanted = "(n, 2)" if width == 2 else "(n,)"
@@ -503,7 +515,7 @@ def _adopt(session, array, *, caller, name, width, types) -> DeviceArray:
     return adopted(session, native_array(session, array, caller=caller, name=name), dtype, width)
 
 
-def adopted(session, array, dtype, width=1) -> DeviceArray:
+def adopted(session: Session, array: CLArray, dtype: np.dtype, width: int = 1) -> DeviceArray:
     """A `native_array` of shape (n, ...) as a DeviceArray of items of `dtype`."""
     n = len(array)
     chunks = (Chunk(buffer_of(array), 0, n),) if n else ()

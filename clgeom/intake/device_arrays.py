@@ -7,6 +7,8 @@ an array in big-endian byte order) are copied into that form on the device, not 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,16 +16,23 @@ from clgeom.core.failures import failures
 from clgeom.core.memory import part_of
 from clgeom.intake.array_memory import require_memory
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+    from typing_extensions import TypeIs
+
+    from clgeom.core.device import Session
+    from clgeom.intake.typing import CLArray
+
 KERNEL = "primitives/copy_strided"
 
 
-def is_device_array(value) -> bool:
+def is_device_array(value: object) -> TypeIs[CLArray]:
     """Whether this is a ``pyopencl.array.Array``."""
     module = sys.modules.get("pyopencl.array")  # a caller with such an array has imported it
     return isinstance(value, getattr(module, "Array", ()))  # another thread may be importing it: no array is there yet
 
 
-def native_array(session, array, *, caller: str, name: str):
+def native_array(session: Session, array: CLArray, *, caller: str, name: str) -> CLArray:
     """The array itself where kernels can read it, else a copy on the device.
 
     Parameters
@@ -45,16 +54,20 @@ def native_array(session, array, *, caller: str, name: str):
     swapped = array.dtype.kind in "iufMm" and not array.dtype.isnative
     if array.size and (swapped or not array.flags.c_contiguous or not _begins_a_buffer(session, array)):
         return _copied(session, array, swapped)
-    return array.view(array.dtype.newbyteorder("=")) if swapped else array
+    if not swapped:
+        return array
+    native: CLArray = array.view(array.dtype.newbyteorder("="))
+    return native
 
 
-def fetched(array, *, caller: str = "clgeom", name: str = "array") -> np.ndarray:
+def fetched(array: CLArray, *, caller: str = "clgeom", name: str = "array") -> np.ndarray:
     """The items of a device array as a new host array of the same shape, in native byte order."""
     from clgeom.core.launch import read
 
     session = _own_session(array)
     plain = native_array(session, array, caller=caller, name=name)
-    if plain.size and not in_buffer(plain) and plain.base_data.size != plain.nbytes:
+    memory: Any = plain.base_data
+    if plain.size and not in_buffer(plain) and memory.size != plain.nbytes:
         plain = _copied(session, plain, False)  # shared virtual memory is read as a whole
     out = np.empty(array.shape, plain.dtype)
     if out.size:
@@ -62,27 +75,28 @@ def fetched(array, *, caller: str = "clgeom", name: str = "array") -> np.ndarray
     return out
 
 
-def flattened(array, *, caller: str, name: str):
+def flattened(array: CLArray, *, caller: str, name: str) -> CLArray:
     """The items of a device array row by row, in one dimension: the array's own where they lie so, else a copy."""
     array = within_memory(array, caller=caller, name=name)
     if not array.flags.c_contiguous:
         array = native_array(_own_session(array), array, caller=caller, name=name)
-    return array.reshape(-1)
+    flat: CLArray = array.reshape(-1)
+    return flat
 
 
-def within_memory(array, *, caller: str, name: str):
+def within_memory(array: CLArray, *, caller: str, name: str) -> CLArray:
     """A device array whose items all lie in its memory, else `InvalidInput`; `native_array` tests the same."""
     require_memory(_own_session(array), array, caller=caller, name=name)
     return array
 
 
-def _own_session(array):
+def _own_session(array: CLArray) -> Session:
     from clgeom.core.device import session_of_context
 
     return session_of_context(array.context, None if array.queue is None else array.queue.device)
 
 
-def complete(session, array) -> None:
+def complete(session: Session, array: CLArray) -> None:
     """Let what the session's queue runs next come after all that fills the array: its own queue, and its events."""
     from clgeom.intake.cl_arrays import follow
 
@@ -90,7 +104,7 @@ def complete(session, array) -> None:
         follow(session, array.queue, array.events)
 
 
-def let_change(session, sources) -> None:
+def let_change(session: Session, sources: Sequence[CLArray]) -> None:
     """Let arrays change, or go, only after the session's commands, which read them."""
     from clgeom.core.launch import finish
     from clgeom.intake.cl_arrays import precede
@@ -102,59 +116,63 @@ def let_change(session, sources) -> None:
             precede(session, queue)
 
 
-def buffer_of(array):
+def buffer_of(array: CLArray) -> cl.Buffer:
     """The memory of a `native_array`, from its first item on."""
-    return part_of(array.base_data, array.offset, array.nbytes) if array.offset else array.base_data
+    memory: Any = array.base_data
+    buffer: cl.Buffer = part_of(memory, array.offset, array.nbytes) if array.offset else memory
+    return buffer
 
 
-def share_memory(a, b) -> bool:
+def share_memory(a: CLArray, b: CLArray) -> bool:
     """Whether two device arrays may have an item's memory in common: they do if both are parts of one buffer."""
     return a.size > 0 and b.size > 0 and _allocation(a) == _allocation(b)
 
 
-def overlap(a, b) -> bool:
+def overlap(a: CLArray, b: CLArray) -> bool:
     """Whether the memory of two contiguous device arrays overlaps."""
     first, second = ((_start(array), _start(array) + array.nbytes) for array in (a, b))
     return share_memory(a, b) and first[0] < second[1] and second[0] < first[1]
 
 
-def in_buffer(array) -> bool:
+def in_buffer(array: CLArray) -> bool:
     """Whether an array's memory is a buffer (not shared virtual memory)."""
     import pyopencl as cl
 
     return isinstance(array.base_data, cl.MemoryObjectHolder)
 
 
-def is_kept(array) -> bool:
+def is_kept(array: CLArray) -> bool:
     """Whether the driver keeps an array's memory until the commands that use it have ended, also if the array goes.
 
     Of shared virtual memory, and of buffers in memory of the host, it does not.
     """
     import pyopencl as cl
 
-    return in_buffer(array) and not array.base_data.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR
+    memory: Any = array.base_data
+    return in_buffer(array) and not memory.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR
 
 
-def _allocation(array):
+def _allocation(array: CLArray) -> int:
     """A key of the allocation that holds an array's memory."""
-    memory = array.base_data
-    return (_parent(memory) or memory).int_ptr if in_buffer(array) else memory.svm_ptr
+    memory: Any = array.base_data
+    return int((_parent(memory) or memory).int_ptr if in_buffer(array) else memory.svm_ptr)
 
 
-def _parent(memory):
+def _parent(memory: Any) -> Any:
     import pyopencl as cl
 
     return memory.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT)
 
 
-def _start(array):
+def _start(array: CLArray) -> int:
     """Offset of an array in its allocation, in bytes."""
     import pyopencl as cl
 
-    return array.offset + (array.base_data.get_info(cl.mem_info.OFFSET) if in_buffer(array) else 0)
+    memory: Any = array.base_data
+    return array.offset + int(memory.get_info(cl.mem_info.OFFSET) if in_buffer(array) else 0)
 
 
-def _begins_a_buffer(session, array):
+def _begins_a_buffer(session: Session, array: CLArray) -> bool:
     """Whether the array begins where its buffer does, or where a sub-buffer of it may begin."""
     import pyopencl as cl
 
@@ -165,14 +183,15 @@ def _begins_a_buffer(session, array):
     return divides and array.offset % (session.device.mem_base_addr_align // 8) == 0
 
 
-def _copied(session, array, swapped):
+def _copied(session: Session, array: CLArray, swapped: bool) -> CLArray:
     """A copy of an array, contiguous and in native byte order, in pooled memory."""
     from clgeom.core.launch import allocate, copy
     from clgeom.intake.cl_arrays import as_array
 
     buffer = allocate(session, array.nbytes)
     if array.flags.c_contiguous and not swapped and in_buffer(array):
-        copy(session, array.base_data, buffer, array.nbytes, start=array.offset)
+        memory: Any = array.base_data
+        copy(session, memory, buffer, array.nbytes, start=array.offset)
     else:
         _gather(session, array, swapped, buffer)
     dtype = array.dtype.newbyteorder("=") if swapped else array.dtype
@@ -180,7 +199,7 @@ def _copied(session, array, swapped):
     return as_array(session, buffer, array.shape, dtype, queue=array.queue, wait=wait)
 
 
-def _gather(session, array, swapped, buffer):
+def _gather(session: Session, array: CLArray, swapped: bool, buffer: cl.Buffer) -> None:
     """Enqueue a copy to a buffer of items that are strided or in the other byte order."""
     from clgeom.core.launch import allocate, run, write
     from clgeom.core.plan import Plan, Step
@@ -200,4 +219,5 @@ def _gather(session, array, swapped, buffer):
         "to",
     )
     step = Step.over(session.profile, KERNEL, args, array.size, dtype=array.dtype, bytes_moved=2 * array.nbytes)
-    run(session, Plan(step), **{"from": array.base_data, "layout": layout, "to": buffer})
+    buffers: dict[str, Any] = {"from": array.base_data, "layout": layout, "to": buffer}
+    run(session, Plan(step), **buffers)

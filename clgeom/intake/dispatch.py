@@ -16,7 +16,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -81,15 +81,25 @@ class Work:
         Called as progress(items_done, n), for parts with the sums of their sizes.
     """
 
-    kind: str
-    n: int
-    cost: float
     least_cost: float
     least: int = 1
-    costs: Any = None
     parts: Sequence[tuple[Session, Any]] = ()
     part_sizes: Sequence[int] | None = None
-    progress: Watch | None = None
+    if TYPE_CHECKING:  # attributes or properties of subclasses
+
+        @property
+        def kind(self) -> str: ...
+        @property
+        def n(self) -> int: ...
+        @property
+        def cost(self) -> float: ...
+        @property
+        def costs(self) -> Any: ...
+        @property
+        def progress(self) -> Watch | None: ...
+
+    else:
+        costs = progress = None
 
     def fits(self, session: Session) -> bool:
         """Return whether a device takes all items at once."""
@@ -127,23 +137,25 @@ def dispatch(call: Call, work: Work) -> Any:
     if work.n < 2 * work.least:
         return alone()
 
-    def together():
+    def together() -> Any:
         options = {"kind": work.kind, "least": work.least, "costs": work.costs, "tell": work.progress}
         return _join(call, work, spread(sessions, work.n, work.piece, **options))
 
     return choose_faster(sessions, work.kind, work.cost, work.least_cost, alone=alone, together=together)
 
 
-def _join(call, work, results):
+def _join(call: Call, work: Work, results: list[Any]) -> Any:
     return by_first_able(call.sessions, lambda session: work.join(session, results))
 
 
-def _by_one(work, session):
+def _by_one(work: Work, session: Session) -> Any:
     found = None if work.fits(session) else work.in_pieces(session)
     return work.at_once(session) if found is None else found
 
 
 # Which way is faster --------------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
 
 
 class Gains:
@@ -155,7 +167,7 @@ class Gains:
         Least cost that is shared out as long as nothing is known.
     """
 
-    def __init__(self, least: float):
+    def __init__(self, least: float) -> None:
         self.least, self.lock = least, threading.Lock()
         self.seconds: dict[tuple[int, bool], list[float]] = {}
 
@@ -180,25 +192,33 @@ class Gains:
             taken.append(seconds)
             del taken[:-TRIES]
 
-    def _rate(self, size):
+    def _rate(self, size: int) -> float | None:
         """Seconds of one device for a cost of 1, by calls of the nearest size; None if there was none."""
         sizes = [one for one, shared in self.seconds if not shared]
         if not sizes:
             return None
         nearest = min(sizes, key=lambda one: abs(one - size))
-        return min(self.seconds[nearest, False]) / 2.0 ** (nearest - 0.5)
+        return float(min(self.seconds[nearest, False]) / 2.0 ** (nearest - 0.5))
 
 
-def _size(cost):
+def _size(cost: float) -> int:
     return int(cost).bit_length()
 
 
-def least_of(sessions, least: float) -> float:
+def least_of(sessions: Sequence[Session], least: float) -> float:
     """The least cost to share out, from that of GPUs."""
     return least / CPU_SHARE if all(session.profile.is_cpu for session in sessions) else least
 
 
-def choose_faster(sessions, kind: str, cost: float, least: float, *, alone, together):
+def choose_faster(
+    sessions: Sequence[Session],
+    kind: str,
+    cost: float,
+    least: float,
+    *,
+    alone: Callable[[], T],
+    together: Callable[[], T],
+) -> T:
     """The result of ``alone()`` or ``together()``, whichever takes less time.
 
     Parameters

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.crs import crs_of
 from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
 from clgeom.intake.several import are_parts
+
+if TYPE_CHECKING:
+    from clgeom.intake.typing import CLArray
 
 
 @dataclass(eq=False, slots=True)
@@ -158,7 +161,7 @@ def take_points(
     return Given(call.caller, source, rows, kept, sizes, crs, on_device, in_file)
 
 
-def _is_plain(points) -> bool:
+def _is_plain(points: Any) -> bool:
     """Whether these are points that kernels read as they are, in memory of NumPy's own (of no mapped file)."""
     if type(points) is not np.ndarray or points.ndim != 2 or points.shape[1] != 2 or points.dtype not in POINT_TYPES:
         return False
@@ -167,7 +170,7 @@ def _is_plain(points) -> bool:
     return owned and flags.c_contiguous and flags.aligned
 
 
-def _take_parts(call, parts, device, nonfinite):
+def _take_parts(call: Call, parts: Sequence[CLArray], device: object, nonfinite: object) -> Given:
     """Arrays on devices. Each stays where it is."""
     if device is not None:
         raise call.wrong("device", "left out for arrays that are on devices", short(device))
@@ -180,7 +183,9 @@ def _take_parts(call, parts, device, nonfinite):
     return Given(call.caller, parts, parts=parts)
 
 
-def _left(call, points, nonfinite, is_finite):
+def _left(
+    call: Call, points: Any, nonfinite: Any, is_finite: Callable[[DeviceArray], bool] | None
+) -> tuple[Any, np.ndarray | None]:
     """`leave_out`; finite points on a device stay there."""
     if isinstance(nonfinite, str) and nonfinite == "drop" and is_finite is not None and is_device_array(points):
         if points.dtype in POINT_TYPES and is_finite(as_device_points(call.session, points, caller=call.caller)):

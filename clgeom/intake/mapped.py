@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import POINT_TYPES
 
 
-def is_mapped(points) -> bool:
+def is_mapped(points: object) -> TypeGuard[np.memmap]:
     """Whether the points are a whole file that is mapped to memory."""
     return (
         isinstance(points, np.memmap)
@@ -124,20 +125,21 @@ class MappedPoints:
         Whether the device reads the map in place, so that the file is not opened.
     """
 
-    def __init__(self, points, in_place):
+    def __init__(self, points: np.memmap, in_place: bool) -> None:
         self.points, self.row = points, 2 * points.itemsize
         self.file = None if in_place else opened(points)
 
-    def reader(self, rows, first):
+    def reader(self, rows: np.ndarray, first: int) -> Callable[[np.ndarray, int], None] | None:
         """A function that reads these rows from number `first` on for `copy_in`; None to copy them from the map."""
-        if self.file is None:
+        file = self.file
+        if file is None:
             return None
         origin = self.points.offset + first * self.row
 
-        def read(memory, begin):
-            at, left = origin + begin, memoryview(memory)
+        def read(memory: np.ndarray, begin: int) -> None:
+            at, left = origin + begin, memory.data
             while left:
-                count = os.preadv(self.file.fileno(), [left], at)
+                count = os.preadv(file.fileno(), [left], at)
                 if not count:
                     require_whole(rows)
                     raise InvalidInput(f"The file '{self.points.filename}' must be readable to its end.")
@@ -145,14 +147,14 @@ class MappedPoints:
 
         return read
 
-    def done(self, first, count):
+    def done(self, first: int, count: int) -> None:
         """Take the pages of some rows out of the process's memory."""
         forget(self.points, first * self.row, (first + count) * self.row)
 
     def loaded(self) -> np.ndarray:
         """All points in memory of their own; the map where the file is not read."""
         read = self.reader(self.points, 0)
-        if read is None:
+        if read is None or self.file is None:
             return self.points
         own = np.empty(self.points.shape, self.points.dtype)
         with self.file:

@@ -16,10 +16,13 @@ arrays take page-locked memory (`clgeom.core.staging`); OpenCL has no copies bet
 from __future__ import annotations
 
 import contextvars
+import functools
 import itertools
 import threading
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +35,12 @@ from clgeom.errors import DeviceLimit, InvalidInput, NoDevice, short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.device_arrays import is_device_array
 
+if TYPE_CHECKING:
+    from clgeom.intake.typing import DevicesLike
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
 #: Share of all work that is a device's first piece, and of a device's part of what is left that is its next.
 FIRST, NEXT = 1 / 64, 1 / 2
 #: Seconds of work of a piece, at most and at least: shorter ones would be launches more than work.
@@ -43,7 +52,7 @@ LISTEN_SECONDS = 0.05
 # Which devices --------------------------------------------------------------------------------------------------------
 
 
-def as_sessions(value, device, *, caller: str) -> tuple[Session, ...]:
+def as_sessions(value: Any, device: DevicesLike, *, caller: str) -> tuple[Session, ...]:
     """The sessions for a call: several for ``device="all"`` or a list of devices, else the one of `session_of`.
 
     "all" are all GPUs and accelerators, and the CPUs of one platform: two platforms show one CPU twice. The first
@@ -69,7 +78,7 @@ def as_sessions(value, device, *, caller: str) -> tuple[Session, ...]:
     return _float64_first(dict.fromkeys(as_session(one) for one in device))
 
 
-def _float64_first(sessions):
+def _float64_first(sessions: Iterable[Session]) -> tuple[Session, ...]:
     return tuple(sorted(sessions, key=lambda session: not session.profile.fp64))
 
 
@@ -88,7 +97,7 @@ def all_sessions() -> tuple[Session, ...]:
     return tuple(chosen)
 
 
-def are_parts(values) -> bool:
+def are_parts(values: Any) -> bool:
     """Whether these are arrays on devices, each a part of the input of a call."""
     return isinstance(values, (list, tuple)) and len(values) > 0 and all(map(is_device_array, values))
 
@@ -97,8 +106,15 @@ def are_parts(values) -> bool:
 
 
 def spread(
-    sessions, n: int, work, *, kind: str | None = None, least: int = 1, costs=None, tell: Watch | None = None
-) -> list:
+    sessions: Sequence[Session],
+    n: int,
+    work: Callable[[Session, int, int], T],
+    *,
+    kind: str | None = None,
+    least: int = 1,
+    costs: Any = None,
+    tell: Watch | None = None,
+) -> list[T]:
     """Results of ``work(session, start, stop)`` for pieces of ``range(n)``, in the order of the pieces.
 
     Parameters
@@ -130,7 +146,7 @@ def spread(
     return queue.finished()
 
 
-def by_first_able(sessions, work):
+def by_first_able(sessions: Sequence[Session], work: Callable[[Session], T]) -> T:
     """The result of ``work(session)`` of the first session that is not too small for it."""
     for session in sessions[:-1]:
         try:
@@ -140,26 +156,39 @@ def by_first_able(sessions, work):
     return work(sessions[-1])
 
 
-def on_own(tasks, work, *, sizes=None, tell: Watch | None = None) -> list:
+def on_own(
+    tasks: Sequence[tuple[Session, Item]],
+    work: Callable[[Session, Item], T],
+    *,
+    sizes: Sequence[int] | None = None,
+    tell: Watch | None = None,
+) -> list[T]:
     """Results of ``work(session, item)`` for (session, item) pairs, in their order; sessions work side by side.
 
     `tell` is called as by `spread`, with the sum of the `sizes` of the items that are done; by default an item has 1.
     """
-    stopped, results, jobs = threading.Event(), [None] * len(tasks), {}
-    sizes, done = sizes or [1] * len(tasks), []
+    stopped, results, done = threading.Event(), dict[int, T](), list[int]()
+    jobs: dict[Session, list[Callable[[], None]]] = {}
+    sizes = sizes or [1] * len(tasks)
 
-    def job(k, session, item):
+    def job(k: int, session: Session, item: Item) -> None:
         if not stopped.is_set():
             results[k] = work(session, item)
             done.append(sizes[k])
 
     for k, (session, item) in enumerate(tasks):
-        jobs.setdefault(session, []).append(lambda k=k, session=session, item=item: job(k, session, item))
+        jobs.setdefault(session, []).append(functools.partial(job, k, session, item))
     _run(jobs, stopped.set, lambda: sum(done), sum(sizes), tell)
-    return results
+    return [results[k] for k in range(len(tasks))]
 
 
-def in_turn(tasks, begin, *, sizes=None, tell: Watch | None = None) -> list:
+def in_turn(
+    tasks: Sequence[tuple[Session, Item]],
+    begin: Callable[[Session, Item], Callable[[], T]],
+    *,
+    sizes: Sequence[int] | None = None,
+    tell: Watch | None = None,
+) -> list[T]:
     """`on_own` for work of which the host only enqueues launches and waits: results of ``begin(session, item)()``.
 
     The caller's thread begins an item on each device before it waits for the first: threads would take turns in the
@@ -167,10 +196,10 @@ def in_turn(tasks, begin, *, sizes=None, tell: Watch | None = None) -> list:
     """
     if any(session.profile.is_cpu for session, _ in tasks):
         return on_own(tasks, lambda session, item: begin(session, item)(), sizes=sizes, tell=tell)
-    queues: dict = {}
+    queues: dict[Session, list[int]] = {}
     for k, (session, _) in enumerate(tasks):
         queues.setdefault(session, []).append(k)
-    results, sizes, done = [None] * len(tasks), sizes or [1] * len(tasks), 0
+    results, sizes, done = dict[int, T](), sizes or [1] * len(tasks), 0
     try:
         for turn in itertools.zip_longest(*queues.values()):
             begun = []
@@ -188,21 +217,27 @@ def in_turn(tasks, begin, *, sizes=None, tell: Watch | None = None) -> list:
         for session in queues:
             settle(session.queue)
         raise
-    return results
+    return [results[k] for k in range(len(tasks))]
 
 
-def _run(jobs, stop, done, n, tell):
+def _run(
+    jobs: Mapping[Session, Sequence[Callable[[], None]]],
+    stop: Callable[[], None],
+    done: Callable[[], int],
+    n: int,
+    tell: Watch | None,
+) -> None:
     """Run the jobs of each session in the thread of the session; an error, or an interrupt of the caller, stops all.
 
     ``done()`` is how many of `n` items are done, which `tell` gets.
     """
 
-    def serve(own):
+    def serve(own: Sequence[Callable[[], None]]) -> None:
         with watched(None):  # progress is told by the thread of the caller alone
             for job in own:
                 job()
 
-    started: list[Future] = []
+    started: list[Future[None]] = []
     try:
         for session, own in jobs.items():
             worker = session.cached(("worker",), lambda: ThreadPoolExecutor(1, "clgeom-device"))
@@ -227,24 +262,33 @@ def _run(jobs, stop, done, n, tell):
 class _Queue:
     """What is left of the items, and how quickly devices work."""
 
-    def __init__(self, sessions, n, least, costs, rates):
+    def __init__(
+        self,
+        sessions: Sequence[Session],
+        n: int,
+        least: int,
+        costs: np.ndarray | None,
+        rates: dict[Session, tuple[float, float]],
+    ) -> None:
         self.least, self.costs, self.stopped = max(least, 1), costs, False
         self.total = float(n) if costs is None else float(costs[-1] - costs[0])
         self.left = [(0, n)] if n else []  # ranges, the first one first
         self.rates = rates  # by session: cost and seconds of its pieces, each counting half as much as the next
-        self.speeds: dict = {one: rates[one][0] / rates[one][1] if one in rates else None for one in sessions}
-        self.most: dict = {}  # most items of a piece, for devices that had no memory for more
+        self.speeds: dict[Session, float | None] = {
+            one: rates[one][0] / rates[one][1] if one in rates else None for one in sessions
+        }
+        self.most: dict[Session, int] = {}  # most items of a piece, for devices that had no memory for more
         self.working = self.done = 0
-        self.results: dict = {}
-        self.errors: dict = {}
+        self.results: dict[int, Any] = {}
+        self.errors: dict[int, BaseException] = {}
         self.changed = threading.Condition()
 
-    def stop(self):
+    def stop(self) -> None:
         with self.changed:
             self.stopped = True
             self.changed.notify_all()
 
-    def serve(self, session, work):
+    def serve(self, session: Session, work: Callable[[Session, int, int], Any]) -> None:
         """Work on pieces until none are left."""
         while (piece := self._take(session)) is not None:
             begin, result, error = time.perf_counter(), None, None
@@ -258,13 +302,13 @@ class _Queue:
             finally:
                 error = None  # no circle of the error, its traceback and this frame
 
-    def finished(self) -> list:
+    def finished(self) -> list[Any]:
         """The results, once all threads have ended; or the error of the first items."""
         if self.errors:
             raise self.errors[min(self.errors)]
         return [self.results[start] for start in sorted(self.results)]
 
-    def _take(self, session):
+    def _take(self, session: Session) -> tuple[int, int] | None:
         """The next piece for a device; None where nothing is left or can come back."""
         with self.changed:
             while not self.left and self.working and not self.stopped:
@@ -277,7 +321,7 @@ class _Queue:
             self.working += 1
             return start, stop
 
-    def _end(self, session, start, end):
+    def _end(self, session: Session, start: int, end: int) -> int:
         """Where a device's piece that begins at an item ends."""
         known = [speed for speed in self.speeds.values() if speed]
         own = self.speeds[session]
@@ -295,11 +339,13 @@ class _Queue:
         stop = min(stop, start + self.most.get(session, stop), end)
         return end if end - stop < self.least and session not in self.most else stop
 
-    def _cost(self, piece):
+    def _cost(self, piece: tuple[int, int]) -> float:
         start, stop = piece
         return stop - start if self.costs is None else self.costs[stop] - self.costs[start]
 
-    def _settle(self, session, piece, seconds, result, error) -> bool:
+    def _settle(
+        self, session: Session, piece: tuple[int, int], seconds: float, result: Any, error: BaseException | None
+    ) -> bool:
         """Take the result of a piece, or its error; return whether the device is to go on."""
         start, stop = piece
         with self.changed:
@@ -326,6 +372,6 @@ class _Queue:
         return goes_on
 
 
-def call_work(work, session, start, stop):
+def call_work(work: Callable[[Session, int, int], T], session: Session, start: int, stop: int) -> T:
     """The result of a piece; tests replace this to make a device slow, or to let it fail."""
     return work(session, start, stop)

@@ -30,6 +30,7 @@ __all__ = [
     "DeviceLike",
     "DevicesLike",
     "FloatLike",
+    "HostOrDevice",
     "IntLike",
     "LabelsLike",
     "NDArray",
@@ -78,6 +79,8 @@ ArrayLike: TypeAlias = (
 )
 #: Arrays on the host or on a device.
 AnyArray: TypeAlias = ArrayLike | CLArray
+#: Arrays that were taken in: on the host, or still on a device.
+HostOrDevice: TypeAlias = NDArray[Any] | CLArray
 #: Data in chunks.
 ChunksLike: TypeAlias = Chunks[Any] | Iterator[Any]
 #: Labels: arrays, and other columns of values.

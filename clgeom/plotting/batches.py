@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from clgeom.core.messages import counted
@@ -24,7 +27,16 @@ from clgeom.plotting.figures import (
 )
 
 
-def plot_hulls(corners, offsets, ax=None, *, points=None, labels=None, title=None, axes=("x", "y")):
+def plot_hulls(
+    corners: Any,
+    offsets: Any,
+    ax: Any = None,
+    *,
+    points: Any = None,
+    labels: Sequence[Any] | None = None,
+    title: str | None = None,
+    axes: tuple[str, str] = ("x", "y"),
+) -> Any:
     """Draw the hulls of groups, and the points if they are given, into Matplotlib axes.
 
     Parameters

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from clgeom.core.messages import counted
@@ -25,7 +28,17 @@ from clgeom.plotting.figures import (
 )
 
 
-def plot_hull(corners, ax=None, *, count=None, filled=True, points=None, labels=None, title=None, axes=("x", "y")):
+def plot_hull(
+    corners: Any,
+    ax: Any = None,
+    *,
+    count: int | None = None,
+    filled: bool = True,
+    points: Any = None,
+    labels: Sequence[Any] | None = None,
+    title: str | None = None,
+    axes: tuple[str, str] = ("x", "y"),
+) -> Any:
     """Draw a hull, and its points if they are given, into Matplotlib axes.
 
     Parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from clgeom.arguments import held, integer
@@ -13,12 +15,19 @@ from clgeom.intake.arrays import as_device_values, host_values, is_device_array,
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.launch import Result
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
+    from clgeom.intake.typing import DeviceLike
+
 #: Labels per tile, in every kernel that counts or scatters labels.
 TILE = 4096
 
 
 @keeps_subnormals
-def compact(flags, *, device=None) -> np.ndarray:
+def compact(flags: Any, *, device: DeviceLike = None) -> np.ndarray:
     """Indices of the flags that are not zero, ascending: ``numpy.flatnonzero`` on the device.
 
     Parameters
@@ -42,7 +51,7 @@ def compact(flags, *, device=None) -> np.ndarray:
 
 
 @keeps_subnormals
-def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
+def partition(labels: Any, classes: int, *, device: DeviceLike = None) -> tuple[np.ndarray, ...]:
     """Indices of each class of labels 1 .. `classes`, ascending; other labels are left out.
 
     Parameters
@@ -61,7 +70,7 @@ def partition(labels, classes: int, *, device=None) -> tuple[np.ndarray, ...]:
     return _partition(session, array, classes, any_nonzero=False)
 
 
-def _partition(session, array, classes, *, any_nonzero):
+def _partition(session: Session, array: DeviceArray, classes: int, *, any_nonzero: bool) -> tuple[np.ndarray, ...]:
     if array.n == 0:
         return tuple(np.empty(0, np.int64) for _ in range(classes))
     counts, plan = count_plan(session.profile, array, classes, any_nonzero=any_nonzero)
@@ -70,11 +79,11 @@ def _partition(session, array, classes, *, any_nonzero):
     totals = class_totals(counted, counts, offsets, classes)
     scatter = scatter_plan(session.profile, array, counts, offsets, classes, int(totals.sum()), any_nonzero=any_nonzero)
     scattered = run(session, scatter, labels=array, counts=counted[counts], offsets=counted[offsets])
-    indices = scattered.read(scatter[-1].args[-1], int(totals.sum())).astype(np.int64)
+    indices = scattered.read(scatter.scratch["indices"], int(totals.sum())).astype(np.int64)
     return tuple(np.split(indices, np.cumsum(totals)[:-1]))
 
 
-def tiles_of(array) -> int:
+def tiles_of(array: DeviceArray) -> int:
     """Tiles of all chunks (chunks begin at multiples of the tile)."""
     return sum(ceil_div(chunk.count, TILE) for chunk in array.chunks)
 
@@ -84,7 +93,7 @@ def index_type(n: int) -> np.dtype:
     return np.dtype(np.uint32 if n < 1 << 32 else np.uint64)
 
 
-def count_plan(profile, array, classes, *, any_nonzero):
+def count_plan(profile: DeviceProfile, array: DeviceArray, classes: int, *, any_nonzero: bool) -> tuple[Scratch, Plan]:
     """Launches that count the labels of each class in each tile; the labels are bound as "labels"."""
     tiles = tiles_of(array)
     counts = Scratch("counts", np.uint32, classes * tiles)
@@ -105,7 +114,7 @@ def count_plan(profile, array, classes, *, any_nonzero):
     return counts, Plan(*steps)
 
 
-def offsets_plan(profile, counts, n):
+def offsets_plan(profile: DeviceProfile, counts: Scratch, n: int) -> tuple[Scratch, Plan]:
     """Launches for the start of each class and tile in the output: the exclusive scan of the counts."""
     dtype = index_type(n)
     offsets = Scratch("offsets", dtype, counts.count)
@@ -113,7 +122,7 @@ def offsets_plan(profile, counts, n):
     return offsets, scan_plan(profile, pieces, counts.dtype, [offsets], OPERATORS["sum"], exclusive=True)
 
 
-def class_totals(counted, counts, offsets, classes) -> np.ndarray:
+def class_totals(counted: Result, counts: Scratch, offsets: Scratch, classes: int) -> np.ndarray:
     """Number of labels of each class, read from the counts and their scan."""
     tiles = counts.count // classes
     if classes == 1 or tiles > 1024:  # a few small reads take less time than one large one
@@ -125,13 +134,22 @@ def class_totals(counted, counts, offsets, classes) -> np.ndarray:
     return counted.read(counts).reshape(classes, tiles).sum(axis=1, dtype=np.int64)
 
 
-def grand_total(counted, counts, offsets) -> int:
+def grand_total(counted: Result, counts: Scratch, offsets: Scratch) -> int:
     """Number of labels of all classes, read from the counts and their scan."""
     last = counts.count - 1
     return int(counted.read(offsets, 1, last)[0]) + int(counted.read(counts, 1, last)[0])
 
 
-def scatter_plan(profile, array, counts, offsets, classes, total, *, any_nonzero=False):
+def scatter_plan(
+    profile: DeviceProfile,
+    array: DeviceArray,
+    counts: Scratch,
+    offsets: Scratch,
+    classes: int,
+    total: int,
+    *,
+    any_nonzero: bool = False,
+) -> Plan:
     """Launches that write the indices to the Scratch memory "indices" of `total` entries."""
     dtype = index_type(array.n)
     out = Scratch("indices", dtype, total)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clgeom.core.launch import run
@@ -9,6 +11,11 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import c_name, refuse_nonfinite
+
+if TYPE_CHECKING:
+    from clgeom.core.plan import DType
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
 
 #: The axes x, y, x + y and y - x. Their two directions each are the eight directions of the octagon.
 OCTAGON_AXES = ((1, 0), (0, 1), (1, 1), (-1, 1))
@@ -20,17 +27,17 @@ TILE = 2048
 FEW = 1 << 15
 
 
-def extreme_type(dtype) -> np.dtype:
+def extreme_type(dtype: DType) -> np.dtype:
     """The record that kernels write for an extreme point: its index and coordinates."""
     return np.dtype([("index", np.uint64), ("x", dtype), ("y", dtype)], align=True)
 
 
-def key_type(dtype) -> np.dtype:
+def key_type(dtype: DType) -> np.dtype:
     """The type of projections: that of floats, which are rounded to it; int64 for int32, which is exact."""
     return np.dtype(np.int64) if np.dtype(dtype) == np.int32 else np.dtype(dtype)
 
 
-def extremes(points, axes=OCTAGON_AXES):
+def extremes(points: DeviceArray, axes: tuple[tuple[int, int], ...] = OCTAGON_AXES) -> tuple[np.ndarray, bool]:
     """The points of a DeviceArray with the largest and smallest projection on each axis.
 
     Parameters
@@ -58,7 +65,7 @@ def extremes(points, axes=OCTAGON_AXES):
     return best, bool(finite)
 
 
-def _better(axes, first, second):
+def _better(axes: tuple[tuple[int, int], ...], first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The extremes of two chunks in each direction; of equal ones that of the first chunk, whose index is lower."""
     merged = first.copy()
     for d in range(2 * len(axes)):
@@ -73,7 +80,7 @@ def _better(axes, first, second):
     return merged
 
 
-def is_finite(points) -> bool:
+def is_finite(points: DeviceArray) -> bool:
     """Whether all coordinates of a DeviceArray are finite."""
     if points.dtype.kind != "f" or points.n == 0:
         return True
@@ -82,7 +89,7 @@ def is_finite(points) -> bool:
     return extremes(points, ((1, 0),))[1]
 
 
-def require_finite(points, *, caller: str, name: str = "points", drop: bool = True) -> None:
+def require_finite(points: DeviceArray, *, caller: str, name: str = "points", drop: bool = True) -> None:
     """Raise `InvalidInput` that names the first NaN or infinity of a DeviceArray, if there is one.
 
     `drop`: the caller takes nonfinite='drop', which the message then advises.
@@ -91,7 +98,9 @@ def require_finite(points, *, caller: str, name: str = "points", drop: bool = Tr
         refuse_nonfinite(points, caller=caller, name=name, drop=drop)
 
 
-def extremes_plan(profile, points, axes):
+def extremes_plan(
+    profile: DeviceProfile, points: DeviceArray, axes: tuple[tuple[int, int], ...]
+) -> tuple[Plan, Scratch]:
     """Two launches for a DeviceArray of one chunk: the extreme keys of each work-group, then the extreme points.
 
     Pure: needs no device.

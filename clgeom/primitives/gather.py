@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clgeom.core.plan import Plan, Step
 from clgeom.intake.arrays import c_name
 
+if TYPE_CHECKING:
+    from clgeom.core.plan import Scratch
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
+
 KERNEL = "primitives/gather_rows"
 
 
-def gather_plan(profile, table, name, indices, n, out):
+def gather_plan(profile: DeviceProfile, table: DeviceArray, name: str, indices: Scratch, n: int, out: Scratch) -> Plan:
     """A launch for each chunk of a DeviceArray: ``out[i] = table[indices[i]]`` for i < n.
 
     Parameters
@@ -27,12 +34,22 @@ def gather_plan(profile, table, name, indices, n, out):
     return Plan(*(_step(profile, *part, table.dtype, table.width, indices, n, out) for part in parts))
 
 
-def pick_plan(profile, values, indices, out):
+def pick_plan(profile: DeviceProfile, values: Scratch, indices: Scratch, out: Scratch) -> Plan:
     """One launch: ``out[i] = values[indices[i]]`` for all indices; all three are Scratch."""
-    return Plan(_step(profile, values, 0, values.count, values.dtype, 1, indices, indices.count, out))
+    return Plan(_step(profile, values, 0, values.count, np.dtype(values.dtype), 1, indices, indices.count, out))
 
 
-def _step(profile, rows, start, count, dtype, width, indices, n, out):
+def _step(
+    profile: DeviceProfile,
+    rows: str | Scratch,
+    start: int,
+    count: int,
+    dtype: np.dtype,
+    width: int,
+    indices: Scratch,
+    n: int,
+    out: Scratch,
+) -> Step:
     """The launch for `count` rows of a table from row `start`."""
     return Step.over(
         profile,

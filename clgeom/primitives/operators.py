@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clgeom.arguments import wrong
 from clgeom.errors import short
 from clgeom.intake.arrays import c_name
+
+if TYPE_CHECKING:
+    from clgeom.core.plan import DType
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,11 @@ class Operator:
     float_combine: str = ""
     neutral: str = "0"
 
-    def combine_of(self, dtype) -> str:
+    def combine_of(self, dtype: DType) -> str:
         """The OpenCL C expression for values of a type."""
         return self.float_combine if self.float_combine and np.dtype(dtype).kind == "f" else self.combine
 
-    def neutral_of(self, dtype) -> str:
+    def neutral_of(self, dtype: DType) -> str:
         """The OpenCL C expression of the neutral element of a type."""
         dtype = np.dtype(dtype)
         if self.neutral not in ("LOWEST", "HIGHEST"):
@@ -61,7 +65,7 @@ OPERATORS = {
 }
 
 
-def as_operator(op, *, caller: str) -> Operator:
+def as_operator(op: object, *, caller: str) -> Operator:
     """An Operator, given as such or by its name."""
     if isinstance(op, Operator):
         return op

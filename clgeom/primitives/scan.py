@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +15,13 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.intake.arrays import as_device_values, c_name, chunk_bounds, session_of
 from clgeom.intake.subnormals import refuse_flushed
-from clgeom.primitives.operators import OPERATORS, as_operator
+from clgeom.primitives.operators import OPERATORS, Operator, as_operator
+
+if TYPE_CHECKING:
+    from clgeom.core.plan import Argument, DType
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.typing import DeviceLike
 
 TYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 #: Values of a tile: 256 runs of 8. It determines the order of combination, so it is not part of a policy.
@@ -21,7 +29,9 @@ TILE = 2048
 
 
 @keeps_subnormals
-def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
+def inclusive_scan(
+    values: Any, op: str | Operator = "sum", *, dtype: DType | None = None, device: DeviceLike = None
+) -> np.ndarray:
     """Inclusive scan of values: ``out[i] = values[0] op ... op values[i]``.
 
     Parameters
@@ -46,7 +56,9 @@ def inclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
 
 
 @keeps_subnormals
-def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
+def exclusive_scan(
+    values: Any, op: str | Operator = "sum", *, dtype: DType | None = None, device: DeviceLike = None
+) -> np.ndarray:
     """Exclusive scan of values: ``out[i]`` combines the values before i. See `inclusive_scan`.
 
     ``out[0]`` is the neutral element.
@@ -54,7 +66,9 @@ def exclusive_scan(values, op="sum", *, dtype=None, device=None) -> np.ndarray:
     return _scan(values, op, dtype, device, exclusive=True, caller="exclusive_scan")
 
 
-def _scan(values, op, dtype, device, *, exclusive, caller):
+def _scan(
+    values: Any, op: str | Operator, dtype: DType | None, device: DeviceLike, *, exclusive: bool, caller: str
+) -> np.ndarray:
     op = as_operator(op, caller=caller)
     session = session_of(values, device)
     array = as_device_values(session, values, caller=caller, types=TYPES)
@@ -74,7 +88,7 @@ def _scan(values, op, dtype, device, *, exclusive, caller):
     return np.concatenate([result.read(part) for part in out])
 
 
-def _wide(dtype, op):
+def _wide(dtype: np.dtype, op: Operator) -> np.dtype:
     """The type of the steps of an operator that leaves the type of narrow values soon."""
     grows = op in (OPERATORS["sum"], OPERATORS["prod"]) and dtype.kind in "iu"
     return np.dtype(f"{'u' * (dtype.kind == 'u')}int64") if grows else dtype
@@ -89,7 +103,16 @@ class Piece:
     count: int
 
 
-def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"):
+def scan_plan(
+    profile: DeviceProfile,
+    pieces: Sequence[Piece],
+    source_type: DType,
+    out: Sequence[Scratch],
+    op: Operator,
+    *,
+    exclusive: bool,
+    prefix: str = "scan",
+) -> Plan:
     """Launches of a reduce-then-scan: totals of all tiles, their exclusive scan (recursively), the scans of the tiles.
 
     Pure: needs no device. `pieces` are scanned as one array; `out` is Scratch memory for the result of each. All pieces
@@ -109,13 +132,15 @@ def scan_plan(profile, pieces, source_type, out, op, *, exclusive, prefix="scan"
     before = Scratch(f"{prefix}_before", dtype, sum(tiles))
     itemsize = np.dtype(source_type).itemsize
 
-    def step(kernel, policy, i, args, params, item_bytes):
+    def step(
+        kernel: str, policy: Policy, i: int, args: tuple[Argument, ...], params: dict[str, Any], item_bytes: int
+    ) -> Step:
         piece, first = pieces[i], np.uint64(sum(tiles[:i]))
         groups = policy.groups(tiles[i], profile.compute_units)
         args = (piece.buffer, np.uint64(piece.start), np.uint64(piece.count), first, *args)
         return Step(kernel, policy, args, groups, params, bytes_moved=piece.count * item_bytes)
 
-    def down(i):
+    def down(i: int) -> Step:
         moved = itemsize + np.dtype(dtype).itemsize
         return step(
             "primitives/scan_tiles",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
     from clgeom.core.profile import DeviceProfile
-    from clgeom.quirks.pocl_cache import KernelFiles
+    from clgeom.quirks.pocl_cache import KernelFiles as KernelFiles
 
 #: Known defects of some devices: (words of platform, driver, vendor and version, quirk, consequence).
 DEFECTS = (
@@ -43,6 +43,11 @@ DEFECTS = (
         "driver 580 drops the sign of a negated int within two nested minima or maxima (compute capability 9.0)",
     ),
 )
+
+# Faults that code for all devices avoids, by the names that its comments give them:
+# - former_pointer: NVIDIA's driver 580 does not launch a kernel object with a buffer for an argument that once was a
+#   pointer to shared virtual memory (INVALID_KERNEL_ARGS). Each choice of such arguments has its own kernel object.
+# - first_use: PoCL 3.0 crashes where two threads at once are the first to use a buffer. They take turns.
 
 #: Environment variables with options for all builds of a process. They may change what kernels compute.
 BUILD_VARIABLES = ("PYOPENCL_BUILD_OPTIONS", "POCL_EXTRA_BUILD_FLAGS")

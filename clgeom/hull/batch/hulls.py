@@ -13,6 +13,7 @@ keep most of their points, as on a circle.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -40,13 +41,12 @@ from clgeom.intake.arrays import (
     c_name,
     chunk_bounds,
     host_values,
-    is_device_array,
     refuse_nonfinite,
 )
 from clgeom.intake.chunks import as_chunks
 from clgeom.intake.cl_arrays import as_array as as_array_on_device
 from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.given import take_points
 from clgeom.intake.labels import as_array, as_labels
@@ -76,6 +76,14 @@ if TYPE_CHECKING:
         device: DevicesLike
         profile: bool
         antimeridian: bool
+
+    from clgeom.core.device import Session
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.hull.batch.job import Solved
+    from clgeom.intake.arrays import DeviceArray
+    from clgeom.intake.given import Given
+    from clgeom.intake.labels import Labels
+    from clgeom.intake.typing import HostOrDevice
 
 
 #: Cost of a group besides its points, in points.
@@ -157,13 +165,11 @@ def convex_hulls(
     call = _call("convex_hulls", collinear, profile)
     given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
     sizes = given.sizes
-    if sizes is None:
-        offsets = _accepted_offsets(offsets, len(given), caller=call.caller)
-    else:
-        offsets = on_host(_accepted_offsets(offsets, len(sizes), caller=call.caller))
-        offsets = np.append(0, np.cumsum(sizes))[checked_offsets(offsets, len(sizes), caller=call.caller)]
-    batch = _hulls_of_groups(call, given, offsets)
-    return _over_antimeridian(batch, call, given, offsets, None, antimeridian)
+    begins = _accepted_offsets(offsets, len(given) if sizes is None else len(sizes), caller=call.caller)
+    if sizes is not None:
+        begins = np.append(0, np.cumsum(sizes))[checked_offsets(on_host(begins), len(sizes), caller=call.caller)]
+    batch = _hulls_of_groups(call, given, begins)
+    return _over_antimeridian(batch, call, given, begins, None, antimeridian)
 
 
 @overload
@@ -244,30 +250,38 @@ def convex_hulls_by_label(
     if chunks is not None:
         if labels is not None:
             raise call.wrong("labels", "left out for chunks, which have labels", short(labels))
-        options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile, "device": as_session(device)}
+        session = as_session(device)
+        options = {"collinear": collinear, "nonfinite": nonfinite, "profile": profile, "device": session}
         if antimeridian:
             raise call.wrong("antimeridian", "False for chunks", short(antimeridian))
-        return hulls_of_chunks(chunks, noise, options["device"], options, convex_hulls_by_label, convex_hulls)
+        return hulls_of_chunks(chunks, noise, session, options, convex_hulls_by_label, convex_hulls)
     given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
-    labels = as_labels(labels, noise, caller=call.caller)
-    order, offsets, column = _grouped(labels, given, call)
+    keys = as_labels(labels, noise, caller=call.caller)
+    order, offsets, column = _grouped(keys, given, call)
     batch = replace(
         _hulls_of_groups(call, given, offsets, order),
         labels=as_array(column),
         label_column=column,
-        label_name=labels.name,
+        label_name=keys.name,
         left_out=len(given) - int(offsets[-1]),
     )
     return _over_antimeridian(batch, call, given, offsets, order, antimeridian)
 
 
-def _call(caller, collinear, profile):
+def _call(caller: str, collinear: object, profile: bool) -> Call:
     """A call, whose options are whether points on an edge are vertices."""
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
     return Call(caller, profile=profile, options=collinear == "keep")
 
 
-def _over_antimeridian(batch, call, given, offsets, order, antimeridian):
+def _over_antimeridian(
+    batch: HullBatch[Any],
+    call: Call,
+    given: Given,
+    offsets: HostOrDevice,
+    order: HostOrDevice | None,
+    antimeridian: bool,
+) -> HullBatch[Any]:
     """`batch_over_antimeridian` for the points of a call."""
     if given.crs is None and not antimeridian:
         return batch
@@ -275,7 +289,7 @@ def _over_antimeridian(batch, call, given, offsets, order, antimeridian):
     if is_device_array(given.source):
         raise call.wrong("antimeridian", "False for points on a device", short(antimeridian))
 
-    def members(number):
+    def members(number: int) -> np.ndarray:
         begin, end = offsets[number : number + 2]
         return np.arange(begin, end) if order is None else order[begin:end]
 
@@ -287,7 +301,7 @@ def _over_antimeridian(batch, call, given, offsets, order, antimeridian):
 # Arguments ------------------------------------------------------------------------------------------------------
 
 
-def _accepted_offsets(offsets, n, *, caller):
+def _accepted_offsets(offsets: Any, n: int, *, caller: str) -> HostOrDevice:
     """Checked offsets as int64; offsets on a device unchanged, since kernels check them."""
     array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", caller=caller)
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
@@ -300,7 +314,7 @@ def _accepted_offsets(offsets, n, *, caller):
     return checked_offsets(fetched(array) if is_device_array(array) else array, n, caller=caller)
 
 
-def _integers(values, name, shape, *, caller):
+def _integers(values: Any, name: str, shape: str, *, caller: str) -> np.ndarray:
     """Values as a NumPy array in native byte order; `InvalidInput` for masked entries and objects other than arrays."""
     array = host_values(values, caller=caller, name=name, expected=f"integers of shape {shape}")
     if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
@@ -308,9 +322,10 @@ def _integers(values, name, shape, *, caller):
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-def _grouped(labels, given, call):
+def _grouped(labels: Labels, given: Given, call: Call) -> tuple[HostOrDevice | None, np.ndarray, Any]:
     """(order, offsets, column of labels): an order that sorts by label, None if the labels ascend; distinct labels."""
     n, keys, sizes = len(given), labels.keys, given.sizes
+    order: Any
     rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
     if len(keys) != rows:
         raise InvalidInput(
@@ -343,7 +358,7 @@ def _grouped(labels, given, call):
     return order, offsets, labels.column_of(distinct)
 
 
-def _grouped_on_device(labels, call):
+def _grouped_on_device(labels: CLArray, call: Call) -> tuple[CLArray, np.ndarray, np.ndarray]:
     """(order, offsets, distinct labels) for points and labels on the device, with `order` on the device."""
     session, n = call.session, len(labels)
     order = argsort(labels, device=session)
@@ -360,7 +375,9 @@ def _grouped_on_device(labels, call):
     return order, np.append(begins, n), fetched(distinct)
 
 
-def _hulls_of_groups(call, given, offsets, order=None) -> HullBatch:
+def _hulls_of_groups(
+    call: Call, given: Given, offsets: HostOrDevice, order: HostOrDevice | None = None
+) -> HullBatch[Any]:
     """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
     on_device, group_offsets = is_device_array(given.source), offsets
     kept = given.kept
@@ -397,8 +414,8 @@ def _hulls_of_groups(call, given, offsets, order=None) -> HullBatch:
     )
 
 
-def _numbered(call, numbers, indices):
-    """numbers[indices], on the host or on the device as `indices` are."""
+def _numbered(call: Call, numbers: Any, indices: HostOrDevice) -> HostOrDevice:
+    """numbers[indices], on the host or on the device as `indices` are. So are numbers, or they are on the host."""
     if not is_device_array(indices):
         return np.take(numbers, indices)
     if is_device_array(numbers):
@@ -417,8 +434,10 @@ class HullsWork(Work):
     """
 
     kind, least_cost = "convex_hulls", LEAST_SHARED
+    n: int
+    cost: float
 
-    def __init__(self, call, given, offsets, order):
+    def __init__(self, call: Call, given: Given, offsets: HostOrDevice, order: HostOrDevice | None) -> None:
         self.call, self.caller, self.keep_collinear = call, call.caller, call.options
         self.given, self.order, self.offsets = given.rows, order, offsets
         self.queue = (given.source.queue if is_device_array(given.source) else None) or call.session.queue
@@ -427,29 +446,29 @@ class HullsWork(Work):
         self.n, self.cost = len(offsets) - 1, given.rows.nbytes
 
     @property
-    def costs(self):
+    def costs(self) -> np.ndarray:
         self.offsets = on_host(self.offsets)
         checked_offsets(self.offsets, len(self.rows), caller=self.caller)
         return self.offsets + GROUP_COST * np.arange(self.n + 1)
 
-    def fits(self, session):
+    def fits(self, session: Session) -> bool:
         most_points, most_groups = _limits(session.profile, self.rows.dtype)
         return self.on_device or (len(self.rows) <= most_points and self.n < most_groups)
 
-    def at_once(self, session):
+    def at_once(self, session: Session) -> Solved:
         array = as_device_points(session, self.rows, caller=self.caller)
         return _solve(self, array, self.offsets, self.on_device)
 
-    def in_pieces(self, session):
+    def in_pieces(self, session: Session) -> Solved:
         self.offsets = on_host(self.offsets)
         checked_offsets(self.offsets, len(self.rows), caller=self.caller)
         return self.piece(session, 0, self.n)
 
-    def piece(self, session, start, stop):
+    def piece(self, session: Session, start: int, stop: int) -> Solved:
         parts = _parts(self.offsets[start : stop + 1], *_limits(session.profile, self.rows.dtype))
         return self.join(session, [_solve_part(self, session, start + first, start + last) for first, last in parts])
 
-    def join(self, session, results):
+    def join(self, session: Session, results: list[Solved]) -> Solved:
         """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         if len(results) == 1:
             return results[0]
@@ -463,11 +482,11 @@ class HullsWork(Work):
             np.concatenate(perimeters),
         )
 
-    def uploaded(self, *results):
+    def uploaded(self, *results: Any) -> tuple[CLArray, ...]:
         """Results as arrays on the device of the points."""
         return tuple(to_array(self.call.session, result, queue=self.queue) for result in results)
 
-    def refuse(self):
+    def refuse(self) -> None:
         """Raise the error that names the first point of a group that is not finite."""
         given, session = self.given, self.call.session
         if self.order is not None and len(self.order) < len(given):
@@ -477,11 +496,12 @@ class HullsWork(Work):
         refuse_nonfinite(as_device_points(session, given, caller=self.caller), caller=self.caller)
 
 
-def _ordered(call, points, order):
+def _ordered(call: Call, points: HostOrDevice, order: Any) -> HostOrDevice:
     """points[order], on the host or on the device as `points` are."""
     if not is_device_array(points):  # rows as single values: NumPy moves those five times as fast
         rows = points.view(np.complex128 if points.dtype.itemsize == 8 else np.complex64)
-        return np.take(rows, order).view(points.dtype).reshape(-1, 2)
+        ordered: np.ndarray = np.take(rows, order).view(points.dtype).reshape(-1, 2)
+        return ordered
     order = order if is_device_array(order) else np.asarray(order, np.uint32)
     return picked_on_device(call.session, points, order, caller=call.caller)
 
@@ -489,13 +509,13 @@ def _ordered(call, points, order):
 # Parts that fit in one allocation -------------------------------------------------------------------------------
 
 
-def _limits(profile, dtype):
+def _limits(profile: DeviceProfile, dtype: np.dtype) -> tuple[int, int]:
     """The most points of one run, and the most groups (two numbers of 8 bytes each)."""
     (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
     return most_points, min(max(profile.max_alloc_bytes // 16, 1), MOST_POINTS)
 
 
-def _parts(offsets, most_points, most_groups):
+def _parts(offsets: np.ndarray, most_points: int, most_groups: int) -> Iterator[tuple[int, int]]:
     """(first, last) of ranges of groups that fit in one run. A group that is too large for a run has its own range."""
     first = 0
     while first < len(offsets) - 1:
@@ -505,14 +525,14 @@ def _parts(offsets, most_points, most_groups):
         first = last
 
 
-def _solve_part(work, session, first, last):
+def _solve_part(work: HullsWork, session: Session, first: int, last: int) -> Solved:
     """`_solve` for the groups first <= i < last; `convex_hull` for one group that is too large."""
     begin, end = int(work.offsets[first]), int(work.offsets[last])
     if end - begin <= _limits(session.profile, work.rows.dtype)[0]:
         array = as_device_points(session, work.rows[begin:end], caller=work.caller)
         indices, *rest = _solve(work, array, work.offsets[first : last + 1] - begin, False)
         return indices + begin, *rest
-    collinear = "keep" if work.keep_collinear else "drop"
+    collinear: Collinear = "keep" if work.keep_collinear else "drop"
     try:
         hull = convex_hull(work.rows[begin:end], collinear=collinear, device=session)
     except InvalidInput:
@@ -523,7 +543,7 @@ def _solve_part(work, session, first, last):
     return hull.vertices + begin, hull.points, counted, *measures
 
 
-def _solve(work, array, offsets, on_device):
+def _solve(work: HullsWork, array: DeviceArray, offsets: HostOrDevice, on_device: bool) -> Solved:
     """The result of `HullsWork.join` for groups in one chunk of points."""
     groups = len(offsets) - 1
     if array.n > MOST_POINTS:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, fill, read, run, settle, write
@@ -17,14 +19,22 @@ from clgeom.hull.batch.result import flat_hulls
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import measure_doubtful, ragged_measures
 from clgeom.hull.predicates import predicate_parameters
-from clgeom.intake.arrays import as_device_values, c_name, is_device_array, to_device
+from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.cl_arrays import as_array
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 from clgeom.sorting.radix.moves import digit_windows, means_of
 from clgeom.sorting.radix.passes import radix_plan
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.policies import Policy
+    from clgeom.hull.batch.hulls import HullsWork
+    from clgeom.intake.arrays import DeviceArray
+    from clgeom.intake.typing import Collinear, HostOrDevice
 
 HULLS, EMIT, SIZES = "hull/batch/batch_hulls", "hull/batch/batch_emit", "hull/batch/batch_sizes"
 CUT, PIECES_OF, CROWDED = "hull/batch/batch_cut", "hull/batch/batch_pieces", "hull/batch/batch_crowded"
@@ -38,8 +48,13 @@ MOST_OF_TILE = 1 << 16
 #: Most points: kernels index them with uint32.
 MOST_POINTS = (1 << 32) - (1 << 20)
 
+#: The result of a large group that was solved by itself: its number, vertices, their coordinates, and the dimension.
+Alone: TypeAlias = tuple[int, np.ndarray, np.ndarray, int]
+#: Indices of vertices, their coordinates, offsets, areas, perimeters: of all groups.
+Solved: TypeAlias = "tuple[HostOrDevice, ...]"
 
-def on_host(array):
+
+def on_host(array: HostOrDevice) -> np.ndarray:
     """An array as one on the host; integers as int64."""
     if not is_device_array(array):
         return array
@@ -47,7 +62,7 @@ def on_host(array):
     return array.astype(np.int64, copy=False) if array.dtype.kind in "iu" and array.ndim == 1 else array
 
 
-def checked_offsets(offsets, n, *, caller):
+def checked_offsets(offsets: np.ndarray, n: int, *, caller: str) -> np.ndarray:
     """Host offsets as int64. Raises `InvalidInput` unless they start at 0, never descend and end at n."""
     if offsets.dtype == np.uint64 and (offsets > n).any():
         raise _wrong_offset(offsets, int(np.argmax(offsets > n)), n, caller=caller)
@@ -59,7 +74,7 @@ def checked_offsets(offsets, n, *, caller):
     return offsets
 
 
-def _wrong_offset(offsets, k, n, *, caller):
+def _wrong_offset(offsets: np.ndarray, k: int, n: int, *, caller: str) -> InvalidInput:
     """The error for offset k."""
     value = int(offsets[k])
     if k and value < int(offsets[k - 1]):
@@ -72,7 +87,7 @@ def _wrong_offset(offsets, k, n, *, caller):
     )
 
 
-def worth_an_item(sizes, unit) -> int:
+def worth_an_item(sizes: np.ndarray, unit: int) -> int:
     """The most points of a crowded group that one work-item solves; `convex_hull` solves the larger groups.
 
     The work-items run at the same time, so they take as long as the largest of their groups. The calls of `convex_hull`
@@ -85,7 +100,7 @@ def worth_an_item(sizes, unit) -> int:
     return int(sizes[best]) if best < len(sizes) else 0
 
 
-def tile_memory(dtype):
+def tile_memory(dtype: np.dtype) -> Callable[[Policy], int]:
     """Bytes of local memory of batch_tiles in a shape: a list of eight points to a work-item, indices and extremes."""
     return lambda shape: shape.wg_size * (16 * dtype.itemsize + 80) + 128
 
@@ -96,14 +111,14 @@ class _Results:
     It holds no reference to the job. A reference cycle would keep the memory until the garbage collector runs.
     """
 
-    def __init__(self, job, dtype, *shape):
+    def __init__(self, job: GroupHulls, dtype: DTypeLike, *shape: int) -> None:
         self.session, self.queue = job.session, job.work.queue if job.on_device else None
         self.dtype, self.shape = np.dtype(dtype), shape
         self.host = np.empty(shape, dtype) if job.profile.is_cpu and not job.on_device else None
         nbytes = math.prod(shape) * self.dtype.itemsize
         self.buffer = in_place(job.session, self.host) if self.host is not None else allocate(job.session, nbytes)
 
-    def finished(self):
+    def finished(self) -> HostOrDevice:
         """The results, after waiting for the queue."""
         if self.host is not None:
             show_host(self.session, self.buffer, self.host)
@@ -120,7 +135,9 @@ class GroupHulls:
     number of vertices of each group, then of each piece.
     """
 
-    def __init__(self, work, array, offsets, groups, on_device):
+    def __init__(
+        self, work: HullsWork, array: DeviceArray, offsets: HostOrDevice, groups: int, on_device: bool
+    ) -> None:
         self.work, self.array, self.on_device = work, array, on_device
         self.offsets, self.groups = offsets, groups
         self.session = array.session
@@ -129,19 +146,21 @@ class GroupHulls:
         self.serial = self.policy.variant == "serial"
         self.capacity = self.policy.items_per_thread
         # groups of more than `capacity` points: points of a piece, and the most points that a piece solves in any case
-        self.tiles = None if self.serial else fitting(self.profile, TILES, array.dtype, tile_memory(array.dtype))
-        self.piece = self.capacity if self.serial else min(self.tiles.tile, MOST_OF_TILE)
-        self.solvable = self.capacity if self.serial else min(8 * self.tiles.wg_size, self.piece)
-        self.measured = self.profile.fp64
+        self.tiles, self.piece, self.solvable = None, self.capacity, self.capacity
+        if not self.serial:
+            self.tiles = fitting(self.profile, TILES, array.dtype, tile_memory(array.dtype))
+            self.piece = min(self.tiles.tile, MOST_OF_TILE)
+            self.solvable = min(8 * self.tiles.wg_size, self.piece)
         self.slots = allocate(self.session, 4 * array.n)
         # whether a coordinate is nonfinite; number of stalled groups; whether a measure is in doubt
         self.status = allocate(self.session, 12)
         fill(self.session, self.status, np.uint32(0), 3)
-        self.areas = _Results(self, np.float64, groups) if self.measured else None
-        self.perimeters = _Results(self, np.float64, groups) if self.measured else None
-        self.held = []  # arrays whose memory kernels may read
+        self.measures: tuple[_Results, _Results] | None = None  # areas, perimeters; None: the host computes them
+        if self.profile.fp64:
+            self.measures = _Results(self, np.float64, groups), _Results(self, np.float64, groups)
+        self.held: list[DeviceArray] = []  # arrays whose memory kernels may read
 
-    def run(self):
+    def run(self) -> Solved:
         """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         try:
             return self._solved()
@@ -149,7 +168,7 @@ class GroupHulls:
             settle(self.session.queue)  # kernels may still write to arrays that are freed next
             raise
 
-    def _solved(self):
+    def _solved(self) -> Solved:
         listed, large, count = self._sized()
         pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # one more for the end of a scan
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
@@ -159,14 +178,14 @@ class GroupHulls:
             step, buffers = self._hulls(LISTED, self.groups, "starts", listed="listed")
             buffers["listed"] = listed
         run(self.session, Plan(step), rows=self.array.chunks[0].buffer, starts=self.starts, **buffers)
-        alone = self._cut(large, count) if count else []
+        alone = [] if large is None else self._cut(large, count)
         if not count and self.array.dtype.kind == "f":
             self._require_finite()
         return self._emitted(alone)
 
     # Sizes
 
-    def _sized(self):
+    def _sized(self) -> tuple[cl.Buffer | None, cl.Buffer | None, int]:
         """(groups ordered by size, groups that must be cut, how many must be cut); also sets `starts`.
 
         The first is None where an order by size gains nothing: for serial jobs, or if all sizes are similar. The second
@@ -175,8 +194,8 @@ class GroupHulls:
         if self.serial:
             self.offsets = checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
             self.starts = self._given(self.offsets)
-            large = np.flatnonzero(np.diff(self.offsets) > self.capacity)
-            return None, self._given(large) if len(large) else None, len(large)
+            which = np.flatnonzero(np.diff(self.offsets) > self.capacity)
+            return None, self._given(which) if len(which) else None, len(which)
         wrong, seen, large = (int(word) for word in self._sizes_summary())
         if wrong <= self.groups:
             checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
@@ -194,9 +213,9 @@ class GroupHulls:
             prefix="batch",
         )
         result = run(self.session, plan, classes=self.classes)
-        return result[listed], result[listed], large
+        return result[listed], result[listed] if large else None, large
 
-    def _sizes_summary(self):
+    def _sizes_summary(self) -> np.ndarray:
         """The summary of batch_sizes; also sets `starts` and `classes`."""
         types = (np.int32, np.int64, np.uint32, np.uint64)
         offsets = as_device_values(self.session, self.offsets, caller=self.work.caller, name="offsets", types=types)
@@ -219,9 +238,12 @@ class GroupHulls:
 
     # Hulls
 
-    def _hulls(self, kind, count, jobs, *, listed="status", ids="status"):
+    def _hulls(
+        self, kind: np.uint32, count: int, jobs: str | Scratch, *, listed: str = "status", ids: str = "status"
+    ) -> tuple[Step, dict[str, Any]]:
         """A step of batch_hulls over `count` jobs, and its buffers. The caller binds "rows" and the names it passes."""
-        bound = {}
+        bound: dict[str, Any] = {}
+        share: str | np.uint32
         if self.serial:
             bounds = self._bounds(count, even=kind == PIECES)
             bound["bounds"] = self._given(bounds)
@@ -233,21 +255,23 @@ class GroupHulls:
         args = ("rows", kind, jobs, listed, share, *outputs)
         return Step(HULLS, self.policy, args, groups, params, bytes_moved=moved), bound | buffers
 
-    def _outputs(self, ids, *before_measures):
+    def _outputs(
+        self, ids: str, *before_measures: np.uint32
+    ) -> tuple[tuple[str | np.uint32, ...], dict[str, Any], dict[str, Any]]:
         """The last arguments of batch_hulls and batch_tiles, the buffers of these, and the parameters of both."""
-        args = (np.uint32(ids != "status"), ids, "slots", "counts", "status")
+        args: tuple[str | np.uint32, ...] = (np.uint32(ids != "status"), ids, "slots", "counts", "status")
         buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
-        if self.measured:
+        if self.measures is not None:
             args += (*before_measures, "areas", "perimeters")
-            buffers |= {"areas": self.areas.buffer, "perimeters": self.perimeters.buffer}
+            buffers |= {"areas": self.measures[0].buffer, "perimeters": self.measures[1].buffer}
         params = {
             **predicate_parameters(self.session, self.array.dtype),
             "keep_collinear": self.work.keep_collinear,
-            "measures": self.measured,
+            "measures": self.measures is not None,
         }
         return args, buffers, params
 
-    def _bounds(self, jobs, *, even):
+    def _bounds(self, jobs: int, *, even: bool) -> np.ndarray:
         """The first job of each work-item, then the number of jobs. All ranges cost about the same."""
         parts = min(self.policy.groups_per_unit * self.profile.compute_units, jobs)
         if even:
@@ -262,31 +286,33 @@ class GroupHulls:
 
     # Groups in pieces
 
-    def _pieces_solved(self, most, jobs, ids):
+    def _pieces_solved(self, most: int, jobs: Scratch, ids: str) -> tuple[Step, dict[str, Any]]:
         """A step that solves pieces, with one work-item or work-group each, and its buffers. See `_hulls`."""
-        if self.serial:
+        if self.tiles is None:
             return self._hulls(PIECES, most, jobs, ids=ids)
         outputs, buffers, params = self._outputs(ids)
         return Step(TILES, self.tiles, ("rows", np.uint32(self.groups), jobs, *outputs), most, params), buffers
 
-    def _most_pieces(self, points, groups):
+    def _most_pieces(self, points: int, groups: int) -> int:
         """An upper bound of the pieces of `groups` groups with `points` points in all."""
         return points // self.piece + min(groups, points)
 
-    def _cut(self, large, groups):
+    def _cut(self, large: cl.Buffer, groups: int) -> list[Alone]:
         """Solve the groups that are too large for one job; returns the results of `_crowded`.
 
         Each round is one run. It gathers the vertices of the last round's pieces, cuts them into new pieces and solves
         these.
         """
         parts, first = Scratch("parts", np.uint32, groups + 1), Scratch("first", np.uint32, groups + 1)
-        memory = {
+        memory: dict[str, Any] = {
             name: allocate(self.session, parts.nbytes) for name in ("begins", "sizes", "parts", "stalled", "first")
         }
         memory |= {"large": large, "starts": self.starts, "rows": self.array.chunks[0].buffer}
         memory |= {"before": self.status, "points": self.array}
         plan, alone, n, count = Plan(), [], self.array.n, np.uint32(groups)
-        for rounds in itertools.count():
+        rounds = -1
+        while True:
+            rounds += 1
             most = self._most_pieces(n, groups)
             jobs, slot_of = Scratch("jobs", np.uint32, 4 * most), Scratch("slot_of", np.uint32, most)
             left = Scratch("left", np.uint32, most + 1)
@@ -339,7 +365,7 @@ class GroupHulls:
             memory.pop("rows", None)
             memory |= {"before": made[left], "slots_before": made[slot_of], "offsets_out": self.status}
 
-    def _crowded(self, made, groups, stalled):
+    def _crowded(self, made: dict[str, Any], groups: int, stalled: int) -> list[Alone]:
         """Solve each stalled group with a serial merge sort; returns the results of `_alone` for the larger ones."""
         fill(self.session, self.status, np.uint32(0), 2)  # each round counts its stalled groups from 0
         which = np.sort(read(self.session, made["stalled"], np.uint32, stalled))
@@ -362,30 +388,41 @@ class GroupHulls:
                 "slots",
                 Scratch("other", np.uint32, self.array.n),
                 "counts",
-                *(("status", "areas", "perimeters") if self.measured else ()),
+                *(("status", "areas", "perimeters") if self.measures is not None else ()),
             ),
             groups=ceil_div(stalled, policy.wg_size),
             params={
                 **predicate_parameters(self.session, self.array.dtype),
                 "keep_collinear": self.work.keep_collinear,
-                "measures": self.measured,
+                "measures": self.measures is not None,
             },
         )
         run(self.session, Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
         return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
-    def _alone(self, made, k, begin, size):
+    def _alone(self, made: dict[str, Any], k: int, begin: int, size: int) -> Alone:
         """(group, vertices, their coordinates, dimension) of large group k, solved by `convex_hull`."""
         group = int(read(self.session, made["large"], np.uint32, 1, k)[0])
         points = read(self.session, made["rows"], self.array.dtype, 2 * size, 2 * begin).reshape(-1, 2)
         numbers = read(self.session, made["ids"], np.uint32, size, begin)
-        collinear = "keep" if self.work.keep_collinear else "drop"
+        collinear: Collinear = "keep" if self.work.keep_collinear else "drop"
         hull = convex_hull(points, collinear=collinear, device=self.session)
         return group, numbers[hull.vertices], hull.points, hull.dimension
 
     # Results
 
-    def _emission(self, groups, total, values, dtype, *, first=0, offsets=None, starts="starts", before="before"):
+    def _emission(
+        self,
+        groups: int,
+        total: int,
+        values: str | Scratch,
+        dtype: type[np.generic],
+        *,
+        first: int = 0,
+        offsets: str | None = None,
+        starts: str = "starts",
+        before: str = "before",
+    ) -> Step:
         policy = select(self.profile, EMIT, np.dtype(dtype), total)
         reach = max(total, groups + 1 if offsets else 0)
         return Step(
@@ -403,11 +440,11 @@ class GroupHulls:
                 offsets or "offsets_out",
             ),
             groups=max(ceil_div(reach, policy.tile), 1),
-            params={"number": c_name(dtype)},
+            params={"number": c_name(np.dtype(dtype))},
             bytes_moved=total * (4 + np.dtype(dtype).itemsize),
         )
 
-    def _emitted(self, alone):
+    def _emitted(self, alone: list[Alone]) -> Solved:
         """(vertices, their coordinates, offsets, areas, perimeters), on the host or on the device as the points."""
         if alone:
             self._put_back(alone)
@@ -431,13 +468,20 @@ class GroupHulls:
             corners=corners.buffer,
         )
         found = vertices.finished(), corners.finished(), offsets.finished()
-        if not self.measured:
+        if self.measures is None:
             return *found, *self._measures_on_host(*found[1:])
-        return *found, *self._measures(alone, *found[1:])
+        return *found, *self._measures(*self.measures, alone, *found[1:])
 
-    def _measures(self, alone, corners, offsets):
+    def _measures(
+        self,
+        of_areas: _Results,
+        of_perimeters: _Results,
+        alone: list[Alone],
+        corners: HostOrDevice,
+        offsets: HostOrDevice,
+    ) -> Sequence[HostOrDevice]:
         """Areas and perimeters; the host computes those of groups in `alone`, and those in doubt."""
-        areas, perimeters = self.areas.finished(), self.perimeters.finished()
+        areas, perimeters = of_areas.finished(), of_perimeters.finished()
         in_doubt = int(read(self.session, self.status, np.uint32, 1, 2)[0])
         if not alone and not in_doubt:
             return areas, perimeters
@@ -447,7 +491,7 @@ class GroupHulls:
         measure_doubtful(corners, counted, *measures)
         return self.work.uploaded(*measures) if self.on_device else measures
 
-    def _put_back(self, alone):
+    def _put_back(self, alone: list[Alone]) -> None:
         """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
         counts = read(self.session, self.counts, np.uint32, self.groups)
         zero = self._given(np.zeros(1))
@@ -466,7 +510,7 @@ class GroupHulls:
             )
         write(self.session, self.counts, counts)
 
-    def _measures_on_host(self, corners, offsets):
+    def _measures_on_host(self, corners: HostOrDevice, offsets: HostOrDevice) -> Sequence[HostOrDevice]:
         """Areas and perimeters, computed on the host for a device without float64."""
         corners, counted = on_host(corners), on_host(offsets)
         flat = flat_hulls(corners, counted, self.work.keep_collinear, self.session)
@@ -480,17 +524,17 @@ class GroupHulls:
             self.work.refuse()
         return int(stalled)
 
-    def _scan(self, numbers, start, n, out, prefix):
+    def _scan(self, numbers: str | Scratch, start: int, n: int, out: Scratch, prefix: str) -> Plan:
         """The plan of an exclusive scan of `n` numbers in a buffer, from entry `start` on."""
         pieces, add = [Piece(numbers, start, n)], OPERATORS["sum"]
         return scan_plan(self.profile, pieces, out.dtype, [out], add, exclusive=True, prefix=prefix)
 
-    def _step(self, kernel, items, *args, **params):
+    def _step(self, kernel: str, items: int, *args: str | Scratch | np.generic, **params: Any) -> Plan:
         """A plan of one launch with `items` work-items."""
         policy = select(self.profile, kernel, np.dtype(np.uint32), items)
         return Plan(Step(kernel, policy, args, ceil_div(items, policy.wg_size), params, bytes_moved=4 * items))
 
-    def _given(self, values):
+    def _given(self, values: np.ndarray) -> cl.Buffer:
         """A buffer with these numbers as uint32, which lives as long as the job."""
         array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.work.caller)
         self.held.append(array)

@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 
@@ -19,14 +19,17 @@ from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
-from clgeom.intake.arrays import as_device_points, as_device_values, fetched_points, is_device_array
+from clgeom.intake.arrays import as_device_points, as_device_values, fetched_points
 from clgeom.intake.chunks import Peak
 from clgeom.intake.cl_arrays import as_array, new_array
-from clgeom.intake.device_arrays import fetched
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import ArrayT, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
 from clgeom.primitives.gather import gather_plan
+
+if TYPE_CHECKING:
+    from clgeom.intake.typing import CLArray, HostOrDevice
 
 
 @keeps_subnormals
@@ -146,10 +149,11 @@ class HullBatch(Exchange, Generic[ArrayT]):
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of points of each group, int64."""
-        return np.diff(_get(self.group_offsets).astype(np.int64))
+        sizes: np.ndarray = np.diff(_get(self.group_offsets).astype(np.int64))
+        return sizes
 
     @functools.cached_property
-    def _host(self):
+    def _host(self) -> _OnHost:
         """Vertices, offsets and coordinates as host arrays."""
         return _OnHost(_get(self.vertices), _get(self.offsets), _get(self.points))
 
@@ -291,15 +295,15 @@ class HullBatch(Exchange, Generic[ArrayT]):
             made[number] = hull.to_shapely()
         return made
 
-    def _columns(self):
+    def _columns(self) -> dict[str, np.ndarray]:
         return {"points": self.sizes, "area": _get(self.areas), "perimeter": _get(self.perimeters)}
 
-    def _labels(self):
+    def _labels(self) -> dict[str, Any]:
         if self.labels is None:
             return {}
         return label_columns(self.labels if self.label_column is None else self.label_column, self.label_name)
 
-    def _write_text(self, path, crs):
+    def _write_text(self, path: Any, crs: Any) -> None:
         from clgeom.io.groups import write_hulls
 
         names = list(range(len(self))) if self.labels is None else json_values(self.labels)
@@ -314,16 +318,16 @@ class _OnHost:
     points: NDArray[Any]
 
 
-def _get(array):
+def _get(array: Any) -> Any:
     return fetched(array) if is_device_array(array) else array
 
 
-def _finite(number):
+def _finite(number: float) -> float | None:
     """A number for JSON; None for a nonfinite one, which JSON cannot hold."""
     return number if math.isfinite(number) else None
 
 
-def picked_on_device(session, table, picked, *, caller):
+def picked_on_device(session: Session, table: CLArray, picked: HostOrDevice, *, caller: str) -> CLArray:
     """table[picked] for a device array of points or numbers, as a device array."""
     width = 2 if table.ndim == 2 else 1
     rows = (
@@ -341,7 +345,7 @@ def picked_on_device(session, table, picked, *, caller):
     return as_array(session, result[out], shape, rows.dtype, queue=table.queue)
 
 
-def flat_hulls(corners, offsets, keep_collinear, session) -> np.ndarray:
+def flat_hulls(corners: np.ndarray, offsets: np.ndarray, keep_collinear: bool, session: Session | None) -> np.ndarray:
     """A mask of the hulls with a dimension below 2, from the coordinates of their vertices."""
     counts = np.diff(offsets)
     flat = counts < 3

@@ -11,9 +11,9 @@ pieces are left out where a look at them tells (`within`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from clgeom.intake.chunks import Chunks, Meter, in_chunk, read_ahead
 from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.interop.crs import crs_of
 from clgeom.intake.labels import as_array, as_labels
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 CALLER = "convex_hulls_by_label"
 #: Kinds of NumPy types whose values compare with each other.
@@ -49,7 +52,7 @@ class Piece:
     def nbytes(self) -> int:
         return sum(int(getattr(one, "nbytes", 8 * self.n)) for one in (self.points, self.labels))
 
-    def is_like(self, other) -> bool:
+    def is_like(self, other: Piece) -> bool:
         """Whether both are of arrays of the same types."""
         alike = (isinstance(one, np.ndarray) for one in (self.labels, other.labels))
         types = [(one.points.dtype, getattr(one.labels, "dtype", None)) for one in (self, other)]
@@ -63,7 +66,7 @@ class Piece:
         ]
 
 
-def _sliced(labels, part):
+def _sliced(labels: Any, part: slice) -> Any:
     return labels.iloc[part] if hasattr(labels, "iloc") else labels[part]
 
 
@@ -71,11 +74,11 @@ def _sliced(labels, part):
 class LabelledStream:
     """Pieces of chunks of (points, labels), and what is known of them once they are read."""
 
-    chunks: Chunks
+    chunks: Chunks[Any]
     meter: Meter = field(default_factory=Meter)
     crs: Any = None
     name: str | None = None
-    empty: dict = field(default_factory=dict)
+    empty: dict[tuple[np.dtype, str], tuple[np.ndarray, Any]] = field(default_factory=dict)
 
     @property
     def nothing(self) -> tuple[Any, Any]:
@@ -85,7 +88,7 @@ class LabelledStream:
         points, labels = zip(*self.empty.values())
         return np.concatenate(points), labels[0] if len(labels) == 1 else _one_kind(list(map(as_array, labels)))
 
-    def pieces(self):
+    def pieces(self) -> Generator[Piece, None, None]:
         return read_ahead(
             self._made(),
             max_bytes=self.chunks.max_bytes // 2,
@@ -96,7 +99,7 @@ class LabelledStream:
 
     def _made(self) -> Iterator[Piece]:
         """Pieces of nearly one size."""
-        most, waiting = piece_bytes(self.chunks), []
+        most, waiting = piece_bytes(self.chunks), list[Piece]()
         for piece in self._cut(most):
             if waiting and (sum(one.nbytes for one in waiting) + piece.nbytes > most or not waiting[0].is_like(piece)):
                 yield _joined(waiting)
@@ -105,7 +108,7 @@ class LabelledStream:
         if waiting:
             yield _joined(waiting)
 
-    def _cut(self, most):
+    def _cut(self, most: int) -> Iterator[Piece]:
         first = 0
         for number, chunk in enumerate(self.chunks):
             points, labels = self._given(chunk, number)
@@ -137,14 +140,14 @@ class LabelledStream:
                     yield self._own(given[part], _sliced(labels, part), first + begin)
             first += n
 
-    def _own(self, points, labels, first):
+    def _own(self, points: np.ndarray, labels: Any, first: int) -> Piece:
         """A piece in memory that the source does not use again."""
         if self.chunks.copy:
             points = points.copy()
             labels = labels.copy() if isinstance(labels, np.ndarray) else labels
         return Piece(points, labels, first, len(points))
 
-    def _given(self, chunk, number):
+    def _given(self, chunk: Any, number: int) -> tuple[Any, Any]:
         """Points and labels of a chunk; notes the reference system and the name of the labels."""
         try:
             points, labels = chunk
@@ -161,11 +164,11 @@ class LabelledStream:
         return points, labels
 
     @property
-    def crs_found(self):
+    def crs_found(self) -> Any:
         return self.chunks.crs if self.crs is None else self.crs
 
 
-def _joined(pieces) -> Piece:
+def _joined(pieces: list[Piece]) -> Piece:
     if len(pieces) == 1:
         return pieces[0]
     join = np.ma.concatenate if any(isinstance(one.points, np.ma.MaskedArray) for one in pieces) else np.concatenate
@@ -174,7 +177,7 @@ def _joined(pieces) -> Piece:
     return Piece(join([one.points for one in pieces]), _joined_arrays(labels), pieces[0].first, n)
 
 
-def _joined_arrays(arrays):
+def _joined_arrays(arrays: Sequence[np.ndarray]) -> np.ndarray:
     masked = any(isinstance(one, np.ma.MaskedArray) for one in arrays)
     return np.ma.concatenate(arrays) if masked else np.concatenate(arrays)
 
@@ -185,10 +188,10 @@ class Sampled:
 
     noise: Any
     turn: float | None = None
-    names: list = field(default_factory=list)
-    samples: list = field(default_factory=list)
+    names: list[np.ndarray] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
 
-    def add(self, piece, crs) -> None:
+    def add(self, piece: Piece, crs: Any) -> None:
         """Add the points of a piece; `crs` is what is known of their reference system so far."""
         if self.turn is None and crs is not None:
             self.turn = turn_of_crs(crs)
@@ -206,9 +209,9 @@ class Sampled:
         if sum(len(one.longitudes) for one in self.samples[1:]) > max(len(self.samples[0].longitudes), LEAST_POINTS):
             self.samples, self.names = map(list, zip(self.joined()))
 
-    def joined(self):
+    def joined(self) -> tuple[Sample | None, Any]:
         """The sample of all labels in ascending order, None for none; and these labels."""
-        if not self.samples:
+        if not self.samples or self.turn is None:
             return None, None
         labels = as_labels(_one_kind(self.names), None, caller=CALLER)
         distinct, numbers = labels.groups()
@@ -219,7 +222,7 @@ class Sampled:
 class Part:
     """Vertices of the hulls of some points by label: distinct labels, their points, numbers and places of vertices."""
 
-    labels: np.ndarray
+    labels: Any
     sizes: np.ndarray
     counts: np.ndarray
     numbers: np.ndarray
@@ -231,8 +234,13 @@ class Part:
 
 
 def hulls_of_chunks(
-    chunks: Chunks, noise: Any, session: Any, options: dict, by_label: Callable, by_offsets: Callable
-) -> HullBatch:
+    chunks: Chunks[Any],
+    noise: Any,
+    session: Session,
+    options: dict[str, Any],
+    by_label: Callable[..., HullBatch[Any]],
+    by_offsets: Callable[..., HullBatch[Any]],
+) -> HullBatch[Any]:
     """The result of `convex_hulls_by_label` for chunks.
 
     Parameters
@@ -246,11 +254,11 @@ def hulls_of_chunks(
     """
     stream = LabelledStream(chunks)
     meter, most = stream.meter, piece_bytes(chunks)
-    parts, held, left_out, phases = [], 0, 0, []
+    parts, phases, held, left_out = list[Part](), list[Any](), 0, 0
     session.pool.free_held()
     common = {name: options[name] for name in ("collinear", "profile")} | {"device": session}
 
-    def united():
+    def united() -> tuple[Part, HullBatch[Any]]:
         try:
             part, batch = _united(parts, by_offsets, common)
         except DeviceLimit:  # once more, with all memory that is not in use
@@ -261,13 +269,13 @@ def hulls_of_chunks(
 
     inner, sampled = Within(session), Sampled(noise)
 
-    def note(part):
+    def note(part: Part) -> None:
         nonlocal held
         parts.append(part)
         held += part.nbytes
         meter.add(part.nbytes)
 
-    def solved(piece):
+    def solved(piece: Piece) -> tuple[HullBatch[Any], np.ndarray | None]:
         """The hulls of a piece, and the numbers of the points they are of, None for all; notes the other points."""
         with Call(CALLER, profile=options["profile"]) as own:
             found = inner.outside(piece.points, piece.labels)
@@ -330,7 +338,9 @@ def hulls_of_chunks(
     return batch
 
 
-def _united(parts, by_offsets, options):
+def _united(
+    parts: list[Part], by_offsets: Callable[..., HullBatch[Any]], options: dict[str, Any]
+) -> tuple[Part, HullBatch[Any]]:
     """The hulls of the labels of all parts: as one part, and as a batch whose vertices are rows of the parts."""
     labels = as_labels(_one_kind([part.labels for part in parts]), None, caller=CALLER)
     distinct, owners = np.unique(labels.keys, return_inverse=True)
@@ -347,7 +357,7 @@ def _united(parts, by_offsets, options):
     return Part(names, sizes, np.diff(batch.offsets), numbers, batch.points), batch
 
 
-def _one_kind(labels) -> np.ndarray:
+def _one_kind(labels: Sequence[np.ndarray]) -> np.ndarray:
     """Distinct labels of all parts as one array; as Python's objects where NumPy would change some of them."""
     kinds = {next(k for k, kind in enumerate(KINDS) if one.dtype.kind in kind) for one in labels}
     try:

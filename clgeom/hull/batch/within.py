@@ -13,7 +13,7 @@ the other points of a chunk, few if labels are spread over many chunks, are sort
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.intake.arrays import POINT_TYPES, c_name, to_device
 from clgeom.intake.cl_arrays import as_array
 from clgeom.primitives.compact import compact
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 WITHIN = "hull/batch/batch_within"
 CALLER = "convex_hulls_by_label"
@@ -40,9 +43,10 @@ class Within:
     session : Session
     """
 
-    def __init__(self, session: Any):
+    def __init__(self, session: Session) -> None:
         self.session, self.pieces, self.is_useful = session, 0, False
         self.labels: np.ndarray | None = None
+        self.points: np.ndarray  # as many as labels
 
     def learn(self, labels: np.ndarray, counts: np.ndarray, corners: np.ndarray, n: int) -> None:
         """Take up the hulls of a piece of n points: distinct labels, their numbers of vertices, and the vertices."""
@@ -111,7 +115,7 @@ class Within:
         params = {"real": c_name(points.dtype), "value": c_name(labels.dtype)}
         step = Step(WITHIN, step.policy, args, step.groups, params, bytes_moved=points.nbytes + labels.nbytes + n)
         given = {"points": points, "labels": labels, "rectangles": self.rectangles.reshape(-1)}
-        arrays = {name: to_device(self.session, array, caller=CALLER) for name, array in given.items()}
+        arrays: dict[str, Any] = {name: to_device(self.session, array, caller=CALLER) for name, array in given.items()}
         if any(len(array.chunks) > 1 for array in arrays.values()):
             return None
         counts = allocate(self.session, within.nbytes)
@@ -123,7 +127,7 @@ class Within:
         seen = np.flatnonzero(counted)
         return kept, np.array([self.first + k for k in seen.tolist()], labels.dtype), counted[seen]
 
-    def _apply(self, points, labels):
+    def _apply(self, points: np.ndarray, labels: np.ndarray) -> bool:
         return (
             type(points) is np.ndarray
             and type(labels) is np.ndarray
@@ -131,6 +135,7 @@ class Within:
             and points.dtype in POINT_TYPES
             and (points.dtype != np.float64 or self.session.profile.fp64)
             and points.shape == (len(labels), 2)
+            and self.labels is not None
             and labels.dtype == self.labels.dtype  # integers
             and labels.ndim == 1
             and all(one.dtype.isnative and one.flags.c_contiguous and one.flags.aligned for one in (points, labels))

@@ -35,7 +35,7 @@ class List:
         return Scratch(self.name, np.uint32, self.room)
 
     @property
-    def arguments(self) -> tuple:
+    def arguments(self) -> tuple[Scratch, np.uint32, np.uint32]:
         """Arguments of kernels that read the list."""
         return self.ids, np.uint32(self.slot), np.uint32(self.room)
 
@@ -45,6 +45,6 @@ def sieve_memory() -> tuple[Scratch, Scratch]:
     return Scratch("frame", np.uint64, 16), Scratch("bounds", np.float32, 2 * BINS)
 
 
-def vertex_type(dtype) -> np.dtype:
+def vertex_type(dtype: np.dtype) -> np.dtype:
     """Type of the record that kernels write for a vertex."""
     return np.dtype([("x", dtype), ("y", dtype), ("id", np.uint32)], align=True)

@@ -11,6 +11,7 @@ two directions, so a few more points stay on the list.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +32,11 @@ from clgeom.hull.sieve import (
     vertex_type,
 )
 
+if TYPE_CHECKING:
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
+
 #: Directions for the sample, and the number of directions of the list for each of these. Powers of two.
 DIRECTIONS, FINE = 128, 8
 #: Work-groups that compute the bounds from the sample's polygon; one more computes its caps at the same time.
@@ -42,7 +48,7 @@ FEW_TILES = 512
 MOST = 4
 
 
-def hoods_memory(shape, dtype) -> int:
+def hoods_memory(shape: Policy, dtype: np.dtype) -> int:
     """Bytes of local memory of tile_hoods: coordinates, two lists of indices, memory for merging."""
     return 2 * dtype.itemsize * shape.tile + 4 * max(shape.tile, 2 * shape.wg_size) + 6 * shape.wg_size + 64
 
@@ -51,36 +57,35 @@ def hoods_memory(shape, dtype) -> int:
 class Polygons:
     """Launches of sample_extremes, extreme_polygon, cap_extremes, polygon_cut and tile_hoods."""
 
-    device: object
+    device: DeviceProfile
     dtype: np.dtype
-    shapes: tuple
-    params: tuple
+    shapes: tuple[tuple[str, Policy], ...]
+    params: tuple[tuple[str, Any], ...]
     keep_collinear: bool
     few: int  # of so many points or fewer, the sieve's list is short enough for one launch
     zeroes = True  # the first launch sets sizes to 0
 
     @classmethod
-    def of(cls, points, keep_collinear):
+    def of(cls, points: DeviceArray, keep_collinear: bool) -> Polygons:
         session, dtype = points.session, points.dtype
         params = tuple(predicate_parameters(session, dtype).items())
-        shapes = {
-            name: select(session.profile, f"hull/sieve/{name}", dtype)
-            for name in ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")
-        }
+        names = ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")
+        shapes = [(name, select(session.profile, f"hull/sieve/{name}", dtype)) for name in names]
         hoods = fitting(session.profile, "hull/sieve/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
-        shapes = (*shapes.items(), ("tile_hoods", hoods))
-        return cls(session.profile, dtype, shapes, params, keep_collinear, few=FEW_TILES * hoods.tile)
+        return cls(
+            session.profile, dtype, (*shapes, ("tile_hoods", hoods)), params, keep_collinear, few=FEW_TILES * hoods.tile
+        )
 
     @property
     def size(self) -> int:
         """Most points whose hoods one launch computes."""
         return dict(self.shapes)["tile_hoods"].tile
 
-    def hull(self, n):
+    def hull(self, n: int) -> Step:
         """The step that computes the hoods of `n` points, at most one tile."""
         return self._hoods(np.uint32(n))
 
-    def sample(self, n):
+    def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
         """Steps that compute bounds of what is certainly inside the hull of `n` points, and the memory they write."""
         chunk = dict(self.shapes)["sample_extremes"].tile
         count = max(min(n // (8 * chunk), 128), 1)
@@ -106,7 +111,7 @@ class Polygons:
         )
         return (extremes, polygon), inside
 
-    def finish(self, kept):
+    def finish(self, kept: List) -> tuple[tuple[Step, ...], tuple[tuple[List, ...], ...]]:
         """Steps from a list to its hoods, after those of `sample`, and the intermediate lists."""
         room, units = max(kept.room // 4, MOST * self.size), self.device.compute_units
         lower, upper = List("lower", room, LOWER), List("upper", room, UPPER)
@@ -138,14 +143,14 @@ class Polygons:
         )
         return (extremes, whole, outside, self._hoods_of(lower, upper)), ((lower, upper),)
 
-    def finish_few(self, kept):
+    def finish_few(self, kept: List) -> tuple[tuple[Step, ...], tuple[tuple[List, ...], ...]]:
         """The step from a list to its hoods if it is short, and no intermediate lists."""
         return (self._hoods_of(kept, kept),), ()
 
-    def _hoods_of(self, lower, upper):
+    def _hoods_of(self, lower: List, upper: List) -> Step:
         return self._hoods(lower.ids, upper.ids, np.uint32(lower.slot), np.uint32(upper.slot), "sizes")
 
-    def _hoods(self, *source):
+    def _hoods(self, *source: str | Scratch | np.generic) -> Step:
         hull = Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size)
         return self._step(
             "tile_hoods",
@@ -160,10 +165,18 @@ class Polygons:
         )
 
     @staticmethod
-    def _candidates(name, groups, directions):
+    def _candidates(name: str, groups: int, directions: int) -> Scratch:
         return Scratch(name, np.uint32, 2 * groups * directions)
 
-    def _step(self, kernel, args, *, groups=1, bytes_moved=0, **params):
+    def _step(
+        self,
+        kernel: str,
+        args: tuple[str | Scratch | np.generic, ...],
+        *,
+        groups: int = 1,
+        bytes_moved: int = 0,
+        **params: Any,
+    ) -> Step:
         shape = dict(self.shapes)[kernel]
         return Step(f"hull/sieve/{kernel}", shape, args, groups, {**dict(self.params), **params}, bytes_moved)
 

@@ -11,7 +11,9 @@ list that exceeds its capacity, or that is too long for one launch of hoods.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +21,18 @@ from clgeom.core.launch import allocate, fill, joined, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import fitting
-from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List
+from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List, sieve_memory
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
 from clgeom.intake.arrays import c_name
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.launch import Result
+    from clgeom.core.plan import Scratch
+    from clgeom.core.policies import Policy
+    from clgeom.intake.arrays import DeviceArray
 
 #: Records of the hoods in the first read; most hulls need no second one.
 GLANCE = 2048
@@ -38,12 +48,12 @@ class Sieved:
     vertices: np.ndarray | None = None
     corners: np.ndarray | None = None
     dimension: int = 2
-    ids: object = None
+    ids: cl.Buffer | None = None
     n: int = 0
     nonfinite: bool = False
 
 
-def sieved_hull(points, *, keep_collinear, sieve=True, short=True) -> Sieved:
+def sieved_hull(points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True) -> Sieved:
     """The hull of a DeviceArray of one chunk, or a list of points that contains all its vertices.
 
     Parameters
@@ -59,7 +69,9 @@ def sieved_hull(points, *, keep_collinear, sieve=True, short=True) -> Sieved:
     return start_sieve(points, keep_collinear=keep_collinear, sieve=sieve, short=short)()
 
 
-def start_sieve(points, *, keep_collinear, sieve=True, short=True):
+def start_sieve(
+    points: DeviceArray, *, keep_collinear: bool, sieve: bool = True, short: bool = True
+) -> Callable[[], Sieved]:
     """Enqueue the launches of `sieved_hull`; return a function that waits for them and returns its result."""
     session, n = points.session, points.n
     shape, launches = _launches(points, keep_collinear)
@@ -72,34 +84,41 @@ def start_sieve(points, *, keep_collinear, sieve=True, short=True):
         fill(session, sizes, np.uint32(0), SIZES)
     result = run(session, plan, points=points, sizes=sizes)
 
-    def finish():
+    def finish() -> Sieved:
         found, kept = _read_hoods(result, plan)
         return found or _finish_list(points, launches, plan, lists, result, kept)
 
     return finish
 
 
-def _launches(points, keep_collinear):
+def _launches(points: DeviceArray, keep_collinear: bool) -> tuple[Policy, Polygons | Tiles]:
     """The policy of the sieve and its launches, cached for all calls."""
 
-    def make():
+    def make() -> tuple[Policy, Polygons | Tiles]:
         shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
         return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep_collinear)
 
-    return points.session.cached(("sieve", points.dtype, keep_collinear), make, policies=True)
+    key = "sieve", points.dtype, keep_collinear
+    launches: tuple[Policy, Polygons | Tiles] = points.session.cached(key, make, policies=True)
+    return launches
 
 
-def hull_plan(launches, shape, n, short=True):
+def hull_plan(
+    launches: Polygons | Tiles, shape: Policy, n: int, short: bool = True
+) -> tuple[Plan, tuple[tuple[List, ...], ...]]:
     """Plan of all launches for `n` points, and the lists they write. Pure: needs no device."""
     if n <= launches.size:
         return Plan(launches.hull(n)).kept(), ()
     sample, inside = launches.sample(n)
     kept = List("kept", max(n // 8, 4 * launches.size), KEPT)
-    finish, lists = launches.finish_few(kept) if short and n <= launches.few else launches.finish(kept)
+    if short and isinstance(launches, Polygons) and n <= launches.few:  # `Tiles` would take as long with fewer steps
+        finish, lists = launches.finish_few(kept)
+    else:
+        finish, lists = launches.finish(kept)
     return Plan(*sample, _sieve(launches, shape, n, inside, kept), *finish).kept(), ((kept,), *lists)
 
 
-def _sieve(launches, shape, n, inside, kept):
+def _sieve(launches: Polygons | Tiles, shape: Policy, n: int, inside: tuple[Scratch, Scratch], kept: List) -> Step:
     dtype = launches.dtype
     return Step(
         "hull/sieve/sieve",
@@ -114,10 +133,11 @@ def _sieve(launches, shape, n, inside, kept):
 # At the end -------------------------------------------------------------------------------------------------------
 
 
-def _read_hoods(result, plan):
+def _read_hoods(result: Result, plan: Plan) -> tuple[Sieved | None, int]:
     """The hull, None when the launches computed no hoods; and the number of points that the sieve kept."""
-    records = plan[-1].args[-1]
-    id_at = records.dtype.fields["id"][1] // 4
+    records = plan.scratch["hull"]
+    record: Any = records.dtype  # of `vertex_type`
+    id_at = record.fields["id"][1] // 4
     words = _words(result.read(records, min(GLANCE, records.count)))
     lower, upper, nonfinite, kept = words[:HEADER, id_at].tolist()
     if nonfinite:
@@ -131,15 +151,22 @@ def _read_hoods(result, plan):
     below, above = (words[HEADER + side : HEADER + side + 2 * count : 2] for side, count in enumerate((lower, upper)))
     line = lower == upper and np.array_equal(below[:, id_at], above[:, id_at])
     hull = below if line else np.concatenate([below, above[-2:0:-1]])
-    corners = np.ascontiguousarray(hull[:, :id_at]).view(records.dtype["x"])
+    corners = np.ascontiguousarray(hull[:, :id_at]).view(record["x"])
     return Sieved(hull[:, id_at].astype(np.int64), corners, min(lower, 2) - 1 if line else 2), kept
 
 
-def _words(records):
+def _words(records: np.ndarray) -> np.ndarray:
     return records.view(np.uint32).reshape(len(records), -1)
 
 
-def _finish_list(points, launches, plan, lists, result, kept):
+def _finish_list(
+    points: DeviceArray,
+    launches: Polygons | Tiles,
+    plan: Plan,
+    lists: tuple[tuple[List, ...], ...],
+    result: Result,
+    kept: int,
+) -> Sieved:
     """Retry with a larger list, or with the launches for many points; otherwise return the shortest complete list."""
     session, n = points.session, points.n
     if kept > n // 2:
@@ -150,12 +177,12 @@ def _finish_list(points, launches, plan, lists, result, kept):
         finish, lists = launches.finish(source)
         lists = ((source,), *lists)
         if not whole:
-            sieve = next(step for step in plan if step.kernel == "hull/sieve/sieve")
-            finish = _sieve(launches, sieve.policy, n, sieve.args[2:4], source), *finish
+            shape = next(step.policy for step in plan if isinstance(step, Step) and step.kernel == "hull/sieve/sieve")
+            finish = _sieve(launches, shape, n, sieve_memory(), source), *finish
             fill(session, result["sizes"], np.uint32(0), SIZES)
         again = Plan(*finish)
         same = set(plan.scratch.values()) & set(again.scratch.values())
-        buffers = {name: result[name] for name in ("sizes", *(scratch.name for scratch in same))}
+        buffers: dict[str, Any] = {name: result[name] for name in ("sizes", *(scratch.name for scratch in same))}
         result = run(session, again, points=points, **buffers)
         found, _ = _read_hoods(result, again)
         if found is not None:
@@ -163,7 +190,7 @@ def _finish_list(points, launches, plan, lists, result, kept):
     sizes = read(session, result["sizes"], np.uint32, SIZES)
     counts = [[int(sizes[part.slot]) for part in parts] for parts in lists]
     # a list made from one that exceeds its capacity is empty
-    whole = [at for at, parts in enumerate(lists) if all(0 < c <= part.room for c, part in zip(counts[at], parts))]
-    shortest = min(whole, key=lambda at: sum(counts[at]))
+    complete = [at for at, parts in enumerate(lists) if all(0 < c <= part.room for c, part in zip(counts[at], parts))]
+    shortest = min(complete, key=lambda at: sum(counts[at]))
     pieces = [(result[part.ids], 4 * count) for part, count in zip(lists[shortest], counts[shortest])]
     return Sieved(ids=joined(session, pieces), n=sum(counts[shortest]))

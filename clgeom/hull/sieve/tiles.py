@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +29,11 @@ from clgeom.hull.sieve import (
     vertex_type,
 )
 
+if TYPE_CHECKING:
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
+
 #: What tile_hull computes, in the order of its numbers.
 RESULTS = ("LIST", "HULL", "BOUNDS")
 
@@ -36,16 +42,15 @@ RESULTS = ("LIST", "HULL", "BOUNDS")
 class Tiles:
     """Launches of tile_hull."""
 
-    device: object
+    device: DeviceProfile
     dtype: np.dtype
-    shape: object
-    params: tuple
+    shape: Policy
+    params: tuple[tuple[str, Any], ...]
     size: int  # most points of a tile
     zeroes = False
-    few = 0  # the steps of `finish` take as long as fewer would
 
     @classmethod
-    def of(cls, points, keep_collinear):
+    def of(cls, points: DeviceArray, keep_collinear: bool) -> Tiles:
         session, dtype = points.session, points.dtype
         params = (
             *predicate_parameters(session, dtype).items(),
@@ -59,11 +64,11 @@ class Tiles:
         shape = fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
         return cls(session.profile, dtype, shape, params, shape.tile)
 
-    def hull(self, n):
+    def hull(self, n: int) -> Step:
         """The step that computes the hoods of `n` points, at most one tile."""
         return self._hoods((1, n))
 
-    def sample(self, n):
+    def sample(self, n: int) -> tuple[tuple[Step, ...], tuple[Scratch, Scratch]]:
         """Steps that compute the bounds of what is certainly inside the hull of `n` points, and the memory they write.
 
         Outside the hull of a sample of `m` of `n` points are about `n * h / m` points, if it has h vertices. The sample
@@ -78,34 +83,46 @@ class Tiles:
         steps = self._list((stride, samples), sampled), self._step("BOUNDS", sampled, frame, bounds)
         return steps, inside
 
-    def finish(self, kept):
+    def finish(self, kept: List) -> tuple[tuple[Step, ...], tuple[tuple[List, ...], ...]]:
         """Steps from a list to its hoods, and the intermediate lists."""
         hulls = List("hulls", max(kept.room // 4, 2 * self.size), HULLS)
         last = List("hulls_of_hulls", max(kept.room // 16, 2 * self.size), HULLS_OF_HULLS)
         return (self._list(kept, hulls), self._list(hulls, last), self._hoods(last)), ((hulls,), (last,))
 
-    def _hoods(self, source):
+    def _hoods(self, source: List | tuple[int, int]) -> Step:
         return self._step("HULL", source, Scratch("hull", vertex_type(self.dtype), HEADER + 2 * self.size))
 
-    def _list(self, source, out):
+    def _list(self, source: List | tuple[int, int], out: List) -> Step:
         count = source.room if isinstance(source, List) else source[1]
         groups = min(ceil_div(count, self.size), 8 * self.device.compute_units)
         return self._step("LIST", source, out.ids, out=out, groups=groups)
 
-    def _step(self, result, source, found, bounds="sizes", *, out=None, groups=1):
+    def _step(
+        self,
+        result: str,
+        source: List | tuple[int, int],
+        found: Scratch,
+        bounds: str | Scratch = "sizes",
+        *,
+        out: List | None = None,
+        groups: int = 1,
+    ) -> Step:
         """A step of tile_hull. `source` is a List, or (stride, samples) of the points. Unused memory is `sizes`."""
-        picked = isinstance(source, List)
-        ids, *inputs = source.arguments if picked else ("sizes", np.uint32(0), np.uint32(source[1]))
-        stride = np.uint32(0 if picked else source[0])
+        ids: str | Scratch
+        if isinstance(source, List):
+            (ids, *inputs), stride, samples = source.arguments, 0, 0
+        else:
+            (stride, samples), ids = source, "sizes"
+            inputs = [np.uint32(0), np.uint32(samples)]
         slot, room = (out.slot, out.room) if out else (0, 0)
         return Step(
             "hull/sieve/tile_hull",
             self.shape,
             args=(
-                *("points[0]", ids, stride, *inputs, "sizes"),
+                *("points[0]", ids, np.uint32(stride), *inputs, "sizes"),
                 *(np.uint32(RESULTS.index(result)), np.uint32(slot), np.uint32(room), bounds, found),
             ),
             groups=groups,
             params=dict(self.params),
-            bytes_moved=0 if picked else source[1] * 2 * self.dtype.itemsize,
+            bytes_moved=samples * 2 * self.dtype.itemsize,
         )

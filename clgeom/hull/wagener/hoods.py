@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,15 @@ from clgeom.intake.arrays import as_device_points, c_name, refuse_nonfinite, ses
 from clgeom.intake.typing import AnyArray, Collinear, DeviceLike, NDArray
 from clgeom.primitives.gather import gather_plan
 
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.core.launch import Result
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.intake.arrays import DeviceArray
+
 LOWER, UPPER = 0, 1
 PHASES = 6
 #: Most points of a work-group's block: indices in it have 16 bits.
@@ -37,6 +46,8 @@ LARGEST_BLOCK = 1 << 15
 #: Most points for which method="auto" takes the published method, in one launch. PoCL: 0.47 ms for 10 points and 0.52
 #: for 300, by runs 0.68 and 0.65; from 1000 points on it is slower.
 PUBLISHED_UP_TO = 256
+#: The hoods of each stage, and what the phases of each stage left in the device's memory; both None without a trace.
+Traced: TypeAlias = tuple[tuple[list[np.ndarray], ...] | None, tuple[np.ndarray, ...] | None]
 
 
 @keeps_subnormals
@@ -202,7 +213,16 @@ def lower_hood(
     return _hood("lower_hood", LOWER, points, collinear, method, trace, device, profile)
 
 
-def _hood(caller, side, points, collinear, method, trace, device, profile):
+def _hood(
+    caller: str,
+    side: int,
+    points: AnyArray,
+    collinear: str,
+    method: str,
+    trace: bool,
+    device: DeviceLike,
+    profile: bool,
+) -> Hood:
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
     one_of(method, ("auto", "published", "runs"), "method", caller=caller)
     if trace and method == "runs":
@@ -223,7 +243,9 @@ def _hood(caller, side, points, collinear, method, trace, device, profile):
     return Hood(vertices, corners, array.n, ("lower", "upper")[side], tuple(call.phases), *traced)
 
 
-def hood_of(points, side, *, keep_collinear, method="auto", trace=False):
+def hood_of(
+    points: DeviceArray, side: int, *, keep_collinear: bool, method: str = "auto", trace: bool = False
+) -> tuple[np.ndarray, np.ndarray, Traced]:
     """Vertices, their coordinates, and (stages, results) of one hood of a DeviceArray in lexicographic order.
 
     Points in several chunks: the hood of all is the hood of the chunks' hoods.
@@ -241,14 +263,14 @@ def hood_of(points, side, *, keep_collinear, method="auto", trace=False):
     else:
         result, vertices = _by_runs(points, side, keep_collinear=keep_collinear)
         traced = (None, None)
-    corners = Scratch("hood_points", points.dtype, 2 * vertices.count)
-    plan = gather_plan(session.profile, points, "points", vertices, vertices.count, corners)
-    gathered = run(session, plan, points=points, **{vertices.name: result[vertices]})
-    indices, corners = result.read(vertices).astype(np.int64), gathered.read(corners).reshape(-1, 2)
-    return indices, corners, traced
+    rows = Scratch("hood_points", points.dtype, 2 * vertices.count)
+    plan = gather_plan(session.profile, points, "points", vertices, vertices.count, rows)
+    buffers: dict[str, Any] = {vertices.name: result[vertices]}
+    corners = run(session, plan, points=points, **buffers).read(rows).reshape(-1, 2)
+    return result.read(vertices).astype(np.int64), corners, traced
 
 
-def _hood_of_chunks(points, side, options):
+def _hood_of_chunks(points: DeviceArray, side: int, options: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, Traced]:
     parts = [hood_of(part, side, **options) for part in points.split()]
     ids = np.concatenate([chunk.start + part[0] for chunk, part in zip(points.chunks, parts)])
     corners = np.concatenate([part[1] for part in parts])
@@ -266,7 +288,7 @@ def _hood_of_chunks(points, side, options):
 # Points in order ------------------------------------------------------------------------------------------------
 
 
-def first_out_of_order(points):
+def first_out_of_order(points: DeviceArray) -> tuple[int, bool]:
     """(index of the first point out of lexicographic order, else n; whether a point is nonfinite) of a chunk."""
     policy = select(points.session.profile, "hull/wagener/hood_order", points.dtype, points.n)
     groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
@@ -284,12 +306,13 @@ def first_out_of_order(points):
     return int(least.min()), bool(nonfinite.any())
 
 
-def require_order(points, *, caller, drop=False):
+def require_order(points: DeviceArray, *, caller: str, drop: bool = False) -> None:
     """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order.
 
     `drop`: as for `refuse_nonfinite`.
     """
-    first, last = None, None
+    first: int | None = None
+    last: list[float] | None = None
     for chunk, part in zip(points.chunks, points.split()):
         least, nonfinite = first_out_of_order(part)
         if nonfinite:
@@ -315,14 +338,14 @@ def require_order(points, *, caller, drop=False):
 # By runs: the work-optimal form -----------------------------------------------------------------------------------
 
 
-def _by_runs(points, side, *, keep_collinear):
+def _by_runs(points: DeviceArray, side: int, *, keep_collinear: bool) -> tuple[Result, Scratch]:
     session, n = points.session, points.n
     plan, hoods = hoods_plan(session, "points[0]", n, points.dtype, keep_collinear=keep_collinear)
     merged = run(session, plan, points=points)
     table = hoods.runs(merged)[side]
     sizes = table[:, 1] - table[:, 0] + 1
     table = table + np.uint32(side * n)
-    buffers = {hoods.corners.name: merged[hoods.corners]}
+    buffers: dict[str, Any] = {hoods.corners.name: merged[hoods.corners]}
     for name, array in (("run_table", table), ("run_offsets", np.cumsum(sizes, dtype=np.uint32) - sizes)):
         buffers[name] = allocate(session, array.nbytes)
         write(session, buffers[name], array.astype(np.uint32))
@@ -360,7 +383,16 @@ class Matching:
         return sum(self.stages, self.begin)
 
 
-def matching_plan(session, rows, n, dtype, side, *, keep_collinear, local=True) -> Matching:
+def matching_plan(
+    session: Session,
+    rows: str | Scratch,
+    n: int,
+    dtype: np.dtype,
+    side: int,
+    *,
+    keep_collinear: bool,
+    local: bool = True,
+) -> Matching:
     """Plan of the published method for one hood of `n` sorted points.
 
     Parameters
@@ -385,8 +417,8 @@ def matching_plan(session, rows, n, dtype, side, *, keep_collinear, local=True) 
         policy = replace(policy, wg_size=1, items_per_thread=1)
     log_block = policy.tile.bit_length() - 1
     blocks = ceil_div(n, policy.tile)
-    hoods = tuple(Scratch(f"match_hood{k}", np.uint32, n) for k in (0, 1))
-    sizes = tuple(Scratch(f"match_sizes{k}", np.uint32, blocks) for k in (0, 1))
+    hoods = Scratch("match_hood0", np.uint32, n), Scratch("match_hood1", np.uint32, n)
+    sizes = Scratch("match_sizes0", np.uint32, blocks), Scratch("match_sizes1", np.uint32, blocks)
     begin = Step(
         "hull/wagener/hood_match_blocks",
         policy,
@@ -436,13 +468,13 @@ def matching_plan(session, rows, n, dtype, side, *, keep_collinear, local=True) 
     return Matching(Plan(begin), tuple(stages), hoods, sizes, results, log_block)
 
 
-def block_policy(profile, dtype, n):
+def block_policy(profile: DeviceProfile, dtype: np.dtype, n: int) -> Policy:
     """The policy of blocks in local memory: a power of two of points that fits there."""
     policy = select(profile, "hull/wagener/hood_match_blocks", dtype, n)
     items = 1 << (policy.items_per_thread.bit_length() - 1)
     point = 2 * (2 * np.dtype(dtype).itemsize) // 2 + 4 + 2 + 6  # coordinates, two hoods, sizes, results of samples
 
-    def fits(wg_size, items):
+    def fits(wg_size: int, items: int) -> bool:
         return wg_size * items <= LARGEST_BLOCK and wg_size * items * point + 64 <= profile.local_mem_bytes
 
     wg_size = policy.wg_size
@@ -453,18 +485,19 @@ def block_policy(profile, dtype, n):
     return replace(policy, wg_size=wg_size, items_per_thread=items)
 
 
-def _published(points, side, *, keep_collinear, trace):
+def _published(points: DeviceArray, side: int, *, keep_collinear: bool, trace: bool) -> tuple[Result, Scratch, Traced]:
     session, n = points.session, points.n
     made = matching_plan(session, "points[0]", n, points.dtype, side, keep_collinear=keep_collinear, local=not trace)
+    traced: Traced = (None, None)
     if not trace:
-        result, traced = run(session, made.plan, points=points), (None, None)
+        result = run(session, made.plan, points=points)
     else:
         result = run(session, made.begin, points=points)
         stages, found = [_blocks_of(result, made, 0, n)], []
-        buffers = {made.results.name: allocate(session, made.results.nbytes)}
+        buffers: dict[str, Any] = {made.results.name: allocate(session, made.results.nbytes)}
         for i, stage in enumerate(made.stages):
             fill(session, buffers[made.results.name], NOT_WRITTEN, made.results.count)
-            result = run(session, stage, points=points, **buffers, **_scratch_of(result, made))
+            result = run(session, stage, points=points, **buffers | _scratch_of(result, made))
             stages.append(_blocks_of(result, made, i + 1, n))
             found.append(result.read(made.results, len(stages[-1]) * results_size(made.log_block + i)))
         traced = tuple(stages), tuple(found)
@@ -474,12 +507,12 @@ def _published(points, side, *, keep_collinear, trace):
     return result, vertices, traced
 
 
-def _scratch_of(result, made):
+def _scratch_of(result: Result, made: Matching) -> dict[str, cl.Buffer]:
     """The memory that one stage passes to the next."""
     return {s.name: result[s] for s in (*made.hoods, *made.sizes) if s.name in result.buffers}
 
 
-def _blocks_of(result, made, stage, n):
+def _blocks_of(result: Result, made: Matching, stage: int, n: int) -> list[np.ndarray]:
     """The hood of every block after a number of stages."""
     size = 1 << (made.log_block + stage)
     blocks = ceil_div(n, size)

@@ -9,7 +9,9 @@ Source: Wagener, "Optimally parallel algorithms for convex hull determination" (
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +19,12 @@ from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import fitting, select
 from clgeom.hull.predicates import predicate_parameters
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.core.launch import Result
+    from clgeom.core.policies import Policy
+    from clgeom.core.profile import DeviceProfile
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Hoods:
     blocks: int
     keep_collinear: bool
 
-    def runs(self, merged) -> list[np.ndarray]:
+    def runs(self, merged: Result) -> list[np.ndarray]:
         """The ranges of corners of the lower and of the upper hood, from left to right, read from the device."""
         state, blocks = merged.read(self.state), self.blocks
         runs, lengths = state[: 4 * blocks].reshape(2, 2, blocks)
@@ -40,13 +48,15 @@ class Hoods:
         return [ranges[side][runs[side, : lengths[side, 0]]] for side in (0, 1)]
 
 
-def block_memory(dtype):
+def block_memory(dtype: np.dtype) -> Callable[[Policy], int]:
     """Bytes of local memory of hood_blocks in a shape: coordinates, a hood, and five numbers to a work-item."""
     each = 2 * dtype.itemsize + 2
     return lambda shape: 0 if shape.variant == "serial" else shape.tile * each + 10 * shape.wg_size + 64
 
 
-def hoods_plan(session, rows, n, dtype, *, keep_collinear):
+def hoods_plan(
+    session: Session, rows: str | Scratch, n: int, dtype: np.dtype, *, keep_collinear: bool
+) -> tuple[Plan, Hoods]:
     """Plan of the lower and the upper hood of `n` sorted points.
 
     Parameters
@@ -105,7 +115,7 @@ def hoods_plan(session, rows, n, dtype, *, keep_collinear):
     return Plan(*steps), hoods
 
 
-def emit_plan(profile, hoods, n, order):
+def emit_plan(profile: DeviceProfile, hoods: Hoods, n: int, order: Scratch) -> tuple[Plan, Scratch, Scratch]:
     """Plan that lists the hull's vertices from both hoods, counter-clockwise from the leftmost. Pure: needs no device.
 
     Parameters

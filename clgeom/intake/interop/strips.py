@@ -72,7 +72,7 @@ class Strips:
         """Every `step`-th row and column."""
         # copies: a view would keep its strip
         thin = [values[-first % step :: step, ::step].copy() for first, values in self]
-        return np.ma.concatenate(thin)  # type: ignore[no-untyped-call]  # NumPy has no types for it
+        return np.ma.concatenate(thin)
 
 
 def is_large(shape: tuple[int, int], dtype: np.dtype) -> bool:

@@ -14,8 +14,10 @@ No work-group waits for another. Where a chained scan was measured to be faster,
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
@@ -32,10 +34,16 @@ from clgeom.sorting.radix.moves import (
     tile_policy,
 )
 
+if TYPE_CHECKING:
+    from clgeom.core.launch import Result
+    from clgeom.core.profile import DeviceProfile
+
 # Survey -------------------------------------------------------------------------------------------------------------
 
 
-def survey_plan(profile, keys, n, order, significant=None):
+def survey_plan(
+    profile: DeviceProfile, keys: str | Scratch, n: int, order: KeyOrder, significant: np.generic | None = None
+) -> tuple[Plan, Scratch]:
     """Plan of one launch that finds the bits that vary, whether a key is -0.0 or NaN, and whether keys are in order.
 
     Parameters
@@ -63,7 +71,7 @@ def survey_plan(profile, keys, n, order, significant=None):
     return Plan(step), found
 
 
-def surveyed(result, found) -> tuple[int, bool, bool]:
+def surveyed(result: Result, found: Scratch) -> tuple[int, bool, bool]:
     """(bits that vary, whether a float is -0.0 or NaN, whether a key is below the one before it), from a survey."""
     varying, special, descents = np.bitwise_or.reduce(result.read(found).reshape(-1, 3), axis=0).tolist()
     return varying, bool(special), bool(descents)
@@ -73,21 +81,21 @@ def surveyed(result, found) -> tuple[int, bool, bool]:
 
 
 def radix_plan(
-    profile,
-    keys,
-    n,
-    dtype,
+    profile: DeviceProfile,
+    keys: str | Scratch,
+    n: int,
+    dtype: DTypeLike,
     *,
-    payload=None,
-    keep_keys=True,
-    keys_out=None,
-    payload_out=None,
-    descending=False,
-    windows=None,
-    special=True,
-    means=None,
-    prefix="radix",
-):
+    payload: Scratch | str | None = None,
+    keep_keys: bool = True,
+    keys_out: Scratch | None = None,
+    payload_out: Scratch | None = None,
+    descending: bool = False,
+    windows: tuple[tuple[int, int], ...] | None = None,
+    special: bool = True,
+    means: Means | None = None,
+    prefix: str = "radix",
+) -> tuple[Plan, Any, Any]:
     """Plan of a stable sort of `n` keys on the device, and of a payload, without a read by the host.
 
     Parameters

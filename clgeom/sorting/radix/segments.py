@@ -9,6 +9,7 @@ Pure: making a plan needs no device.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +19,17 @@ from clgeom.primitives.gather import pick_plan
 from clgeom.sorting.radix.moves import digit_windows, payload_parameters, shares
 from clgeom.sorting.radix.passes import radix_plan
 
+if TYPE_CHECKING:
+    from clgeom.core.profile import DeviceProfile
+    from clgeom.sorting.keys import KeyOrder
+
 #: Capacities of `radix_segments` by variant: most keys of a segment. "serial" needs 20 bytes of private memory for each
 #: key. A GPU reserves these for all work-items that can be resident: 90 GB on an H200 for 16384 keys.
 CAPACITIES = {"serial": (16384,), "group": (256, 2048)}
 SERIAL_ON_GPU = (256,)
 
 
-def segment_capacity(profile, dtype, longest=None) -> int:
+def segment_capacity(profile: DeviceProfile, dtype: np.dtype, longest: int | None = None) -> int:
     """The capacity of radix_segments for segments of up to `longest` keys, by default the largest one."""
     policy = select(profile, "sorting/radix/radix_segments", dtype, longest or max(CAPACITIES["group"]))
     sizes = CAPACITIES[policy.variant]
@@ -37,18 +42,18 @@ def segment_capacity(profile, dtype, longest=None) -> int:
 
 
 def segments_plan(
-    profile,
-    keys,
-    n,
-    order,
+    profile: DeviceProfile,
+    keys: str | Scratch,
+    n: int,
+    order: KeyOrder,
     *,
-    payload=None,
-    keys_out=None,
-    payload_out=None,
-    significant=None,
-    segments=None,
-    longest=None,
-):
+    payload: Scratch | str | None = None,
+    keys_out: Scratch | None = None,
+    payload_out: Scratch | None = None,
+    significant: np.generic | None = None,
+    segments: int | None = None,
+    longest: int | None = None,
+) -> Plan:
     """Plan of one launch that sorts segments no longer than the capacity.
 
     Parameters
