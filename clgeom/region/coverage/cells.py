@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import absent
+from clgeom.arguments import absent, wrong
+from clgeom.core.call import Call
 from clgeom.core.device import as_session
-from clgeom.errors import InvalidInput
+from clgeom.intake.arrays import is_device_array, session_of
 from clgeom.intake.chunks import Peak, as_chunks
-from clgeom.intake.dispatch import least_of
+from clgeom.intake.dispatch import choose_sessions, least_of
 from clgeom.intake.interop.rasters import Raster, placed_raster
-from clgeom.intake.several import are_parts, as_sessions
+from clgeom.intake.several import are_parts
 from clgeom.region.coverage.grid import Grid, as_grid
 from clgeom.region.coverage.kept import Kept, kept_strips
 from clgeom.region.coverage.rasters import Levels, Stack, as_levels, as_stack
@@ -45,27 +46,34 @@ class CoveredCells:
     kept: Kept | None
 
     @property
+    def is_on_device(self) -> bool:
+        """Whether the raster is one array on a device."""
+        return type(self.values) is not np.ndarray and is_device_array(self.values)
+
+    @property
     def peak(self) -> Peak | None:
         """The memory that strips took, at the end of a call."""
         return None if self.kept is None else self.kept.peak(self.stacks[0].session)
 
 
-def covered_cells(raster, levels, direction, device, *, caller, whole) -> CoveredCells:
-    """The `raster`, `levels`, `direction` and `device` parameters of a public function.
+def covered_cells(call: Call, raster, levels, direction, device, *, whole) -> CoveredCells:
+    """The `raster`, `levels`, `direction` and `device` parameters of the function that is called.
 
     With `whole` a large file is not read by strips, since the function compares all cells on the host.
     """
-    chunks, kept = as_chunks(raster.values if isinstance(raster, Raster) else raster), None
-    if chunks is None:
-        placed = placed_raster(raster, caller=caller, strips=not whole)
-    else:
-        device, placed = as_session(device), raster if isinstance(raster, Raster) else Raster(chunks)
+    caller, is_plain = call.caller, type(raster) is np.ndarray  # which is known to be no other kind of raster
+    placed, kept = raster if isinstance(raster, Raster) else Raster(raster), None
+    chunks = None if is_plain else as_chunks(placed.values)
+    if chunks is not None:
+        device = as_session(device)
         placed = replace(placed, crs=chunks.crs if placed.crs is None else placed.crs)
         as_grid(placed.transform, placed.crs, (1, 1), caller=caller)  # what can be refused is, before reading strips
         as_levels(levels, direction, placed.nodata, np.dtype(np.float64), caller=caller)
         kept = kept_strips(chunks, levels, direction, placed.nodata, device, caller=caller)
         placed = replace(placed, values=kept.strips)
-    stacks = _stacks_of(placed.values, device, caller)
+    elif not is_plain:
+        placed = placed_raster(raster, caller=caller, strips=not whole)
+    stacks = _stacks_of(call, placed.values, device)
     dtype, integers = stacks[0].dtype, all(one.integers for one in stacks)
     if kept is None:
         levels = as_levels(levels, direction, placed.nodata, dtype, caller=caller, integers=integers)
@@ -74,17 +82,18 @@ def covered_cells(raster, levels, direction, device, *, caller, whole) -> Covere
     return CoveredCells(placed.values, stacks, levels if kept is None else kept.levels, grid, kept)
 
 
-def _stacks_of(raster, device, caller):
+def _stacks_of(call, values, device):
     """The maps as a stack for each device that is to work on them; one after another if they are on devices."""
-    if are_parts(raster):
-        absent(device, "device", "for arrays that are on devices", caller=caller)
-        stacks = [as_stack(part, None, caller=caller) for part in raster]
-        if len({(stack.dtype, stack.rows, stack.columns) for stack in stacks}) > 1:
-            raise InvalidInput(f"The 'raster' parameter of {caller} must have maps of one type and size.")
+    if type(values) is not np.ndarray and are_parts(values):
+        absent(device, "device", "for arrays that are on devices", caller=call.caller)
+        stacks = [as_stack(part, session_of(part, None), caller=call.caller) for part in values]
+        kinds = sorted({f"{stack.rows} x {stack.columns} of {stack.dtype}" for stack in stacks})
+        if len(kinds) > 1:
+            raise wrong("raster", call.caller, "maps of one type and size", ", ".join(kinds), verb="have")
         return stacks
-    sessions = as_sessions(raster, device, caller=caller)
-    stack = as_stack(raster, sessions[0], caller=caller)
-    if stack.array is None or stack.maps < 2 or stack.array.nbytes < least_of(sessions, LEAST_SHARED):
+    choose_sessions(call, values, device)
+    stack = as_stack(values, call.session, caller=call.caller)
+    if stack.array is None or stack.maps < 2 or stack.array.nbytes < least_of(call.sessions, LEAST_SHARED):
         return [stack]
-    able = [one for one in sessions if one.profile.fp64 or stack.dtype != np.float64]
+    able = [one for one in call.sessions if one.profile.fp64 or stack.dtype != np.float64]
     return [replace(stack, session=session) for session in able]

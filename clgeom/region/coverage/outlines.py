@@ -14,10 +14,9 @@ from typing import Literal
 import numpy as np
 
 from clgeom.arguments import boolean, integer, real, wrong
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput, is_number, short
-from clgeom.intake.arrays import is_device_array
 from clgeom.intake.interop.rasters import Raster
 from clgeom.intake.typing import AnyArray, ChunksLike, DevicesLike, FloatLike, IntLike
 from clgeom.optional import require_shapely
@@ -129,21 +128,21 @@ def checked_goal(vertices, part_vertices, tolerance, iou, apart=False, *, caller
 
 def outlined(raster, levels, goal, *, direction, device, profile, caller) -> CoveragePolygons:
     """The polygons of `raster_outlines` for a checked goal."""
-    profile = boolean(profile, "profile", caller=caller)
-    cells = covered_cells(raster, levels, direction, device, caller=caller, whole=goal.apart)
+    call = Call(caller, profile=boolean(profile, "profile", caller=caller))
+    cells = covered_cells(call, raster, levels, direction, device, whole=goal.apart)
     if goal.apart:
         _check_apart(cells, caller)
     goal, jobs = goal.in_cells(cells.grid.transform), jobs_of(cells.stacks, cells.levels)
-    with recording(profile) as phases:
+    with call:
         arrays, exact, kind = _arrays(cells, jobs, goal)
-    polygons = kind(arrays, exact, cells.grid, cells.levels.given, cells.levels.direction, tuple(phases))
+    polygons = kind(arrays, exact, cells.grid, cells.levels.given, cells.levels.direction, tuple(call.phases))
     polygons.apart, polygons.peak = goal.apart, cells.peak
     return polygons
 
 
 def _arrays(cells, jobs, goal):
     """(arrays of the polygons, number of vertices before simplification, class of the result)."""
-    job, on_device = jobs[0], is_device_array(cells.values)
+    job, on_device = jobs[0], cells.is_on_device
     most = max(CELLS_AT_ONCE, job.session.profile.global_mem_bytes // CELL_BYTES)
     if goal.apart:  # one device simplifies them, together
         jobs = [job] if job.stack.array is not None else jobs

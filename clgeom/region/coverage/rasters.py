@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clgeom.arguments import one_of, unmasked, wrong
+from clgeom.arguments import held, one_of, unmasked, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import read
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.intake.arrays import c_name, is_device_array, session_of, to_device
+from clgeom.intake.arrays import c_name, is_device_array, to_device
 from clgeom.intake.device_arrays import buffer_of, fetched, native_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.strips import Strips
@@ -141,12 +141,11 @@ class Stack:
         return to_device(self.session, part.reshape(-1), caller=self.caller).chunks[0].buffer
 
 
-def as_stack(raster, device, *, caller) -> Stack:
+def as_stack(raster, session, *, caller) -> Stack:
     """The `raster` parameter of a public function as a Stack of one or more maps."""
-    session = session_of(raster, device)
     if isinstance(raster, Strips):
         return _as_strips(raster, session, caller)
-    if is_device_array(raster):
+    if type(raster) is not np.ndarray and is_device_array(raster):
         return _adopted(session, raster, caller)
     array, integers = canonical_cells(raster, caller=caller)
     if array.dtype == np.float64:
@@ -182,7 +181,10 @@ def canonical_raster(raster, *, caller, name="raster") -> np.ndarray:
 def canonical_cells(raster, *, caller, name="raster") -> tuple[np.ndarray, bool]:
     """`canonical_raster`, and whether the cells are integers, of which some may be masked."""
     try:
-        given = values_of(raster, caller=caller, name=name)
+        if type(raster) is np.ndarray:
+            held(given := raster, name, caller=caller)
+        else:
+            given = values_of(raster, caller=caller, name=name)
         array = np.asarray(np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given)
     except (ValueError, TypeError) as error:  # ragged lists and the like
         raise InvalidInput(f"The '{name}' parameter of {caller} must be an array of numbers. {error}") from error
@@ -364,7 +366,8 @@ def as_levels(levels, direction, nodata, raster_type, *, caller, integers=False)
     try:
         given = np.empty(0)
         if levels is not None:
-            given = np.asarray(values_of(levels, caller=caller, name="levels"))
+            is_plain = isinstance(levels, (int, float, list, tuple))
+            given = np.asarray(levels if is_plain else values_of(levels, caller=caller, name="levels"))
             given = np.empty(0) if given.dtype.kind in "SUMm" else np.atleast_1d(given.astype(np.float64))  # no text
     except (ValueError, TypeError, OverflowError):
         given = np.empty(0)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from clgeom.arguments import boolean, integer, one_of, real, wrong
-from clgeom.core.call import recording
+from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput, is_number, short
 from clgeom.intake.arrays import is_device_array
@@ -323,14 +323,17 @@ def _regions(
     single, resolutions = _resolutions(segments, caller)
     one_of(cuts, CUTS, "cuts", caller=caller)
     one_of(axis, ("x", "both"), "axis", caller=caller)
-    parts, profile = boolean(parts, "parts", caller=caller), boolean(profile, "profile", caller=caller)
+    parts, call = (
+        boolean(parts, "parts", caller=caller),
+        Call(caller, profile=boolean(profile, "profile", caller=caller)),
+    )
     least = checked_holes(holes, caller=caller)
-    cells = covered_cells(raster, levels, direction, device, caller=caller, whole=not single)
+    cells = covered_cells(call, raster, levels, direction, device, whole=not single)
     least = None if least is None else least / cells.grid.cell_area
     jobs = jobs_of(cells.stacks, cells.levels, max(resolutions), cuts, both=axis == "both")
     counted = parts or least is not None
     groups: list[list] = [[] for _ in resolutions]
-    with recording(profile) as phases:
+    with call:
         if counted or cells.stacks[0].strips is not None:
             runs = functools.partial(regions_of_runs, resolutions=resolutions, parts=parts, least=least)
             for several in made_of(jobs, runs, cells_at_once=CELLS_AT_ONCE):
@@ -344,7 +347,7 @@ def _regions(
             for job, source in zip(jobs, cells.values if are_parts(cells.values) else [cells.values]):
                 if is_device_array(source):  # which the device may not have read yet
                     let_change(job.session, [source])
-    found = [CoverageRegions(own, cells.grid, cells.levels.given, direction, tuple(phases)) for own in groups]
+    found = [CoverageRegions(own, cells.grid, cells.levels.given, direction, tuple(call.phases)) for own in groups]
     for one in found:
         one.peak = cells.peak
     return found[0] if single else CoverageResolutions(found, resolutions, cells.stacks[0], cells.levels)

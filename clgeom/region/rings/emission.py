@@ -48,7 +48,7 @@ def emitted(rings: DeviceRings, before: list[Emitted], taken=None) -> Emitted:
     numbers = {"rings": np.uint32(r), "polygons": np.uint32(p)}
     numbers |= {f"first_{name}": np.uint64(sum(getattr(one, name) for one in before)) for name in ("corners", "rings")}
     numbers["first_maps"] = np.uint64(rings.masks.job.before + rings.masks.first_map)
-    corners, corner_count, ring_count, bound, chosen = rings.memory["corners"], n, r, dict(rings.memory), Plan()
+    corners, corner_count, ring_count, bound, chosen = rings.memory["corners"], n, r, dict(rings.memory), ()
     if taken is not None:
         ranks, sizes = Scratch("outward_ranks", np.dtype(np.uint32), n + 1), Scratch("outward_sizes", ULONG, r + 1)
         args = ("taken", "vanished", "ring_of", np.uint32(n), ranks)
