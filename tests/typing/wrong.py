@@ -33,6 +33,8 @@ clgeom.shellsort(points, variant="G")  # wrong
 clgeom.adaptive_region(points, "many")  # wrong
 clgeom.adaptive_region(points, 4, axis="both").lower  # wrong
 clgeom.coverage_regions(points, -85, direction=">")  # wrong
+clgeom.raster_regions(points, -85, iou=0.9)  # wrong
+clgeom.raster_outlines(points, -85, segments=8)  # wrong
 clgeom.localize(3)  # wrong
 clgeom.Session(max_alloc_bytes="1 GB")  # wrong
 clgeom.devices()[0].fp46  # wrong
