@@ -169,20 +169,20 @@ def align(a: Any, b: Any = None, *, path: bool = True, device: str | None = None
     if isinstance(options.get("free_ends"), Iterator):  # read for each chunk
         options["free_ends"] = tuple(options["free_ends"])
     alignments.align(iter(()), **options)  # checks the options; no chunk, so nothing is computed
-    call = _Call("align", options | {"path": boolean(path, "path", caller=caller)}, device)
-    name, tasks, sources, first = _tasks(call, a, b)
+    task = PairsTask("align", options | {"path": boolean(path, "path", caller=caller)}, device)
+    name, tasks, sources, first = _tasks(task, a, b)
     graph = graph_over(name, tasks, sources, None)
     parts = [Delayed(key, graph, layer=name) for key in tasks]
     divisions = {"divisions": first.divisions} if is_series(first) else {}
-    return dd.from_delayed(parts, meta=_table(call, [], None), prefix="clgeom-align", verify_meta=False, **divisions)
+    return dd.from_delayed(parts, meta=_table(task, [], None), prefix="clgeom-align", verify_meta=False, **divisions)
 
 
 ALIGN_OPTIONS = ("mode", "match", "mismatch", "matrix", "gap_open", "gap_extend", "free_ends", "strand", "band", "ends")
 
 
 @dataclass(frozen=True)
-class _Call:
-    """A call: its function and options, and how the sequences of a chunk come."""
+class PairsTask:
+    """The work on a chunk: a function, its options, and the sequences that go with all chunks."""
 
     function: str
     options: dict[str, Any]
@@ -196,33 +196,33 @@ class _Call:
 
 def _values(function, a, b, options, device, resources):
     cutoff_of(options["score_cutoff"], caller=f"dask.{function}")
-    call = _Call(function, options, device)
-    name, tasks, sources, _ = _tasks(call, a, b)
-    graph = graph_over(name, tasks, sources, checked_resources(resources, caller=call.caller))
+    task = PairsTask(function, options, device)
+    name, tasks, sources, _ = _tasks(task, a, b)
+    graph = graph_over(name, tasks, sources, checked_resources(resources, caller=task.caller))
     rows = sources[0].rows or (np.nan,) * len(sources[0])
     return da.Array(graph, name, (tuple(rows),), np.int32)
 
 
-def _tasks(call, a, b):
-    """(name, tasks, chunks, first collection) of a call."""
-    checked_device(call.device, caller=call.caller)
+def _tasks(task, a, b):
+    """(name, tasks, chunks, first collection) of a task."""
+    checked_device(task.device, caller=task.caller)
     given = {"a": a, "b": b}
     if b is None and not is_bag(a):
-        raise wrong("b", call.caller, f"{EXPECTED}, or left out for a bag of pairs", "none")
+        raise wrong("b", task.caller, f"{EXPECTED}, or left out for a bag of pairs", "none")
     collections = {name: one for name, one in given.items() if is_collection(one)}
     constants = {name: one for name, one in given.items() if name not in collections and one is not None}
     if not collections:
-        raise wrong("a", call.caller, EXPECTED, f"{type(a).__name__}; without Dask: clgeom's {call.function}")
+        raise wrong("a", task.caller, EXPECTED, f"{type(a).__name__}; without Dask: clgeom's {task.function}")
     for name, one in constants.items():
-        instance(one, (str, bytes), f"{EXPECTED}, or one str or bytes", name, caller=call.caller)
-    chosen = [_whole_rows(one, name, call.caller) for name, one in collections.items()]
+        instance(one, (str, bytes), f"{EXPECTED}, or one str or bytes", name, caller=task.caller)
+    chosen = [_whole_rows(one, name, task.caller) for name, one in collections.items()]
     sources = [blocks_of(one) for one in chosen]
     for other in sources[1:]:
-        require_alike(sources[0], other, "b", caller=call.caller)
-    call = _Call(call.function, call.options, call.device, constants)
-    name = name_of(call.function.replace("_", "-"), chosen, call)
-    leaf: Callable[..., Any] = _aligned if call.function == "align" else _of_chunk
-    tasks = {(name, k): task for k, task in enumerate(leaf_tasks(name, leaf, call, sources).values())}
+        require_alike(sources[0], other, "b", caller=task.caller)
+    task = PairsTask(task.function, task.options, task.device, constants)
+    name = name_of(task.function.replace("_", "-"), chosen, task)
+    leaf: Callable[..., Any] = _aligned if task.function == "align" else _of_chunk
+    tasks = {(name, k): task for k, task in enumerate(leaf_tasks(name, leaf, task, sources).values())}
     return name, tasks, sources, chosen[0]
 
 
@@ -239,24 +239,24 @@ def _whole_rows(collection, name, caller):
     return collection
 
 
-def _sequences(call, chunks):
+def _sequences(task, chunks):
     """The sequences a and b of a chunk, and its index if it has one."""
     index = getattr(chunks[0], "index", None) if not isinstance(chunks[0], list) else None
-    if len(chunks) == 1 and not call.constants:
+    if len(chunks) == 1 and not task.constants:
         pairs = chunks[0]
         for k, pair in enumerate(pairs):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise wrong("a", call.caller, "a bag of pairs of sequences", f"{short(pair)} at index {k}")
+                raise wrong("a", task.caller, "a bag of pairs of sequences", f"{short(pair)} at index {k}")
         given = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
         names = ["a", "b"]
     else:
-        names = [name for name in ("a", "b") if name not in call.constants]
+        names = [name for name in ("a", "b") if name not in task.constants]
         given = list(chunks)
-    found = {name: _listed(one, name, call.caller) for name, one in zip(names, given)}
+    found = {name: _listed(one, name, task.caller) for name, one in zip(names, given)}
     n = len(found[names[0]])
     if any(len(one) != n for one in found.values()):
-        raise wrong("b", call.caller, f"as many sequences as 'a', {n:,}", f"{len(found['b']):,}", verb="have")
-    found |= {name: [one] * n for name, one in call.constants.items()}
+        raise wrong("b", task.caller, f"as many sequences as 'a', {n:,}", f"{len(found['b']):,}", verb="have")
+    found |= {name: [one] * n for name, one in task.constants.items()}
     return found["a"], found["b"], n, index
 
 
@@ -277,32 +277,32 @@ def _listed(chunk, name, caller):
     return values
 
 
-def _of_chunk(call: _Call, number: int, *chunks: Any) -> np.ndarray:
+def _of_chunk(task: PairsTask, number: int, *chunks: Any) -> np.ndarray:
     """The values of the pairs of a chunk."""
     with in_chunk(number):
-        a, b, n, _ = _sequences(call, chunks)
+        a, b, n, _ = _sequences(task, chunks)
         if n == 0:
             return np.empty(0, np.int32)
-        return getattr(distances, call.function)(a, b, **call.options, device=session_of_worker(call.device))
+        return getattr(distances, task.function)(a, b, **task.options, device=session_of_worker(task.device))
 
 
-def _aligned(call: _Call, number: int, *chunks: Any) -> Any:
+def _aligned(task: PairsTask, number: int, *chunks: Any) -> Any:
     """The table of the alignments of a chunk."""
     with in_chunk(number):
-        a, b, n, index = _sequences(call, chunks)
+        a, b, n, index = _sequences(task, chunks)
         if n == 0:
-            return _table(call, [], index)
-        device = session_of_worker(call.device)
-        return _table(call, alignments.align(a, b, **call.options, device=device), index)
+            return _table(task, [], index)
+        device = session_of_worker(task.device)
+        return _table(task, alignments.align(a, b, **task.options, device=device), index)
 
 
-def _table(call, batch, index):
+def _table(task, batch, index):
     import pandas
 
     if not len(batch):
         columns = {name: np.empty(0, dtype) for name, dtype in COLUMNS.items()}
     else:
         columns = {name: getattr(batch, f"{name}s").astype(dtype) for name, dtype in COLUMNS.items()}
-    if call.options["path"]:
+    if task.options["path"]:
         columns["cigar"] = pandas.Series(batch.cigars if len(batch) else [], dtype=pandas.Series([""]).dtype).array
     return pandas.DataFrame(columns, index=index)

@@ -351,12 +351,14 @@ class AlignWork(Work):
         return float(self.costs[-1])
 
     def at_once(self, session):
-        return self.join([[self.part(session, part) for part in each(session, self.slices(session, 0, self.n))]])
+        return self.join(
+            session, [[self.part(session, part) for part in each(session, self.slices(session, 0, self.n))]]
+        )
 
     def piece(self, session, start, stop):
         return [self.part(session, part) for part in self.slices(session, start, stop)]
 
-    def join(self, results):
+    def join(self, session, results):
         """The fields of `AlignmentBatch`, from those of parts."""
         parts = list(itertools.chain.from_iterable(results))
         if not parts:

@@ -338,7 +338,7 @@ class PairsWork(Work):
     def piece(self, session, start, stop):
         return values(session, self.problem, self.a.part(start, stop), self.b.part(start, stop), self.cutoff)
 
-    def join(self, results):
+    def join(self, session, results):
         return np.concatenate(results)
 
 
