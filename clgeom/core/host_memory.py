@@ -1,10 +1,10 @@
-"""Memory of the host that devices use: page-locked arrays, and buffers in the memory of arrays."""
+"""Buffers in the memory of arrays of the host, which CPU devices use where it is."""
 
 from __future__ import annotations
 
 import _thread
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,23 +19,6 @@ if TYPE_CHECKING:
 
 #: Seconds from a KeyboardInterrupt in a destructor to the one that callers get.
 INTERRUPT_SECONDS = 0.05
-
-
-def map_pinned(session: Session, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A new array in page-locked memory."""
-    import pyopencl as cl
-
-    nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    if not nbytes:  # which no driver maps
-        return np.empty(shape, dtype)
-    try:
-        memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
-        flags: Any = cl.map_flags.READ | cl.map_flags.WRITE  # a number, which pyopencl's types do not know
-        mapped: np.ndarray
-        mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
-    except cl.Error as error:
-        raise failure(session.device, f"lock {nbytes:,} bytes of the host's memory", error) from error
-    return mapped
 
 
 class _ArrayInUse:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.core.call import as_loading
-from clgeom.core.failures import failures
+from clgeom.core.failures import failure, failures
 from clgeom.errors import ClgeomError
 
 if TYPE_CHECKING:
@@ -165,8 +165,6 @@ class Stage:
     @functools.cached_property
     def slots(self) -> queue.SimpleQueue[_Slot]:
         """The slots that no thread has, the one free for longest first."""
-        from clgeom.core.host_memory import map_pinned
-
         count = self.most_threads + SPARE_SLOTS
         free: queue.SimpleQueue[_Slot] = queue.SimpleQueue()
         for memory in map_pinned(self.session, (count, SLOT_BYTES), np.dtype(np.uint8)):
@@ -355,8 +353,25 @@ def _begun(
         return None
 
 
+def map_pinned(session: Session, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A new array in page-locked memory."""
+    import pyopencl as cl
+
+    nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if not nbytes:  # which no driver maps
+        return np.empty(shape, dtype)
+    try:
+        memory = cl.Buffer(session.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, nbytes)
+        flags: Any = cl.map_flags.READ | cl.map_flags.WRITE  # a number, which pyopencl's types do not know
+        mapped: np.ndarray
+        mapped, _ = cl.enqueue_map_buffer(session.queue, memory, flags, 0, shape, dtype, is_blocking=True)
+    except cl.Error as error:
+        raise failure(session.device, f"lock {nbytes:,} bytes of the host's memory", error) from error
+    return mapped
+
+
 def is_locked(array: np.ndarray) -> bool:
-    """Whether an array is in memory that `clgeom.core.host_memory.map_pinned` has locked."""
+    """Whether an array is in memory that `map_pinned` has locked."""
     import pyopencl as cl
 
     owner: Any = array

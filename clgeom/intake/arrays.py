@@ -18,8 +18,9 @@ import numpy as np
 from clgeom.arguments import held, is_masked_array, too_large, unmasked
 from clgeom.core import device as devices
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.host_memory import host_buffer, map_pinned
+from clgeom.core.host_memory import host_buffer
 from clgeom.core.launch import allocate, read, write
+from clgeom.core.staging import map_pinned
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, native_array, within_memory
 from clgeom.intake.interop import objects
