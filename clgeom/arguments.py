@@ -7,6 +7,7 @@ canonical form. `wrong` is the error of checks that only one place makes. `clgeo
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 import os
 import re
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clgeom.errors import InvalidInput, is_integer, is_number, short
+from clgeom.errors import InvalidInput, is_integer, short
 
 T = TypeVar("T")
 #: Types of the words of `one_of`.
@@ -65,7 +66,9 @@ def real(value: Any) -> float:
         return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if not is_number(value) and not isinstance(value, getattr(sys.modules.get("decimal"), "Decimal", ())):
+    decimal: Any = getattr(sys.modules.get("decimal"), "Decimal", numbers.Real)
+    is_single = isinstance(value, numbers.Real) or isinstance(value, decimal)
+    if not is_single or isinstance(value, (bool, np.timedelta64)):
         return math.nan
     try:
         return float(value)
@@ -113,13 +116,6 @@ def instance(value: T, kinds: type | tuple[type, ...], expected: str, name: str,
     """The value, if it is of these types; the message names its type."""
     if not isinstance(value, kinds):
         raise wrong(name, caller, expected, type(value).__name__)
-    return value
-
-
-def text(value: Any, name: str, *, caller: str) -> str:
-    """The value, if it is a str."""
-    if not isinstance(value, str):
-        raise wrong(name, caller, "text", short(value))
     return value
 
 

@@ -64,6 +64,16 @@ def kind_of(path, kinds=tuple(ENDINGS)) -> str:
     raise wrong_file(path, f"must end in one of {known}{more}")
 
 
+def check_selection(path, kind, array, layer, parameter: str) -> None:
+    """Refuse the name of an array or a layer for a file that has none; `parameter` has {} for the name."""
+    is_npz = kind == "numpy" and os.fspath(path).lower().endswith(".npz")
+    for name, value, applies, files in (
+        ("array", array, is_npz, ".npz files"), ("layer", layer, kind == "layer", "vector files"),
+    ):  # fmt: skip
+        if value is not None and not applies:
+            raise InvalidInput(f"{parameter.format(name)} is for {files}. Got the file '{path}' instead.")
+
+
 def suffix_of(path) -> str:
     """Return the ending of a file in lower case, without that of its compression."""
     return Path(os.fspath(path).lower().removesuffix(".gz")).suffix

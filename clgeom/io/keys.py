@@ -13,7 +13,7 @@ from clgeom.errors import InvalidInput
 from clgeom.io.arrays import Archive, load_array
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
-from clgeom.io.files import kind_of, reading
+from clgeom.io.files import check_selection, kind_of, reading
 from clgeom.io.numbers import EXACT, narrowest
 from clgeom.io.tables import line_of_row, read_blocks
 
@@ -55,10 +55,7 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None, to
         (`clgeom.io.numbers`).
     """
     kind = kind_of(path)
-    if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
-        raise InvalidInput(f"The option --array is for .npz files. Got the file '{path}' instead.")
-    if layer is not None and kind != "layer":
-        raise InvalidInput(f"The option --layer is for vector files. Got the file '{path}' instead.")
+    check_selection(path, kind, array, layer, "The option --{}")
     if kind == "table":
         return _of_table(path, column, progress, told)
     if kind == "arrow":

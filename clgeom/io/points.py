@@ -14,7 +14,7 @@ from clgeom.errors import InvalidInput, short
 from clgeom.io import arrays, quick
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
-from clgeom.io.files import kind_of
+from clgeom.io.files import check_selection, kind_of
 from clgeom.io.labels import Groups, Texts, groups_of_values
 from clgeom.io.tables import decoded, line_of_row, read_blocks
 
@@ -96,10 +96,7 @@ def read_cloud(
     kind = kind_of(path)
     if columns is not None and len(columns) != 2:
         raise wrong("columns", "read_points", "two columns", short(columns), verb="name")
-    if array is not None and not (kind == "numpy" and Path(path).suffix.lower() == ".npz"):
-        raise InvalidInput(f"The 'array' parameter of read_points is for .npz files. Got the file '{path}' instead.")
-    if layer is not None and kind != "layer":
-        raise InvalidInput(f"The 'layer' parameter of read_points is for vector files. Got the file '{path}' instead.")
+    check_selection(path, kind, array, layer, "The '{}' parameter of read_points")
     what = {"columns": columns, "by": by, "value": value}
     if kind == "table":
         return read_table(path, **what, nan_if_empty=nan_if_empty, progress=progress)

@@ -26,7 +26,7 @@ from clgeom.intake.interop.rasters import (
 )
 from clgeom.intake.interop.strips import Strips, is_large
 from clgeom.io.arrays import Archive, load_array
-from clgeom.io.files import TABLES
+from clgeom.io.files import TABLES, reading
 from clgeom.io.numbers import EXACT, as_float, may_lose
 from clgeom.optional import require
 
@@ -96,7 +96,7 @@ def _read(path, band, array, nodata, window, *, strips=False) -> Raster:
         raise wrong_file(path, "cannot be read: No such file or directory")
     if not path.is_file() and suffix != ".zarr":
         raise wrong_file(path, "cannot be read: it is not a file")
-    try:
+    with reading(path):
         if suffix in (".npy", ".npz"):
             found = _read_numpy(path, suffix, band, array)
             found = found if nodata is None else replace(found, nodata=nodata)
@@ -105,10 +105,6 @@ def _read(path, band, array, nodata, window, *, strips=False) -> Raster:
         else:
             return _read_rasterio(path, band, nodata, window)
         return found if window is None else _part(path, found, window)
-    except OSError as error:
-        raise wrong_file(path, f"cannot be read: {error.strerror or error}") from error
-    except MemoryError as error:
-        raise wrong_file(path, "cannot be read: it does not fit into memory") from error
 
 
 def open_raster(path, *, band=1, array=None, nodata=None, window=None) -> Raster:

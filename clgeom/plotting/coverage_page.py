@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from clgeom.arguments import instance, wrong
 from clgeom.errors import InvalidInput, short
 from clgeom.geo.geodesy import as_crs, shown
 from clgeom.io.atomic import check_output
@@ -48,8 +49,7 @@ def save_page(regions, path, *, values=None, transform=IDENTITY, label="Raster",
         There is no region, or the file cannot be written.
     """
     for name, value in (("unit", unit), ("title", title or "")):
-        if not isinstance(value, str):
-            raise InvalidInput(f"The '{name}' parameter of a map page must be a text. Got {short(value)} instead.")
+        instance(value, str, "text", name, caller="a map page")
     sites = _checked_sites(sites)
     check_output(path, PAGE_FORMATS)
     ordered = sorted(regions, key=lambda region: -region.level if region.direction == ">=" else region.level)
@@ -106,9 +106,7 @@ def _checked_sites(sites):
     except (TypeError, ValueError):
         places = np.empty(0)
     if places.ndim != 2 or places.shape[1] != 2 or not np.isfinite(places).all():
-        raise InvalidInput(
-            f"The 'sites' parameter of a map page must be pairs (x, y) of finite numbers. Got {short(sites)} instead."
-        )
+        raise wrong("sites", "a map page", "pairs (x, y) of finite numbers", short(sites))
     return [tuple(place) for place in places.tolist()]
 
 

@@ -225,8 +225,7 @@ def as_scoring(match, mismatch, matrix, gap_open, gap_extend) -> Scoring:
         usual = DEFAULTS
     match, mismatch, gap_open, gap_extend = (u if g is None else g for g, u in zip(given, usual))
     for value, name in ((match, "match"), (mismatch, "mismatch")):
-        if not is_integer(value) or abs(value) > MOST:
-            raise wrong(name, "align", f"an integer from -{MOST:,} to {MOST:,}", short(value))
+        integer(value, name, caller="align", least=-MOST, most=MOST)
     for value, name in ((gap_open, "gap_open"), (gap_extend, "gap_extend")):
         if is_integer(value) and value < 0:
             raise InvalidInput(

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import integers, wrong
 from clgeom.dp.analysis.dependences import dependences_of, offset
 from clgeom.dp.language import functions, trace, types
 from clgeom.dp.language.mistakes import deep_enough
@@ -35,16 +35,11 @@ def checked_band(band, shape, outside, *, caller) -> tuple[int, int] | None:
         if isinstance(outside, Mapping) or not (isinstance(outside, numbers.Number) and outside == 0):
             raise wrong("outside", caller, "left out without a band", short(outside))
         return None
-    try:
-        low, high = band
-    except (TypeError, ValueError):
-        low = high = None
-    if not all(isinstance(end, numbers.Integral) and not isinstance(end, bool) for end in (low, high)):
-        raise wrong("band", caller, "two integers, low <= j - i <= high", short(band))
+    low, high = integers(band, 2, "two integers, low <= j - i <= high", "band", caller=caller)
     if low > high:
         raise wrong("band", caller, "low <= high", short(band), verb="have")
     n, m = shape
-    low, high = max(int(low), 1 - n), min(int(high), m - 1)
+    low, high = max(low, 1 - n), min(high, m - 1)
     if low > high:
         raise wrong("band", caller, "cells of the table", f"{short(band)} for {n} x {m} cells", verb="hold")
     return None if (low, high) == (1 - n, m - 1) else (low, high)

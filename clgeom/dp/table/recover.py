@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import integer, wrong
 from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
@@ -27,8 +27,7 @@ def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
     out_type = np.dtype(dtype)
     if out_type.name not in C_NAMES or out_type.name == "float16":
         raise wrong("dtype", "recover", "a type of numbers", short(dtype))
-    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or not 0 <= size < 2**31:
-        raise wrong("size", "recover", "a count below 2**31", short(size))
+    integer(size, "size", caller="recover", least=0, most=2**31 - 1)
     if "return" not in bare:
         raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
     resumed = state is not None
