@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import integer
+from clgeom.arguments import integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import short
 from clgeom.hull.heaphull import hull_of_few
 from clgeom.hull.predicates import orientation
 from clgeom.intake.typing import ArrayLike, DTypeLike, NDArray
@@ -231,11 +231,8 @@ def _chosen(name, wanted, known):
     names = None if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
     bad = [wanted] if names is None else [one for one in names if not isinstance(one, str) or one not in known]
     if bad or not names:
-        got = short(bad[0]) if bad else "none"
-        raise InvalidInput(
-            f"The '{name}' parameter of conformance.cases must be a sequence of some of {', '.join(known)}. "
-            f"Got {got} instead."
-        )
+        expected = f"a sequence of some of {', '.join(known)}"
+        raise wrong(name, "conformance.cases", expected, short(bad[0]) if bad else "none")
     return names
 
 

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from clgeom.arguments import wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.optional import is_installed, require, require_shapely
@@ -51,15 +52,10 @@ def as_crs(crs, *, caller: str):
     try:
         system = pyproj.CRS.from_user_input(crs)
     except (pyproj.exceptions.ProjError, TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(
-            f"The 'crs' parameter of {caller} must be a coordinate reference system, as 'EPSG:32632'. "
-            f"Got {shown(crs)} instead."
-        ) from error
+        raise wrong("crs", caller, "a coordinate reference system, as 'EPSG:32632'", shown(crs)) from error
     if not (system.is_projected or system.is_geographic or system.is_engineering) or len(system.axis_info) < 2:
-        raise InvalidInput(
-            f"The 'crs' parameter of {caller} must be a horizontal coordinate reference system, as 'EPSG:32632'. "
-            f"Got {shown(crs)} ({system.type_name}) instead."
-        )
+        expected = "a horizontal coordinate reference system, as 'EPSG:32632'"
+        raise wrong("crs", caller, expected, f"{shown(crs)} ({system.type_name})")
     return system
 
 
@@ -457,8 +453,8 @@ class Earth:
                 break
             pieces = np.maximum(np.bincount(owner, minlength=rings), 1)
         again, turns = near & (level != polar), turned / (2 * math.pi)
-        wrong = ~again & ((np.abs(turns - np.round(turns)) > 0.01) | (np.abs(turns) > 1.5))
-        if len(owner) or wrong.any() and not plain:
+        bad = ~again & ((np.abs(turns - np.round(turns)) > 0.01) | (np.abs(turns) > 1.5))
+        if len(owner) or bad.any() and not plain:
             raise self.mapping.no_curve()
         level = np.where(again, polar, level)
         if again.any():

@@ -508,9 +508,7 @@ def as_field(session, values, shape, name, caller, grid=None):
         values = np.where(absent, np.float32(np.nan), values) if np.any(absent) else values
     if shape is not None and values.shape != shape:
         hint = one_band(values.shape) if len(shape) == 2 else ""
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have shape {shape}. Got {values.shape} instead.{hint}"
-        )
+        raise wrong(name, caller, f"shape {shape}", values.shape, verb="have", hint=hint)
     return values
 
 
@@ -518,7 +516,7 @@ def one_band(shape) -> str:
     """What to do about several bands in place of one, for messages; empty for other shapes."""
     if len(shape) != 3:
         return ""
-    return " Take one band: array[0], or dataset.read(1) with transform=dataset.transform and crs=dataset.crs."
+    return "Take one band: array[0], or dataset.read(1) with transform=dataset.transform and crs=dataset.crs."
 
 
 def _check_place(placed, grid, name, caller):

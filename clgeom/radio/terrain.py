@@ -13,7 +13,7 @@ from clgeom.arguments import boolean, has_type, number, one_of, rows_and_columns
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Plan, Step
-from clgeom.errors import InvalidInput, short
+from clgeom.errors import short
 from clgeom.intake.arrays import host_values, is_device_array, session_of
 from clgeom.intake.cl_arrays import new_array
 from clgeom.intake.interop.rasters import placed_raster
@@ -131,10 +131,8 @@ def terrain_loss(
     ground = as_field(session, raster.values if is_device_array(ground_m) else raster, None, "ground_m", caller)
     shape = rows_and_columns(ground.shape, caller=caller) if ground.ndim == 2 else ()
     if not shape or math.prod(shape) >= 1 << 31:
-        raise InvalidInput(
-            f"The 'ground_m' parameter of {caller} must have shape (rows, columns), less than 2**31 cells. "
-            f"Got {ground.shape} instead.{one_band(ground.shape)}"
-        )
+        expected = "shape (rows, columns), less than 2**31 cells"
+        raise wrong("ground_m", caller, expected, ground.shape, verb="have", hint=one_band(ground.shape))
     if transform is None:
         raise wrong("transform", caller, "the map in metres", "None", verb="place")
     grid = as_grid(transform, crs, shape, caller=caller)

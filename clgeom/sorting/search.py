@@ -10,7 +10,6 @@ from clgeom.arguments import has_type, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Step
-from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import as_device_values, c_name, host_values, session_of
 from clgeom.intake.device_arrays import is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike, DTypeLike
@@ -159,7 +158,5 @@ def _refuse_unsorted(session, haystack, buffer, order):
     if surveyed(run(session, plan, keys=buffer), found)[2]:
         digits = order.digits(haystack)
         at = int(np.argmax(digits[1:] < digits[:-1]))
-        raise InvalidInput(
-            f"The 'haystack' parameter of searchsorted must ascend, or come with a sorter. "
-            f"Got {haystack[at + 1]} at [{at + 1}] after {haystack[at]} instead."
-        )
+        got = f"{haystack[at + 1]} at [{at + 1}] after {haystack[at]}"
+        raise wrong("haystack", "searchsorted", "in ascending order, or come with a sorter", got)

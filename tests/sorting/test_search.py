@@ -65,8 +65,11 @@ def test_haystack_beyond_one_allocation(any_session):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     (
-        ({"haystack": [1.0, 5.0, 2.0]}, r"must ascend, or come with a sorter. Got 2.0 at \[2\] after 5.0"),
-        ({"haystack": [np.nan, 1.0]}, r"must ascend.* Got 1.0 at \[1\] after nan"),
+        (
+            {"haystack": [1.0, 5.0, 2.0]},
+            r"must be in ascending order, or come with a sorter. Got 2.0 at \[2\] after 5.0",
+        ),
+        ({"haystack": [np.nan, 1.0]}, r"must be in ascending order.* Got 1.0 at \[1\] after nan"),
         ({"haystack": [[1, 2]]}, r"'haystack' parameter of searchsorted must have shape \(n,\)"),
         ({"needles": ["a"]}, "'needles' parameter of searchsorted must be one of"),
         ({"needles": np.zeros(1, "M8[s]")}, "'needles' .* comparable with the haystack"),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import one_of, wrong
 from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.core.failures import failures
@@ -305,10 +305,7 @@ def _accepted_offsets(offsets: Any, n: int, *, caller: str) -> HostOrDevice:
     """Checked offsets as int64; offsets on a device unchanged, since kernels check them."""
     array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", caller=caller)
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
-        raise InvalidInput(
-            f"The 'offsets' parameter of {caller} must be integers of shape (m + 1,). "
-            f"Got {array.dtype} of shape {array.shape} instead."
-        )
+        raise wrong("offsets", caller, "integers of shape (m + 1,)", f"{array.dtype} of shape {array.shape}")
     if is_device_array(array) and array.dtype.itemsize >= 4:
         return array
     return checked_offsets(fetched(array) if is_device_array(array) else array, n, caller=caller)
@@ -328,10 +325,7 @@ def _grouped(labels: Labels, given: Given, call: Call) -> tuple[HostOrDevice | N
     order: Any
     rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
     if len(keys) != rows:
-        raise InvalidInput(
-            f"The 'labels' parameter of {call.caller} must have one label for each of the {rows} {what}. "
-            f"Got {len(keys)} instead."
-        )
+        raise wrong("labels", call.caller, f"one label for each of the {rows} {what}", len(keys), verb="have")
     if sizes is not None:
         of_rows = fetched(keys) if is_device_array(keys) else keys
         keys = np.repeat(of_rows, sizes)
