@@ -26,7 +26,7 @@ from clgeom.core.call import recording
 from clgeom.core.device import as_session
 from clgeom.core.families import all_spaces, policy_class, rows_of
 from clgeom.core.policies import Policy, within_limits
-from clgeom.core.tuning import override, row_of, select
+from clgeom.core.tuning import find_row, override, select
 from clgeom.tuner.cases import all_cases, families
 from clgeom.tuner.measure import verified_digest
 
@@ -49,7 +49,7 @@ def old_policies(profile) -> dict[str, Policy]:
     before, found = json.loads(ROWS.read_text()), {}
     for kernel, rows in {**before["0ddfecbe"], **before["ea2407e"]}.items():
         if rows_of(kernel):
-            policy = within_limits(policy_of(kernel, rows[row_of(profile, rows)[1]]), profile)
+            policy = within_limits(policy_of(kernel, rows[find_row(profile, rows)[1]]), profile)
             if policy != select(profile, kernel):
                 found[kernel] = policy
     return found

@@ -29,8 +29,8 @@ import clgeom
 from clgeom.core import families, sources
 from clgeom.core.build import program_keys
 from clgeom.core.policies import Policy
-from clgeom.core.stored_policies import stored_of
-from clgeom.core.tuning import GENERAL, overridden, select
+from clgeom.core.stored_policies import stored_by_itemsize
+from clgeom.core.tuning import GENERAL_KEYS, is_overridden, select
 
 ROOT = Path(clgeom.__file__).resolve().parents[1]
 #: Modules that all families use and that decide what is launched and copied.
@@ -94,9 +94,9 @@ def changed(record) -> list[str] | None:
 
 def _tuned(profile, kernel) -> list[str]:
     """The policies that a kernel has here instead of those that ship, as text."""
-    if overridden(kernel):
+    if is_overridden(kernel):
         return [str(select(profile, kernel))]
-    own = stored_of(profile, kernel) if families.rows_of(kernel) else {}
+    own = stored_by_itemsize(profile, kernel) if families.rows_of(kernel) else {}
     return [f"{one.policy}{f' of {itemsize} bytes' if itemsize else ''}" for itemsize, one in own.items()]
 
 
@@ -110,7 +110,9 @@ def rows_of(device, architecture, runtime, kind, tuned=None):
         if tuned and kernel in tuned:
             return tuned[kernel]
         rows = families.rows_of(kernel)
-        named = (policy for key, policy in rows.items() if key not in GENERAL and key != architecture and key in device)
+        named = (
+            policy for key, policy in rows.items() if key not in GENERAL_KEYS and key != architecture and key in device
+        )
         found = (rows.get(key) for key in (architecture, runtime, kind, "any"))
         return next(named, None) or next(filter(None, found), None)
 

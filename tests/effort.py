@@ -10,7 +10,7 @@ import hypothesis
 
 from clgeom.core import build
 from clgeom.core.families import rows_of
-from clgeom.core.tuning import overridden
+from clgeom.core.tuning import is_overridden
 
 # Fixtures hold no state that an example could change, so examples may share them.
 COMMON = {"deadline": None, "suppress_health_check": list(hypothesis.HealthCheck)}
@@ -65,7 +65,7 @@ class QuickBuilds:
 
     def __call__(self, session, key):
         kernel, parameters, options = key
-        imposed = not session.profile.is_cpu or overridden() or is_foreign(kernel, **dict(parameters))
+        imposed = not session.profile.is_cpu or is_overridden() or is_foreign(kernel, **dict(parameters))
         if session.own_profile.runtime == "pocl" and (imposed or not self.optimised):
             key = kernel, parameters, (*options, "-cl-opt-disable")
         return self.built(session, key)

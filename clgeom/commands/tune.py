@@ -128,12 +128,12 @@ def _forget(session, cases, as_json):
 def _tune(session, cases, seconds, quick, store, as_json):
     """Tune, show what was found, and return the exit code."""
     from clgeom.commands.main import STOPPED
-    from clgeom.core.stored_policies import require_writable, store_path, stored
+    from clgeom.core.stored_policies import all_stored, require_writable, store_path
     from clgeom.errors import ClgeomError
     from clgeom.tuner.cases import QUICK, QUICK_KERNELS
     from clgeom.tuner.search import Tuner
 
-    stored(session.own_profile)  # refuses what CLGEOM_POLICIES must not be, before anything is measured
+    all_stored(session.own_profile)  # refuses what CLGEOM_POLICIES must not be, before anything is measured
     if store:
         require_writable()
     chosen = {"size": 0.25, "most": QUICK_KERNELS} if quick else {}

@@ -77,8 +77,9 @@ def group(sizes: tuple[int, ...], items: tuple[int, ...] = (1,), groups: tuple[i
 #: Kernels whose work-items stride over all elements, in any number. CPUs compile groups into vectors, too.
 ELEMENTWISE_CPU = (serial(groups=(1, 2, 4, 16)), group((16, 64, 256), (8,), (2, 16)))
 ELEMENTWISE_GPU = (group((64, 128, 256, 512)), group((128, 256, 512), (4,)), group((128, 256), (1,), (8, 16, 32)))
-#: The same where there is no serial twin, or tiles of fixed size.
+#: Groups per compute unit of serial kernels whose tiles have a fixed size.
 SERIAL_GROUPS = (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16, 32)),)
+#: Work-group sizes of kernels without a serial variant.
 SIZES = (group((8, 16, 32, 64, 128, 256, 512, 1024)),)
 
 

@@ -59,7 +59,7 @@ Entry: TypeAlias = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Stored:
+class StoredPolicy:
     """A policy of the store, and what was measured: milliseconds, the case and the date."""
 
     policy: Policy
@@ -78,11 +78,11 @@ def store_path() -> Path:
 
 def kernel_hash(kernel: str) -> str:
     """A digest of a kernel's templates with all that they include, and of the class of its policies."""
-    return digest_of(f"{sources.digest(kernel)} {_words(policy_class(kernel))}")  # type: ignore[arg-type]  # classes are hashable
+    return digest_of(f"{sources.digest(kernel)} {_class_text(policy_class(kernel))}")  # type: ignore[arg-type]  # classes are hashable
 
 
 @functools.cache
-def _words(made: type[Policy]) -> str:
+def _class_text(made: type[Policy]) -> str:
     """A class of policies, with its fields, as text."""
     return repr((made.__name__, [(field.name, field.default) for field in dataclasses.fields(made)]))
 
@@ -98,7 +98,7 @@ class _Store:
     def __init__(self) -> None:
         self.lock, self.generation = threading.RLock(), next(self.generations)
         self.entries: dict[Place, list[Entry]] | None = None  # by kernel and size of a type; None: not read yet
-        self.checked: dict[tuple[DeviceProfile, str, int | None], Stored | None] = {}  # by kernel and size, too
+        self.checked: dict[tuple[DeviceProfile, str, int | None], StoredPolicy | None] = {}  # by kernel and size, too
         self.has_warned = False
 
     def read(self) -> dict[Place, list[Entry]]:
@@ -106,29 +106,29 @@ class _Store:
         if self.entries is None:
             with self.lock:
                 if self.entries is None:
-                    self.entries = {} if _is_switched_off() else self._found()
+                    self.entries = {} if _is_switched_off() else self._load()
         return self.entries
 
-    def _found(self) -> dict[Place, list[Entry]]:
+    def _load(self) -> dict[Place, list[Entry]]:
         entries: dict[Place, list[Entry]] = {}
         try:
             present = _content(store_path())
         except ValueError as error:
-            self.note(f"The tuned policies are not used: {error}")
+            self.warn_once(f"The tuned policies are not used: {error}")
             return entries
         for entry in filter(_is_entry, present):
             entries.setdefault((entry["kernel"], entry["itemsize"]), []).append(entry)
         if not all(map(_is_entry, present)):
-            self.note(f"Some tuned policies are not used: the file '{printable(str(store_path()))}' is damaged")
+            self.warn_once(f"Some tuned policies are not used: the file '{printable(str(store_path()))}' is damaged")
         return entries
 
-    def note(self, said: str) -> None:
+    def warn_once(self, said: str) -> None:
         """Warn, once in a process."""
         if not self.has_warned:
             self.has_warned = True
             warn(f"{said}. Run 'clgeom tune' again; until then shipped policies are used.", DeviceWarning)
 
-    def of(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> Stored | None:
+    def look_up(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> StoredPolicy | None:
         """The valid entry for a kernel on a device, None where there is none."""
         key = profile, kernel, itemsize
         try:
@@ -137,59 +137,59 @@ class _Store:
             pass
         with self.lock:
             if key not in self.checked:
-                self.checked[key] = self._of(*key)
+                self.checked[key] = self._look_up(*key)
             return self.checked[key]
 
-    def _of(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> Stored | None:
-        found = [entry for entry in self.read().get((kernel, itemsize), ()) if _shares(entry, profile, DEVICE)]
-        own = [entry for entry in found if _shares(entry, profile, DRIVER)]
+    def _look_up(self, profile: DeviceProfile, kernel: str, itemsize: int | None) -> StoredPolicy | None:
+        found = [entry for entry in self.read().get((kernel, itemsize), ()) if _matches(entry, profile, DEVICE)]
+        own = [entry for entry in found if _matches(entry, profile, DRIVER)]
         what = f"The tuned policy of {shown(kernel)} for {profile.name} is not used"
-        if found and not own and not self._knows(profile):
+        if found and not own and not self._has_entries(profile):
             driver = shown(str(found[-1]["device"].get("driver")))
-            self.note(f"{what}: it was measured with the driver {driver}, the present one is {profile.driver}")
+            self.warn_once(f"{what}: it was measured with the driver {driver}, the present one is {profile.driver}")
         for entry in own[-1:]:
             try:
-                return _checked(entry, profile)
+                return _validated(entry, profile)
             except ValueError as error:
-                self.note(f"{what}: {error} (in '{printable(str(store_path()))}')")
+                self.warn_once(f"{what}: {error} (in '{printable(str(store_path()))}')")
         return None
 
-    def _knows(self, profile: DeviceProfile) -> bool:
+    def _has_entries(self, profile: DeviceProfile) -> bool:
         """Whether there are entries for a device with its present driver."""
         everything = itertools.chain.from_iterable(self.read().values())
-        return any(_shares(entry, profile, (*DEVICE, *DRIVER)) for entry in everything)
+        return any(_matches(entry, profile, (*DEVICE, *DRIVER)) for entry in everything)
 
 
 #: What this process has read of the store.
 current = _Store()
 
 
-def read_again() -> None:
+def reload_store() -> None:
     """Forget what this process has read of the store, and that it has warned."""
     global current
     current = _Store()
 
 
-def stored_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None) -> Stored | None:
+def stored_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None) -> StoredPolicy | None:
     """The user's measured policy of a kernel on a device: that of the type's size, else that of all types."""
     store = current
     if not store.read():
         return None
-    sized = None if dtype is None else store.of(profile, kernel, dtype.itemsize)
-    return sized or store.of(profile, kernel, None)
+    sized = None if dtype is None else store.look_up(profile, kernel, dtype.itemsize)
+    return sized or store.look_up(profile, kernel, None)
 
 
-def stored_of(profile: DeviceProfile, kernel: str) -> dict[int | None, Stored]:
+def stored_by_itemsize(profile: DeviceProfile, kernel: str) -> dict[int | None, StoredPolicy]:
     """The valid entries of the store for a kernel on a device, by the size of a type (None: all types)."""
     store = current
     sizes = [itemsize for name, itemsize in store.read() if name == kernel]
-    found = {itemsize: store.of(profile, kernel, itemsize) for itemsize in sizes}
+    found = {itemsize: store.look_up(profile, kernel, itemsize) for itemsize in sizes}
     return {itemsize: one for itemsize, one in found.items() if one}
 
 
-def stored(profile: DeviceProfile) -> dict[tuple[str, int | None], Policy]:
+def all_stored(profile: DeviceProfile) -> dict[tuple[str, int | None], Policy]:
     """All valid policies of the store for a device, by the kernel and by the size of a type (None: all types)."""
-    found = {key: current.of(profile, *key) for key in current.read()}
+    found = {key: current.look_up(profile, *key) for key in current.read()}
     return {key: one.policy for key, one in found.items() if one}
 
 
@@ -214,7 +214,9 @@ def _content(path: Path) -> list[Any]:
         said = getattr(error, "strerror", None) or ("it is no text" if isinstance(error, UnicodeError) else error)
         raise ValueError(f"{where} cannot be read ({said})") from error
     try:
-        content = json.loads(text, object_pairs_hook=_object, parse_constant=_refused, parse_int=_whole)
+        content = json.loads(
+            text, object_pairs_hook=_parse_object, parse_constant=_refuse_constant, parse_int=_parse_int
+        )
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{where} is damaged") from error
     if not isinstance(content, dict):
@@ -242,7 +244,7 @@ def _text(path: Path) -> str:
     return content.decode("utf-8")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Entry:
+def _parse_object(pairs: list[tuple[str, Any]]) -> Entry:
     """An object of JSON whose names are different."""
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -250,11 +252,11 @@ def _object(pairs: list[tuple[str, Any]]) -> Entry:
     return found
 
 
-def _refused(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _whole(digits: str) -> int:
+def _parse_int(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise ValueError("a number has too many digits")
     return int(digits)
@@ -267,11 +269,11 @@ def _is_entry(entry: Any) -> bool:
     return isinstance(entry.get("kernel"), str) and (entry["itemsize"] is None or type(entry["itemsize"]) is int)
 
 
-def _shares(entry: Entry, profile: DeviceProfile, facts: Iterable[str]) -> bool:
+def _matches(entry: Entry, profile: DeviceProfile, facts: Iterable[str]) -> bool:
     return all(entry["device"].get(fact) == getattr(profile, fact) for fact in facts)
 
 
-def _checked(entry: Entry, profile: DeviceProfile) -> Stored:
+def _validated(entry: Entry, profile: DeviceProfile) -> StoredPolicy:
     """The policy of an entry; ValueError where it must not be used."""
     kernel = entry["kernel"]
     if entry.get("digest") != _digest(entry):
@@ -292,7 +294,7 @@ def _checked(entry: Entry, profile: DeviceProfile) -> Stored:
     require_shape(kernel, policy)
     if within_limits(policy, profile) != policy:
         raise ValueError(f"its groups of {policy.wg_size} do not fit the device, which allows {profile.max_wg_size}")
-    return Stored(policy, entry["measured"])
+    return StoredPolicy(policy, entry["measured"])
 
 
 def _digest(entry: Entry) -> str:
@@ -303,12 +305,12 @@ def _digest(entry: Entry) -> str:
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def keep(
+def store_policy(
     profile: DeviceProfile, kernel: str, policy: Policy, *, dtype: np.dtype | None = None, measured: dict[str, Any]
 ) -> None:
     """Add a policy for a device to the store; it replaces the one for the same device, driver, kernel and type.
 
-    Later processes use it; this one does so after `read_again`.
+    Later processes use it; this one does so after `reload_store`.
 
     Parameters
     ----------
@@ -340,11 +342,11 @@ def keep(
     }
     entry = json.loads(json.dumps(entry))
     entry["digest"] = _digest(entry)
-    _checked(entry, profile)
+    _validated(entry, profile)
 
     def is_replaced(old: Any) -> bool:
         same = old.get("kernel") == kernel and old.get("itemsize") == entry["itemsize"]
-        return same and _shares(old, profile, (*DEVICE, *DRIVER))
+        return same and _matches(old, profile, (*DEVICE, *DRIVER))
 
     _change(lambda entries: [*(old for old in entries if not is_replaced(old)), entry])
 
@@ -357,7 +359,7 @@ def forget(profile: DeviceProfile, kernels: Collection[str] | None = None) -> in
     names, gone = None if kernels is None else set(kernels), list[Entry]()
 
     def others(entries: list[Any]) -> list[Any]:
-        gone[:] = [e for e in entries if _shares(e, profile, DEVICE) and (names is None or e.get("kernel") in names)]
+        gone[:] = [e for e in entries if _matches(e, profile, DEVICE) and (names is None or e.get("kernel") in names)]
         return [entry for entry in entries if entry not in gone]
 
     if os.path.exists(store_path()):
@@ -383,7 +385,7 @@ def forget_stale(profile: DeviceProfile, is_decided: Callable[..., bool]) -> int
         gone[:] = [
             entry
             for entry in entries
-            if _shares(entry, profile, (*DEVICE, *DRIVER))
+            if _matches(entry, profile, (*DEVICE, *DRIVER))
             and is_decided(entry["kernel"])
             and not _is_valid(entry, profile)
         ]
@@ -396,7 +398,7 @@ def forget_stale(profile: DeviceProfile, is_decided: Callable[..., bool]) -> int
 
 def _is_valid(entry: Any, profile: DeviceProfile) -> bool:
     try:
-        _checked(entry, profile)
+        _validated(entry, profile)
     except ValueError:
         return False
     return True
@@ -452,7 +454,7 @@ def _replace(path: Path, text: str) -> None:
         if mode is not None:
             os.chmod(made, mode)
         if sys.platform == "win32":  # which refuses while somebody reads the old file
-            _when_free(lambda: os.replace(made, path))
+            _retry_while_busy(lambda: os.replace(made, path))
         else:
             os.replace(made, path)
     except BaseException:
@@ -472,7 +474,7 @@ def _locked(path: Path) -> Iterator[None]:
                 os.lseek(file.fileno(), 0, os.SEEK_SET)
                 msvcrt.locking(file.fileno(), mode, 1)  # the first byte, which need not be there
 
-            _when_free(lambda: hold(msvcrt.LK_NBLCK))  # LK_LOCK looks once a second, ten times
+            _retry_while_busy(lambda: hold(msvcrt.LK_NBLCK))  # LK_LOCK looks once a second, ten times
             try:
                 yield
             finally:
@@ -484,7 +486,7 @@ def _locked(path: Path) -> Iterator[None]:
             yield
 
 
-def _when_free(attempt: Callable[[], object]) -> None:
+def _retry_while_busy(attempt: Callable[[], object]) -> None:
     """Call a function again and again while it is refused access, for `PATIENCE` seconds."""
     end = time.monotonic() + PATIENCE
     while True:

@@ -25,7 +25,7 @@ from clgeom.core import sources
 from clgeom.core.cache import Cache
 from clgeom.core.checks import TYPES, Check
 from clgeom.core.families import all_checks, checks_of, rows_of
-from clgeom.core.stored_policies import stored_of
+from clgeom.core.stored_policies import stored_by_itemsize
 from clgeom.errors import ClgeomError, DeviceError, InvalidInput
 from clgeom.quirks import BUILD_VARIABLES
 
@@ -196,7 +196,7 @@ def _digest_of(kernels: Iterable[str], profile: DeviceProfile) -> str:
         digest.update(os.fsencode(f"{name}={os.environ[name]}"))
     for kernel in kernels:
         rows = [(key, getattr(row, "__qualname__", row)) for key, row in rows_of(kernel).items()]
-        own = [(itemsize, one.policy) for itemsize, one in stored_of(profile, kernel).items()]
+        own = [(itemsize, one.policy) for itemsize, one in stored_by_itemsize(profile, kernel).items()]
         digest.update(repr((sources.digest(kernel), rows, own)).encode())
     return digest.hexdigest()[:32]
 

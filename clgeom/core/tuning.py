@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from clgeom.core.profile import DeviceProfile
 
-#: Keys of rows that are no parts of devices' names.
-GENERAL = frozenset((*KINDS.values(), *(name for _, name in RUNTIMES), "any"))
+#: Keys of rows that are not part of a device's name.
+GENERAL_KEYS = frozenset((*KINDS.values(), *(name for _, name in RUNTIMES), "any"))
 
 
 class Overrides(dict[str, Policy]):
-    """Policies that a context uses instead of the table, by kernel; `key` stands for them in the keys of caches."""
+    """Policies that a context uses before all others, by kernel; `key` stands for them in the keys of caches."""
 
     def __init__(self, policies: Any = ()) -> None:
         super().__init__(policies)
@@ -55,25 +55,25 @@ def select(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n
     if kernel in _overrides.get():
         return _overrides.get()[kernel]
     own = stored_policies.stored_policy(profile, kernel, dtype)
-    return shipped(profile, kernel, dtype, n) if own is None else within_limits(own.policy, profile)
+    return shipped_policy(profile, kernel, dtype, n) if own is None else within_limits(own.policy, profile)
 
 
-def shipped(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n: int | None = None) -> Policy:
+def shipped_policy(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n: int | None = None) -> Policy:
     """The policy of a kernel by the rows of its family, within the device's limits."""
     rows = rows_of(kernel)
     if not rows:
         raise KeyError(f"the kernel {kernel} has no row in clgeom/{kernel.partition('/')[0]}/policies.py")
-    policy = rows[row_of(profile, rows)[1]]
+    policy = rows[find_row(profile, rows)[1]]
     if callable(policy):
         policy = policy(profile, dtype, n)
     return within_limits(policy, profile)
 
 
-def row_of(profile: DeviceProfile, rows: Mapping[str, Any]) -> tuple[str, str]:
+def find_row(profile: DeviceProfile, rows: Mapping[str, Any]) -> tuple[str, str]:
     """The step of the look-up, and the key, by which a device finds its row among those of a kernel."""
     architecture = profile.architecture
     for key in rows:
-        if key not in GENERAL and key != architecture and key in profile.name:
+        if key not in GENERAL_KEYS and key != architecture and key in profile.name:
             return "device", key
     if architecture is not None and architecture in rows:
         return "architecture", architecture
@@ -84,7 +84,9 @@ def row_of(profile: DeviceProfile, rows: Mapping[str, Any]) -> tuple[str, str]:
     return "default", "any"
 
 
-def fitting(profile: DeviceProfile, kernel: str, dtype: np.dtype | None, local_bytes: Callable[[Any], int]) -> Policy:
+def select_fitting(
+    profile: DeviceProfile, kernel: str, dtype: np.dtype | None, local_bytes: Callable[[Any], int]
+) -> Policy:
     """The policy of a kernel whose tiles are in local memory, halved until ``local_bytes(policy)`` fit there."""
     policy = select(profile, kernel, dtype)
     while local_bytes(policy) > profile.local_mem_bytes and policy.tile > 1:
@@ -93,7 +95,7 @@ def fitting(profile: DeviceProfile, kernel: str, dtype: np.dtype | None, local_b
     return policy
 
 
-def overridden(kernel: str | None = None) -> bool:
+def is_overridden(kernel: str | None = None) -> bool:
     """Whether this context overrides policies, or that of a kernel."""
     return bool(_overrides.get()) if kernel is None else kernel in _overrides.get()
 

@@ -19,8 +19,8 @@ from clgeom.core import sources
 from clgeom.core.families import rows_of
 from clgeom.core.plan import Phase
 from clgeom.core.policies import Policy
-from clgeom.core.stored_policies import stored_of
-from clgeom.core.tuning import overridden, row_of, select, shipped
+from clgeom.core.stored_policies import stored_by_itemsize
+from clgeom.core.tuning import find_row, is_overridden, select, shipped_policy
 
 #: The steps of the look-up, in order, and what has a policy there.
 STEPS = {
@@ -99,20 +99,20 @@ def explain(profile, phases: Iterable[Phase | str]) -> list[Choice]:
 
 
 def _choice(profile, kernel, policy, itemsize, seconds) -> Choice:
-    if overridden(kernel):
+    if is_overridden(kernel):
         return Choice(kernel, policy, "override", seconds=seconds)
     if not rows_of(kernel):
         return Choice(kernel, policy, "fixed", seconds=seconds)
-    own = stored_of(profile, kernel)
+    own = stored_by_itemsize(profile, kernel)
     if itemsize is not None:  # the type that the policy was selected for
         one = own.get(itemsize) or own.get(None)
         own = {None: one} if one else {}
     same = [one for one in own.values() if one.policy == policy]
-    if not same and (None in own or policy != shipped(profile, kernel)):  # shrunk by its plan
+    if not same and (None in own or policy != shipped_policy(profile, kernel)):  # shrunk by its plan
         same = [own[None]] if None in own else list(own.values())
     if same:
         return Choice(kernel, policy, "measured", measured=same[0].measured, seconds=seconds)
-    return Choice(kernel, policy, *row_of(profile, rows_of(kernel)), seconds=seconds)
+    return Choice(kernel, policy, *find_row(profile, rows_of(kernel)), seconds=seconds)
 
 
 @functools.cache

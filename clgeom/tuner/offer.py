@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clgeom.core.families import all_rows
-from clgeom.core.stored_policies import stored
-from clgeom.core.tuning import row_of
+from clgeom.core.stored_policies import all_stored
+from clgeom.core.tuning import find_row
 
 OFFER = (
     "clgeom has no measured work-group sizes for this GPU. 'clgeom tune --quick' tunes the kernels that matter most."
@@ -24,5 +24,5 @@ def is_unmeasured(profile) -> bool:
     """
     if profile.kind != "gpu":
         return False
-    steps = {row_of(profile, rows)[0] for rows in all_rows().values()}
-    return steps.isdisjoint({"device", "architecture"}) and not stored(profile)
+    steps = {find_row(profile, rows)[0] for rows in all_rows().values()}
+    return steps.isdisjoint({"device", "architecture"}) and not all_stored(profile)

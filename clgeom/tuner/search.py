@@ -22,7 +22,7 @@ from typing import Any
 from clgeom.core.families import all_spaces
 from clgeom.core.policies import Policy
 from clgeom.core.spaces import candidates
-from clgeom.core.stored_policies import forget_stale, keep
+from clgeom.core.stored_policies import forget_stale, store_policy
 from clgeom.core.tuning import select
 from clgeom.errors import InvalidInput
 from clgeom.tuner.cases import Case, all_cases
@@ -427,7 +427,7 @@ class Tuner:
         self.base[finding.kernel, finding.itemsize] = finding.best
         if self.store:
             self._write(
-                keep,
+                store_policy,
                 self.session.own_profile,
                 finding.kernel,
                 finding.best,

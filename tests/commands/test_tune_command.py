@@ -34,9 +34,9 @@ def store(tmp_path, monkeypatch):
     """An empty store, in the current folder."""
     monkeypatch.setenv("CLGEOM_DATA_DIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    stored_policies.read_again()
+    stored_policies.reload_store()
     yield tmp_path / "policies.json"
-    stored_policies.read_again()
+    stored_policies.reload_store()
 
 
 def test_list_names_kernels_and_cases(store):
@@ -88,7 +88,7 @@ def test_summary_says_how_to_get_more_time(capsys, quick, stopped, said):
 def test_forget_removes_families(store):
     profile = default_session().own_profile
     for kernel in ("radio/path_loss", "primitives/scan_tiles"):
-        stored_policies.keep(profile, kernel, select(profile, kernel), measured={"case": "a test"})
+        stored_policies.store_policy(profile, kernel, select(profile, kernel), measured={"case": "a test"})
     assert "1 policy" in done("tune", "--forget", "radio")
     assert json.loads(done("tune", "--forget", "--json"))["removed"] == 1
     assert "0 policies" in done("tune", "--forget")
@@ -143,7 +143,7 @@ def test_what_was_found_is_shown_where_something_fails(store, monkeypatch, failu
 
     monkeypatch.setattr(Tuner, "run", run_as_if)
     if failure == "in the store":
-        monkeypatch.setattr("clgeom.tuner.search.keep", no_room)
+        monkeypatch.setattr("clgeom.tuner.search.store_policy", no_room)
     result = run("tune", "radio", *form)
     assert result.exit_code == 2 and result.stderr.startswith("clgeom: error: "), result.output
     if form:
@@ -172,8 +172,10 @@ def test_demo_offers_it_on_unknown_gpus(store, monkeypatch):
     profile = default_session().profile
     unknown = replace(profile, kind="gpu", architecture="gfx1", name="a new one")
     assert is_unmeasured(unknown) and not is_unmeasured(replace(unknown, kind="cpu"))
-    stored_policies.keep(unknown, "radio/path_loss", select(unknown, "radio/path_loss"), measured={"case": "a test"})
-    stored_policies.read_again()
+    stored_policies.store_policy(
+        unknown, "radio/path_loss", select(unknown, "radio/path_loss"), measured={"case": "a test"}
+    )
+    stored_policies.reload_store()
     assert not is_unmeasured(unknown)
     monkeypatch.setattr("clgeom.tuner.offer.is_unmeasured", lambda profile: True)
     assert OFFER in done("demo", "-o", "demo.png")

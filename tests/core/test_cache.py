@@ -20,11 +20,13 @@ from clgeom.core.tuning import override, select
 KERNEL = "hull/orient2d_signs"
 #: Functions without a bound: their arguments are names of kernels, files and trials, or types of elements.
 UNBOUNDED = {
+    "_class_text",
     "_included",
     "_place",
     "_root",
     "_text",
-    "_words",
+    "_trials_of",
+    "checks_of",
     "digest",
     "header",
     "numpy_ns",
@@ -112,9 +114,9 @@ def test_plans_are_for_the_policies_in_force(session, monkeypatch, tmp_path):
             assert plan() == 1
     assert plan() == 0
     policy = Policy("serial", wg_size=1, items_per_thread=7)
-    stored_policies.keep(fresh.profile, KERNEL, policy, measured=json.loads("{}"))
+    stored_policies.store_policy(fresh.profile, KERNEL, policy, measured=json.loads("{}"))
     assert plan() == 0
-    stored_policies.read_again()
+    stored_policies.reload_store()
     assert select(fresh.profile, KERNEL) == policy and plan() == 2
 
 

@@ -94,7 +94,7 @@ def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
         with pytest.raises(InvalidInput, match=f"items_per_thread of {kernel} must be a multiple of 4.* Got {items} "):
             with tuning.override({kernel: replace(present, items_per_thread=items)}):
                 pass
-        assert not tuning.overridden()
+        assert not tuning.is_overridden()
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_shapes_that_a_kernel_does_not_have_are_refused(kernel, variant):
 def test_shapes_with_other_results_are_refused(kernel, policy, words):
     with pytest.raises(InvalidInput, match=words), tuning.override({kernel: policy}):
         pass
-    assert not tuning.overridden()
+    assert not tuning.is_overridden()
 
 
 def test_rows_are_shapes_that_their_kernels_have():
@@ -195,7 +195,7 @@ def test_select_goes_from_the_particular_to_the_general(monkeypatch):
         rows = {key: Policy(items_per_thread=size) for key, size in names.items() if key not in left_out}
         monkeypatch.setitem(POLICIES, SET, rows)
         assert tuning.select(device, SET).items_per_thread == expected
-        assert tuning.row_of(device, rows) == (step, key)
+        assert tuning.find_row(device, rows) == (step, key)
     monkeypatch.setitem(POLICIES, SET, {"any": lambda p, dtype, n: Policy(wg_size=64 if n > 10 else 32)})
     assert tuning.select(profile(), SET, np.float32, 11).wg_size == 64
     assert tuning.select(profile(), SET, np.float32, 10).wg_size == 32
@@ -213,7 +213,7 @@ def test_select_goes_from_the_particular_to_the_general(monkeypatch):
 def test_words_of_names_that_are_other_keys(name, architecture, step):
     rows = dict.fromkeys(("gpu", "amd", "gfx1100", "any"), Policy())
     device = profile(name=name, kind="cpu", architecture=architecture)
-    assert tuning.row_of(device, rows)[0] == step
+    assert tuning.find_row(device, rows)[0] == step
 
 
 @pytest.mark.parametrize("limit, wg_size", [(1024, 256), (256, 256), (255, 128), (100, 64), (1, 1)])

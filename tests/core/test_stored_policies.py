@@ -20,7 +20,15 @@ from profiles import imaginary
 
 from clgeom.core import sources, stored_policies, trust, tuning
 from clgeom.core.policies import Policy
-from clgeom.core.stored_policies import forget, forget_stale, keep, kernel_hash, read_again, store_path, stored
+from clgeom.core.stored_policies import (
+    all_stored,
+    forget,
+    forget_stale,
+    kernel_hash,
+    reload_store,
+    store_path,
+    store_policy,
+)
 from clgeom.dp.policies import StagePolicy, TilePolicy
 from clgeom.errors import DeviceWarning, InvalidInput
 from clgeom.sequences.policies import PairsPolicy
@@ -35,25 +43,25 @@ MEASURED = {"case": "some call", "default_ms": 2.0, "policy_ms": 1.5}
 def store(tmp_path, monkeypatch):
     """The file of an empty store."""
     monkeypatch.setenv("CLGEOM_DATA_DIR", str(tmp_path / "data"))
-    read_again()
+    reload_store()
     yield tmp_path / "data" / "policies.json"
-    read_again()
+    reload_store()
 
 
 def chosen(profile=GPU, kernel=SCAN, dtype=None):
     """What a new process selects, and the warnings it gives in two looks."""
-    read_again()
+    reload_store()
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         policies = {tuning.select(profile, kernel, dtype) for _ in range(2)}
-        stored(profile)
+        all_stored(profile)
     assert len(policies) == 1 and all(one.category is DeviceWarning for one in said)
     return policies.pop(), [str(one.message) for one in said]
 
 
 def is_shipped(profile=GPU, kernel=SCAN):
     policy, said = chosen(profile, kernel)
-    assert policy == tuning.shipped(profile, kernel)
+    assert policy == tuning.shipped_policy(profile, kernel)
     assert len(said) == 1 and said[0].endswith("Run 'clgeom tune' again; until then shipped policies are used.")
     return said[0]
 
@@ -70,7 +78,7 @@ def test_store_path(monkeypatch, tmp_path):
 
 
 def test_nothing_is_stored_at_first(store):
-    assert chosen() == (tuning.shipped(GPU, SCAN), []) and stored(GPU) == {} and forget(GPU) == 0
+    assert chosen() == (tuning.shipped_policy(GPU, SCAN), []) and all_stored(GPU) == {} and forget(GPU) == 0
     assert not store.parent.exists()
 
 
@@ -85,33 +93,33 @@ def test_nothing_is_stored_at_first(store):
     ],
 )
 def test_what_is_kept_is_selected(store, kernel, policy):
-    keep(GPU, kernel, policy, measured=MEASURED)
-    assert chosen(kernel=kernel) == (policy, []) and stored(GPU) == {(kernel, None): policy}
+    store_policy(GPU, kernel, policy, measured=MEASURED)
+    assert chosen(kernel=kernel) == (policy, []) and all_stored(GPU) == {(kernel, None): policy}
     (entry,) = json.loads(store.read_text())["policies"]
     assert entry["device"] == {name: getattr(GPU, name) for name in ("name", "platform", "kind", "version", "driver")}
     assert entry["kernel_hash"] == kernel_hash(kernel) and entry["measured"].items() > MEASURED.items()
-    assert stored_policies.stored_of(GPU, kernel)[None].measured == entry["measured"]
+    assert stored_policies.stored_by_itemsize(GPU, kernel)[None].measured == entry["measured"]
     with tuning.override({kernel: replace(policy, groups_per_unit=9)}):
         assert tuning.select(GPU, kernel).groups_per_unit == 9
     for other in (replace(GPU, name="Another"), replace(GPU, platform="Another"), replace(GPU, kind="accelerator")):
-        assert chosen(other, kernel) == (tuning.shipped(other, kernel), [])
+        assert chosen(other, kernel) == (tuning.shipped_policy(other, kernel), [])
 
 
 def test_policies_for_types():
     wide = replace(FOUND, items_per_thread=3)
-    keep(GPU, SCAN, FOUND, measured={})
-    keep(GPU, SCAN, wide, dtype=np.float64, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, wide, dtype=np.float64, measured={})
     for dtype, expected in ((None, FOUND), (np.float32, FOUND), (np.float64, wide), (np.int64, wide)):
         assert chosen(dtype=dtype and np.dtype(dtype)) == (expected, [])
-    assert stored(GPU) == {(SCAN, None): FOUND, (SCAN, 8): wide}
+    assert all_stored(GPU) == {(SCAN, None): FOUND, (SCAN, 8): wide}
     assert forget(GPU) == 2
-    keep(GPU, SCAN, wide, dtype=np.float64, measured={})
-    assert chosen(dtype=np.dtype("f4"))[0] == tuning.shipped(GPU, SCAN)
+    store_policy(GPU, SCAN, wide, dtype=np.float64, measured={})
+    assert chosen(dtype=np.dtype("f4"))[0] == tuning.shipped_policy(GPU, SCAN)
 
 
 def test_the_last_one_kept_counts(store):
     for items in (1, 2, 3):
-        keep(GPU, SCAN, replace(FOUND, items_per_thread=items), measured={})
+        store_policy(GPU, SCAN, replace(FOUND, items_per_thread=items), measured={})
     assert chosen()[0].items_per_thread == 3 and len(json.loads(store.read_text())["policies"]) == 1
 
 
@@ -119,30 +127,30 @@ def test_forget():
     cpu = replace(GPU, kind="cpu")
     for profile in (GPU, cpu, replace(GPU, driver="old")):
         for kernel in (SCAN, "primitives/scan_totals"):
-            keep(profile, kernel, FOUND, measured={})
+            store_policy(profile, kernel, FOUND, measured={})
     assert forget(GPU, ["primitives/set_value"]) == 0
-    assert forget(GPU, [SCAN]) == 2 and chosen()[0] == tuning.shipped(GPU, SCAN)
+    assert forget(GPU, [SCAN]) == 2 and chosen()[0] == tuning.shipped_policy(GPU, SCAN)
     assert forget(GPU) == 2
-    read_again()
-    assert stored(GPU) == {}
-    assert len(stored(cpu)) == 2
+    reload_store()
+    assert all_stored(GPU) == {}
+    assert len(all_stored(cpu)) == 2
 
 
 def test_a_process_reads_once(store):
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     assert chosen()[0] == FOUND
     store.unlink()
     assert tuning.select(GPU, SCAN) == FOUND  # so that plans of one process agree
-    read_again()
+    reload_store()
     assert tuning.select(GPU, SCAN) != FOUND
 
 
 def test_the_store_is_switched_off(monkeypatch):
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     monkeypatch.setenv("CLGEOM_POLICIES", "shipped")
-    assert chosen() == (tuning.shipped(GPU, SCAN), [])
+    assert chosen() == (tuning.shipped_policy(GPU, SCAN), [])
     monkeypatch.setenv("CLGEOM_POLICIES", "mine")
-    read_again()
+    reload_store()
     with pytest.raises(InvalidInput, match="CLGEOM_POLICIES must be 'shipped' .*, 'tuned' or unset. Got 'mine'"):
         tuning.select(GPU, SCAN)
     for value in ("", "tuned"):
@@ -151,7 +159,7 @@ def test_the_store_is_switched_off(monkeypatch):
 
 
 def test_an_imposed_smaller_device_is_no_reason_to_exceed_it():
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     small = replace(GPU, max_wg_size=64)
     assert "groups of 512 do not fit the device, which allows 64" in is_shipped(small)
     assert tuning.select(small, SCAN).wg_size == 64
@@ -162,8 +170,8 @@ def test_trials_are_run_again_with_other_policies():
     digests = set()
     for items in (0, 1, 2):
         if items:
-            keep(GPU, SCAN, replace(FOUND, items_per_thread=items), measured={})
-        read_again()
+            store_policy(GPU, SCAN, replace(FOUND, items_per_thread=items), measured={})
+        reload_store()
         digests.add(trust._digest(trial, GPU))
     assert len(digests) == 3
 
@@ -200,7 +208,7 @@ def test_files_that_are_none(store, text, reason):
     store.write_bytes(text if isinstance(text, bytes) else text.encode())
     said = is_shipped()
     assert str(store) in said and re.search(reason, said)
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     assert chosen() == (FOUND, [])
 
 
@@ -231,7 +239,7 @@ def test_what_is_no_file(store, kind):
     assert re.search(
         "cannot be read .(it is no regular file|it has more than|Permission|Too many|Not a dir)", is_shipped()
     )
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     assert chosen() == (FOUND, []) and not store.is_symlink()
     assert kind != "loop" or store.with_suffix(".old.json").is_symlink()
 
@@ -273,7 +281,7 @@ FIELDS = {"variant": "group", "wg_size": 512, "items_per_thread": 7, "groups_per
     ],
 )
 def test_entries_that_must_not_be_used(store, changed, reason):
-    keep(GPU, SCAN, FOUND, measured=MEASURED)
+    store_policy(GPU, SCAN, FOUND, measured=MEASURED)
     rewritten(store)
     assert chosen() == (FOUND, [])
     rewritten(store, **changed)
@@ -282,26 +290,26 @@ def test_entries_that_must_not_be_used(store, changed, reason):
 
 
 def test_other_kernels(store, monkeypatch):
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     monkeypatch.setattr(sources, "digest", lambda kernel: "of another text")
     assert "the kernel has changed since" in is_shipped()
     monkeypatch.undo()
     monkeypatch.setenv("CLGEOM_DATA_DIR", str(store.parent))
     assert chosen() == (FOUND, [])
     rewritten(store, kernel="primitives/of_before")
-    assert chosen()[0] == tuning.shipped(GPU, SCAN)
+    assert chosen()[0] == tuning.shipped_policy(GPU, SCAN)
     with pytest.warns(DeviceWarning, match="primitives/of_before .* the kernel has changed since"):
-        read_again()
-        assert stored(GPU) == {}
+        reload_store()
+        assert all_stored(GPU) == {}
 
 
 @pytest.mark.parametrize("fact", ("driver", "version"))
 def test_other_drivers(fact):
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     later = replace(GPU, **{fact: "later"})
     assert "it was measured with the driver 1" in is_shipped(later)
-    keep(later, "primitives/scan_totals", FOUND, measured={})
-    assert chosen(later) == (tuning.shipped(later, SCAN), [])  # it was tuned again
+    store_policy(later, "primitives/scan_totals", FOUND, measured={})
+    assert chosen(later) == (tuning.shipped_policy(later, SCAN), [])  # it was tuned again
     assert chosen() == (FOUND, [])  # two drivers of one device do not disturb each other
 
 
@@ -324,7 +332,7 @@ JSON = st.recursive(
 def test_no_damage_changes_a_policy(store, data):
     """Whatever becomes of a file: a policy is the one kept, or the shipped one."""
     store.unlink(missing_ok=True)
-    keep(GPU, SCAN, FOUND, measured=MEASURED)
+    store_policy(GPU, SCAN, FOUND, measured=MEASURED)
     content = json.loads(store.read_text())
     path = data.draw(st.sampled_from([path for path in places(content) if path]))
     inner = content
@@ -334,8 +342,8 @@ def test_no_damage_changes_a_policy(store, data):
     text = json.dumps(content)
     store.write_text(text[: data.draw(st.integers(0, len(text)) | st.just(len(text)))])
     policy, said = chosen()
-    assert policy in (FOUND, tuning.shipped(GPU, SCAN)) and len(said) <= 1
-    keep(GPU, SCAN, FOUND, measured={})
+    assert policy in (FOUND, tuning.shipped_policy(GPU, SCAN)) and len(said) <= 1
+    store_policy(GPU, SCAN, FOUND, measured={})
     policy, said = chosen()
     assert policy == FOUND and len(said) <= 1  # a damaged entry that is now another kernel's stays, and is warned of
 
@@ -360,12 +368,12 @@ def test_stale_entries_of_measured_kernels_go(store):
     """Those of all sizes; not those of kernels that were not measured, of other drivers, nor valid ones."""
     totals, own = "primitives/scan_totals", {"measured": {}}
     for dtype in None, np.uint32, np.uint64:
-        keep(GPU, SCAN, FOUND, dtype=dtype, **own)
+        store_policy(GPU, SCAN, FOUND, dtype=dtype, **own)
     for profile in GPU, replace(GPU, driver="of another machine"), replace(GPU, name="Another"):
-        keep(profile, totals, FOUND, **own)
+        store_policy(profile, totals, FOUND, **own)
     assert forget_stale(GPU, lambda kernel: True) == 0 and len(kernels_of(store)) == 6
     make_stale(store, SCAN, totals)
-    keep(GPU, SCAN, FOUND, dtype=np.uint32, **own)  # measured anew
+    store_policy(GPU, SCAN, FOUND, dtype=np.uint32, **own)  # measured anew
     assert forget_stale(GPU, lambda kernel: kernel == SCAN) == 2
     assert sorted(kernels_of(store), key=str) == [(SCAN, 4), *[(totals, None)] * 3]
     assert chosen(kernel=SCAN, dtype=np.dtype("u4"))[0] == FOUND
@@ -374,11 +382,11 @@ def test_stale_entries_of_measured_kernels_go(store):
 
 def test_entries_that_others_keep_meanwhile_stay(store, monkeypatch):
     """What goes is decided by the file, not by what this process has read, which may be nothing."""
-    assert stored(GPU) == {}
-    keep(GPU, SCAN, FOUND, measured={})
+    assert all_stored(GPU) == {}
+    store_policy(GPU, SCAN, FOUND, measured={})
     assert forget_stale(GPU, lambda kernel: True) == 0 and kernels_of(store) == [(SCAN, None)]
     monkeypatch.setenv("CLGEOM_POLICIES", "shipped")
-    read_again()
+    reload_store()
     assert forget_stale(GPU, lambda kernel: True) == 0 and kernels_of(store) == [(SCAN, None)]
 
 
@@ -392,28 +400,28 @@ def test_no_store_is_made_where_nothing_is_stale(store):
 def test_a_damaged_file_is_set_aside(store):
     store.parent.mkdir()
     store.write_text("of somebody")
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     assert store.with_suffix(".old.json").read_text() == "of somebody" and chosen() == (FOUND, [])
 
 
 def test_keep_refuses_what_does_not_fit():
     with pytest.raises(ValueError, match="groups of 2048 do not fit"):
-        keep(GPU, SCAN, Policy(wg_size=2048), measured={})
+        store_policy(GPU, SCAN, Policy(wg_size=2048), measured={})
     with pytest.raises(ValueError, match="damaged"):
-        keep(GPU, STAGE, Policy(), measured={})
+        store_policy(GPU, STAGE, Policy(), measured={})
     assert not store_path().exists()
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs a path that is no folder")
 def test_a_folder_that_cannot_be_written(monkeypatch):
     monkeypatch.setenv("CLGEOM_DATA_DIR", "/dev/null/data")
-    assert chosen() == (tuning.shipped(GPU, SCAN), []) and forget(GPU) == 0
+    assert chosen() == (tuning.shipped_policy(GPU, SCAN), []) and forget(GPU) == 0
     with pytest.raises(InvalidInput, match="cannot be written to '/dev/null/data/policies.json': .*CLGEOM_DATA_DIR"):
-        keep(GPU, SCAN, FOUND, measured={})
+        store_policy(GPU, SCAN, FOUND, measured={})
 
 
 def test_an_interrupted_write_leaves_the_old_file(store, monkeypatch):
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     before = store.read_text()
 
     def interrupted(*_):
@@ -421,7 +429,7 @@ def test_an_interrupted_write_leaves_the_old_file(store, monkeypatch):
 
     monkeypatch.setattr(stored_policies.os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        keep(GPU, SCAN, replace(FOUND, wg_size=64), measured={})
+        store_policy(GPU, SCAN, replace(FOUND, wg_size=64), measured={})
     assert store.read_text() == before and sorted(p.name for p in store.parent.iterdir()) == [
         "policies.json",
         "policies.lock",
@@ -437,12 +445,12 @@ def test_writers_wait_for_each_other(monkeypatch):
         if error:
             raise error
 
-    stored_policies._when_free(attempt)
+    stored_policies._retry_while_busy(attempt)
     assert next(held, "all tried") == "all tried"
     monkeypatch.setattr(stored_policies, "PATIENCE", 0.0)
     held = itertools.repeat(PermissionError)
     with pytest.raises(PermissionError):
-        stored_policies._when_free(attempt)
+        stored_policies._retry_while_busy(attempt)
 
 
 #: Keeps ten policies, each under a name of its own device.
@@ -451,9 +459,9 @@ import sys
 sys.path[:0] = {path!r}
 from profiles import imaginary
 from clgeom.core.policies import Policy
-from clgeom.core.stored_policies import keep
+from clgeom.core.stored_policies import store_policy
 for number in range(10):
-    keep(imaginary(name=f"{{sys.argv[1]}} {{number}}"), {kernel!r}, Policy(wg_size=64), measured={{}})
+    store_policy(imaginary(name=f"{{sys.argv[1]}} {{number}}"), {kernel!r}, Policy(wg_size=64), measured={{}})
 """
 
 
@@ -464,7 +472,7 @@ def test_several_processes_lose_nothing(store):
 
     def here(number):
         for again in range(5):
-            keep(imaginary(name=f"thread {number} {again}"), SCAN, FOUND, measured={})
+            store_policy(imaginary(name=f"thread {number} {again}"), SCAN, FOUND, measured={})
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(here, range(3)))
@@ -476,14 +484,14 @@ def test_several_processes_lose_nothing(store):
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and symbolic links")
 def test_a_file_keeps_its_mode_and_its_place(store):
-    keep(GPU, SCAN, FOUND, measured={})
+    store_policy(GPU, SCAN, FOUND, measured={})
     store.chmod(0o644)
-    keep(GPU, STAGE, StagePolicy(), measured={})
+    store_policy(GPU, STAGE, StagePolicy(), measured={})
     assert store.stat().st_mode & 0o777 == 0o644
     real = store.parent.parent / "real.json"
     store.rename(real)
     store.symlink_to(real)
-    keep(GPU, PAIRS, PairsPolicy(items_per_thread=8), measured={})
+    store_policy(GPU, PAIRS, PairsPolicy(items_per_thread=8), measured={})
     assert store.is_symlink() and len(kernels_of(real)) == 3 and real.stat().st_mode & 0o777 == 0o644
 
 
@@ -504,5 +512,5 @@ def test_a_full_disk_is_seen_before_anything_is_measured(store, monkeypatch):
 )
 def test_shapes_that_are_none_are_not_kept(store, changed):
     with pytest.raises(ValueError, match="must be"):
-        keep(GPU, "dp/paths/tile_sweep", replace(TilePolicy(), **changed), measured={})
+        store_policy(GPU, "dp/paths/tile_sweep", replace(TilePolicy(), **changed), measured={})
     assert not store.exists()

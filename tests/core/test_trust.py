@@ -21,7 +21,7 @@ from clgeom.core.checks import TYPES, require
 from clgeom.core.device import Session, as_session
 from clgeom.core.policies import Policy
 from clgeom.core.profile import describe
-from clgeom.core.tuning import overridden, override, select
+from clgeom.core.tuning import is_overridden, override, select
 from clgeom.errors import DeviceError, DeviceLimit
 from clgeom.hull import checks
 from clgeom.hull.policies import POLICIES
@@ -300,7 +300,7 @@ def test_trials_run_without_the_callers_policies(fresh, few, monkeypatch):
     seen = []
 
     def look(session, dtype):
-        seen.append((overridden(), select(session.profile, few.kernel)))
+        seen.append((is_overridden(), select(session.profile, few.kernel)))
 
     replaced(monkeypatch, few.trial, look)
     plain = select(fresh.profile, few.kernel)
@@ -475,7 +475,7 @@ def test_what_is_remembered(fresh, monkeypatch, forget_digests):
     answers, asked = [False, True], []
 
     def ask():
-        asked.append(overridden())
+        asked.append(is_overridden())
         return answers[min(len(asked), 2) - 1]
 
     def known(session=fresh):

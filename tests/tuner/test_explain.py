@@ -27,14 +27,14 @@ MEASURED = {"case": "some call", "default_ms": 2.0, "policy_ms": 1.5}
 @pytest.fixture(autouse=True)
 def store(tmp_path, monkeypatch):
     monkeypatch.setenv("CLGEOM_DATA_DIR", str(tmp_path))
-    stored_policies.read_again()
+    stored_policies.reload_store()
     yield
-    stored_policies.read_again()
+    stored_policies.reload_store()
 
 
 def keep(policy, **more):
-    stored_policies.keep(GPU, SCAN, policy, measured=MEASURED, **more)
-    stored_policies.read_again()
+    stored_policies.store_policy(GPU, SCAN, policy, measured=MEASURED, **more)
+    stored_policies.reload_store()
 
 
 def phase(kernel, policy, seconds=None):
@@ -71,7 +71,7 @@ def test_steps(monkeypatch):
 
 
 def test_measured_policies():
-    shipped, found, wide = tuning.shipped(GPU, SCAN), Policy(wg_size=32), Policy(wg_size=64)
+    shipped, found, wide = tuning.shipped_policy(GPU, SCAN), Policy(wg_size=32), Policy(wg_size=64)
     keep(wide, dtype=np.float64)
     assert step_of(GPU, SCAN, wide) == ("measured", None) and step_of(GPU, SCAN, shipped)[0] == "default"
     assert step_of(GPU, SCAN, replace(wide, wg_size=16))[0] == "measured"  # shrunk by its plan
@@ -95,16 +95,16 @@ def test_policies_of_types_are_told_apart():
     nvidia = imaginary(name="A100", vendor="NVIDIA Corporation", platform="NVIDIA CUDA")
 
     def choice(policy, itemsize):
-        stored_policies.read_again()
+        stored_policies.reload_store()
         (found,) = explain(nvidia, [replace(phase(kernel, policy), itemsize=itemsize)])
         return found
 
-    stored_policies.keep(nvidia, kernel, mine, dtype=np.uint32, measured=MEASURED)
-    half = replace(tuning.shipped(nvidia, kernel, np.dtype("u8")), items_per_thread=8)
+    stored_policies.store_policy(nvidia, kernel, mine, dtype=np.uint32, measured=MEASURED)
+    half = replace(tuning.shipped_policy(nvidia, kernel, np.dtype("u8")), items_per_thread=8)
     for policy in mine, half:
         assert (choice(policy, 8).step, choice(policy, 8).key) == ("vendor", "nvidia")
         assert choice(policy, 4).step == "measured"
-    stored_policies.keep(nvidia, kernel, mine, dtype=np.uint64, measured=other)
+    stored_policies.store_policy(nvidia, kernel, mine, dtype=np.uint64, measured=other)
     assert [choice(mine, size).measured["case"] for size in (4, 8)] == ["some call", "other call"]
 
 

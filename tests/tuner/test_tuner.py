@@ -31,9 +31,9 @@ from clgeom.tuner.search import Candidate, Finding, Tuner
 def store(tmp_path, monkeypatch):
     """An empty store."""
     monkeypatch.setenv("CLGEOM_DATA_DIR", str(tmp_path))
-    stored_policies.read_again()
+    stored_policies.reload_store()
     yield tmp_path / "policies.json"
-    stored_policies.read_again()
+    stored_policies.reload_store()
 
 
 def space(monkeypatch, items, on_gpus=None):
@@ -58,8 +58,8 @@ def test_tuner_beats_a_bad_default(session, store, monkeypatch):
     assert (found.kernel, found.state, found.present) == (KERNEL, "faster", tuned.BAD)
     assert found.ratios["rows by index"].kernel < 0.8
     assert all(one.state == "right" for one in found.candidates)
-    stored_policies.read_again()
-    assert stored_policies.stored(session.own_profile) == {(KERNEL, None): found.best}
+    stored_policies.reload_store()
+    assert stored_policies.all_stored(session.own_profile) == {(KERNEL, None): found.best}
     assert select(session.own_profile, KERNEL) == found.best
     assert "gain" in store.read_text()
 

@@ -13,7 +13,7 @@ from clgeom.core.host_memory import in_place, show_host
 from clgeom.core.launch import allocate, fill, read, run, settle, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import fitting, select
+from clgeom.core.tuning import select, select_fitting
 from clgeom.errors import InvalidInput
 from clgeom.hull.batch.result import flat_hulls
 from clgeom.hull.convex import convex_hull
@@ -148,7 +148,7 @@ class GroupHulls:
         # groups of more than `capacity` points: points of a piece, and the most points that a piece solves in any case
         self.tiles, self.piece, self.solvable = None, self.capacity, self.capacity
         if not self.serial:
-            self.tiles = fitting(self.profile, TILES, array.dtype, tile_memory(array.dtype))
+            self.tiles = select_fitting(self.profile, TILES, array.dtype, tile_memory(array.dtype))
             self.piece = min(self.tiles.tile, MOST_OF_TILE)
             self.solvable = min(8 * self.tiles.wg_size, self.piece)
         self.slots = allocate(self.session, 4 * array.n)

@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.core.plan import Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import fitting, select
+from clgeom.core.tuning import select, select_fitting
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.sieve import (
     BINS,
@@ -71,7 +71,7 @@ class Polygons:
         params = tuple(predicate_parameters(session, dtype).items())
         names = ("sample_extremes", "extreme_polygon", "cap_extremes", "polygon_cut")
         shapes = [(name, select(session.profile, f"hull/sieve/{name}", dtype)) for name in names]
-        hoods = fitting(session.profile, "hull/sieve/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
+        hoods = select_fitting(session.profile, "hull/sieve/tile_hoods", dtype, lambda p: hoods_memory(p, dtype))
         return cls(
             session.profile, dtype, (*shapes, ("tile_hoods", hoods)), params, keep_collinear, few=FEW_TILES * hoods.tile
         )

@@ -20,7 +20,7 @@ import numpy as np
 from clgeom.core.launch import allocate, fill, joined, read, run
 from clgeom.core.plan import Plan, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import fitting
+from clgeom.core.tuning import select_fitting
 from clgeom.hull.sieve import BINS, HEADER, KEPT, NONFINITE, SIZES, List, sieve_memory
 from clgeom.hull.sieve.polygons import Polygons
 from clgeom.hull.sieve.tiles import Tiles
@@ -95,7 +95,9 @@ def _launches(points: DeviceArray, keep_collinear: bool) -> tuple[Policy, Polygo
     """The policy of the sieve and its launches, cached for all calls."""
 
     def make() -> tuple[Policy, Polygons | Tiles]:
-        shape = fitting(points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64)
+        shape = select_fitting(
+            points.session.profile, "hull/sieve/sieve", points.dtype, lambda p: 8 * BINS + 5 * p.tile + 64
+        )
         return shape, (Tiles if shape.variant == "serial" else Polygons).of(points, keep_collinear)
 
     key = "sieve", points.dtype, keep_collinear

@@ -14,7 +14,7 @@ import numpy as np
 
 from clgeom.core.plan import Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import fitting
+from clgeom.core.tuning import select_fitting
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.sieve import (
     BINS,
@@ -61,7 +61,7 @@ class Tiles:
             ("nonfinite", NONFINITE),
         )
         memory = 2 * dtype.itemsize + 6
-        shape = fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
+        shape = select_fitting(session.profile, "hull/sieve/tile_hull", dtype, lambda p: p.tile * memory)
         return cls(session.profile, dtype, shape, params, shape.tile)
 
     def hull(self, n: int) -> Step:

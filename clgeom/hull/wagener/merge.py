@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import fitting, select
+from clgeom.core.tuning import select, select_fitting
 from clgeom.hull.predicates import predicate_parameters
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def hoods_plan(
     """
     profile = session.profile
     params = {**predicate_parameters(session, dtype), "keep_collinear": keep_collinear}
-    policy = fitting(profile, "hull/wagener/hood_blocks", dtype, block_memory(np.dtype(dtype)))
+    policy = select_fitting(profile, "hull/wagener/hood_blocks", dtype, block_memory(np.dtype(dtype)))
     block = policy.tile
     if policy.variant == "serial" and policy.groups_per_unit:
         # a few blocks a compute unit, each large enough for a merge to pay

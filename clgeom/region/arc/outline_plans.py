@@ -13,7 +13,7 @@ import numpy as np
 
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div, within_limits
-from clgeom.core.tuning import fitting, select
+from clgeom.core.tuning import select, select_fitting
 from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.primitives.operators import OPERATORS
@@ -239,7 +239,7 @@ def _fused_plan(device, candidates, segments, flag, params, join, head, room):
         return None
     # few lengths, since each is a build; shorter ones let more groups run at once
     longest = next(length for length in LENGTHS if longest <= length)
-    policy = fitting(
+    policy = select_fitting(
         device,
         "region/arc/arc_outline_local",
         candidates.dtype,
@@ -348,7 +348,7 @@ def _hulls_plan(device, candidates, segments, of_region, memory, params, check, 
         args = (candidates.lower, candidates.upper, m, memory.cut, number, memory.corners, memory.ranges, memory.flag)
         hulls = Step("region/arc/arc_hulls", policy, args, groups, checked, bytes_moved=2 * moved)
         return Plan(hulls) + tangents()
-    policy = fitting(
+    policy = select_fitting(
         device,
         "region/arc/arc_hulls_local",
         candidates.dtype,
@@ -366,7 +366,7 @@ def _blocks_plan(device, candidates, segments, memory, params):
     """Plan of the hulls of long segments: the hulls of their blocks, merged if a segment has several blocks."""
     cut, corners, ranges, flag = memory.cut, memory.corners, memory.ranges, memory.flag
     points, m = candidates.lower, np.uint32(candidates.m)
-    policy = fitting(
+    policy = select_fitting(
         device, "region/arc/arc_hulls_blocks", candidates.dtype, lambda p: _blocks_memory(p, candidates.dtype)
     )
     mean = ceil_div(candidates.m, segments)

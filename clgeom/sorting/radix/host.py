@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from clgeom.core.call import current
-from clgeom.core.tuning import overridden
+from clgeom.core.tuning import is_overridden
 from clgeom.sorting.outputs import into
 
 #: Up to so many keys NumPy needs less time than launches. Of integers with 8 or 16 bits, which it counts, more.
@@ -28,7 +28,7 @@ BLOCK = 1 << 15
 def host_may_sort() -> bool:
     """Return False within a call that leaves nothing to the host, and where policies are chosen for kernels."""
     call = current()
-    return not (overridden() or (call is not None and call.kernels_only))
+    return not (is_overridden() or (call is not None and call.kernels_only))
 
 
 def sorted_on_host(given):
