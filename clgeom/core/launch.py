@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from clgeom.core import staging
 from clgeom.core.build import kernel_of
@@ -28,6 +27,7 @@ from clgeom.errors import DeviceLimit
 
 if TYPE_CHECKING:
     import pyopencl as cl
+    from numpy.typing import DTypeLike
 
     from clgeom.core.device import Session
     from clgeom.core.plan import Argument, Step
