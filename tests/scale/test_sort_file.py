@@ -459,3 +459,13 @@ def test_chunks_that_are_none_or_empty(tmp_path):
     for empty in (keys[:0], iter([keys[:0], keys[:0]])):
         assert clgeom.scale.sort_file(empty, tmp_path / "out.npy").dtype == np.int16
         assert np.load(tmp_path / "out.npy").dtype == np.int16
+
+
+@given(st.lists(st.sampled_from((0, 1, 7, 254, 255)), min_size=1, max_size=40), st.integers(1, 12))
+def test_buckets_have_few_samples_or_one_prefix(samples, most):
+    """Whatever prefixes are frequent, the least and the greatest of the type among them."""
+    samples = np.sort(np.array(samples, np.uint8))
+    begins = buckets.splitters(samples, most)
+    assert begins.dtype == np.uint8 and (np.diff(begins.astype(int)) > 0).all() and 0 not in begins
+    for bucket in np.split(samples, np.searchsorted(samples, begins)):
+        assert len(bucket) <= most or len(np.unique(bucket)) == 1
