@@ -205,6 +205,21 @@ def test_bytes_of_phases(session, monkeypatch):
             assert sum(phase.bytes_moved for phase in found.phases) == expected
 
 
+def test_pairs_of_all_sizes_are_filled_once(session):
+    """In 16 bits or in 32, and on GPUs by size: the bytes of all are those of each by itself."""
+    texts = ["ACGT" * k for k in (2, 5, 30)]  # the scores of the last exceed 16 bits
+    options = {"match": 1_000, "path": False, "device": session}
+    for shape in ("serial", "group"):
+        with override({align_tiles.KERNEL: SHAPES[shape]}):
+            alone = [clgeom.align(text, text, **options) for text in texts]
+            found = clgeom.align(texts, texts, **options)
+        assert found.scores.tolist() == [len(text) * 1_000 for text in texts]
+        moved = [
+            sum(phase.bytes_moved for phase in one.phases if phase.name == "align_tiles") for one in (found, *alone)
+        ]
+        assert moved[0] == sum(moved[1:]) > 0
+
+
 def test_align_saturated_scores_again(subtests, session):
     """A local score beyond 16 bits, of one tile and of several, is exact."""
     for n in (600, 2_500):
