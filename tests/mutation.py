@@ -91,7 +91,7 @@ FAMILIES = {
         ("clgeom/core", "clgeom/intake", "clgeom/quirks"), (), ("tests/core", "tests/intake", "tests/quirks")
     ),
     "io": Family(("clgeom/io", "clgeom/geo"), (), ("tests/io", "tests/commands", "tests/hull/test_antimeridian.py")),
-    "commands": Family(("clgeom/commands",), (), ("tests/commands", "tests/io", "tests/test_selftest.py")),
+    "commands": Family(("clgeom/commands",), (), ("tests/commands", "tests/io")),
     "scale": Family(("clgeom/scale", "clgeom/dask"), (), ("tests/scale", "tests/commands")),
     "plotting": Family(("clgeom/plotting",), (), ("tests/plotting", "tests/commands")),
 }
@@ -419,13 +419,13 @@ def write(path, results):
 
 
 def test_files(family: str, path: str) -> list[str]:
-    """A family's test files, those first whose names have words of a mutated file's path; then those of all."""
-    wanted = set(re.findall(r"[a-z]+", path)) - {"cl", "mako", "py", "h", "clgeom", "templates", "src"}
+    """A family's test files, those first whose names have words that begin as in a mutated file's path; then all's."""
+    wanted = tuple(set(re.findall(r"[a-z]{3,}", path)) - {"mako", "clgeom", "templates", "src"})
     files = []
     for name in FAMILIES[family].tests:
         place = ROOT / name
         mine = [place] if place.is_file() else sorted(place.glob("test_*.py"))
-        mine.sort(key=lambda file: -len(wanted & set(re.findall(r"[a-z]+", file.stem))))
+        mine.sort(key=lambda file: -sum(word.startswith(wanted) for word in file.stem.split("_")))
         files += mine
     return [file.relative_to(ROOT).as_posix() for file in [*files, *(ROOT / name for name in SHARED_TESTS)]]
 

@@ -128,6 +128,17 @@ def test_names_of_tests_in_output():
     assert found == ["tests/a/test_b.py::test_c[x y-1]", "tests/test_d.py::test_e", "tests/test_d.py::test_f[a b]"]
 
 
+def test_tests_of_like_names_come_first():
+    for family, path, first in (
+        ("sorting", "cl_src/keys/shell_chunk.h", "tests/sorting/test_shellsort.py"),
+        ("hull", "templates/hull/wagener/hood_merge.cl.mako", "tests/hull/test_hoods.py"),
+        ("commands", "clgeom/commands/tune.py", "tests/commands/test_tune_command.py"),
+    ):
+        files = mutation.test_files(family, path)
+        assert first in files[:3] and set(mutation.SHARED_TESTS) <= set(files)
+        assert all((mutation.ROOT / file).is_file() for file in files) and len(set(files)) == len(files)
+
+
 def test_equivalents_are_lines_of_the_sources():
     for one in mutation.equivalents():
         source = (mutation.ROOT / one["path"]).read_bytes()

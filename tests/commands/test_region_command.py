@@ -79,6 +79,7 @@ def test_json_metrics_and_profile():
     for one, other in zip(facts["levels"], whole["levels"]):
         assert one["regions"] + one["parts_left_out"] == other["regions"]
         assert one["cells"] + one["cells_left_out"] == other["cells"]
+        assert (other["parts_left_out"], other["cells_left_out"]) == (0, 0)
 
 
 # Files -------------------------------------------------------------------------------------------------------------
