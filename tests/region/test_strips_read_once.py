@@ -14,7 +14,7 @@ from test_strips import CALLS, bridges, nested, same
 import clgeom
 from clgeom.errors import InvalidInput
 from clgeom.intake.interop import strips as module
-from clgeom.region.coverage import kept
+from clgeom.region.coverage import strip_classes
 from clgeom.scale import Chunks
 
 
@@ -76,7 +76,7 @@ def test_regions_however_cut(session, tmp_path_factory, seed, dtype, places, way
         "memory used again": again,
         "small": lambda: Chunks(strips, max_bytes=1),
     }
-    with mock.patch.object(kept, "BLOCK_CELLS", block), mock.patch.object(module, "STRIP_BYTES", block):
+    with mock.patch.object(strip_classes, "BLOCK_CELLS", block), mock.patch.object(module, "STRIP_BYTES", block):
         options = {"direction": direction, "nodata": 1}
         check(values, (3, 2.5, 4), made.get(way, lambda: iter(strips)), session, (call,), **options)
 
@@ -84,7 +84,7 @@ def test_regions_however_cut(session, tmp_path_factory, seed, dtype, places, way
 @pytest.mark.parametrize("make", (bridges, nested, lambda: np.indices((24, 27)).sum(axis=0) % 2))
 def test_joins_of_strips_of_one_row(session, make):
     mask = np.asarray(make(), np.uint8)
-    with mock.patch.object(kept, "BLOCK_CELLS", 60), mock.patch.object(module, "STRIP_BYTES", 60):
+    with mock.patch.object(strip_classes, "BLOCK_CELLS", 60), mock.patch.object(module, "STRIP_BYTES", 60):
         check(mask, 1, lambda: iter(cut(mask, *range(1, 24))), session, CALLS[:1] + CALLS[4:5])
         check(1 - mask, 1, lambda: (row[None] for row in 1 - mask), session, CALLS[1:2])
 

@@ -16,8 +16,8 @@ from clgeom.intake.dispatch import choose_sessions, least_of
 from clgeom.intake.interop.rasters import Raster, placed_raster
 from clgeom.intake.several import are_parts
 from clgeom.region.coverage.grid import Grid, as_grid
-from clgeom.region.coverage.kept import Kept, kept_strips
 from clgeom.region.coverage.rasters import Levels, Stack, as_levels, as_stack
+from clgeom.region.coverage.strip_classes import StripClasses, classify_strips
 
 #: Bytes of maps from which on GPUs share them (two H200s: 1 GB of maps of 512 x 512 in 0.28 s, one in 0.36 s).
 LEAST_SHARED = 1 << 26
@@ -35,15 +35,15 @@ class CoveredCells:
         The maps, for each device that is to work on them.
     levels : Levels
     grid : Grid
-    kept : Kept or None
-        What was kept of strips that are read once.
+    classes : StripClasses or None
+        Those of a raster in strips that are read once.
     """
 
     values: Any
     stacks: list[Stack]
     levels: Levels
     grid: Grid
-    kept: Kept | None
+    classes: StripClasses | None
 
     @property
     def is_on_device(self) -> bool:
@@ -53,7 +53,7 @@ class CoveredCells:
     @property
     def peak(self) -> Peak | None:
         """The memory that strips took, at the end of a call."""
-        return None if self.kept is None else self.kept.peak(self.stacks[0].session)
+        return None if self.classes is None else self.classes.peak(self.stacks[0].session)
 
 
 def covered_cells(call: Call, raster, levels, direction, device, *, whole) -> CoveredCells:
@@ -62,24 +62,24 @@ def covered_cells(call: Call, raster, levels, direction, device, *, whole) -> Co
     With `whole` a large file is not read by strips, since the function compares all cells on the host.
     """
     caller, is_plain = call.caller, type(raster) is np.ndarray  # which is known to be no other kind of raster
-    placed, kept = raster if isinstance(raster, Raster) else Raster(raster), None
+    placed, classes = raster if isinstance(raster, Raster) else Raster(raster), None
     chunks = None if is_plain else as_chunks(placed.values)
     if chunks is not None:
         device = as_session(device)
         placed = replace(placed, crs=chunks.crs if placed.crs is None else placed.crs)
         as_grid(placed.transform, placed.crs, (1, 1), caller=caller)  # what can be refused is, before reading strips
         as_levels(levels, direction, placed.nodata, np.dtype(np.float64), caller=caller)
-        kept = kept_strips(chunks, levels, direction, placed.nodata, device, caller=caller)
-        placed = replace(placed, values=kept.strips)
+        classes = classify_strips(chunks, levels, direction, placed.nodata, device, caller=caller)
+        placed = replace(placed, values=classes.strips)
     elif not is_plain:
         placed = placed_raster(raster, caller=caller, strips=not whole)
     stacks = _stacks_of(call, placed.values, device)
     dtype, integers = stacks[0].dtype, all(one.integers for one in stacks)
-    if kept is None:
+    if classes is None:
         levels = as_levels(levels, direction, placed.nodata, dtype, caller=caller, integers=integers)
     shape = stacks[0].rows, stacks[0].columns
     grid = as_grid(placed.transform, placed.crs, shape, caller=caller, unit=placed.unit)
-    return CoveredCells(placed.values, stacks, levels if kept is None else kept.levels, grid, kept)
+    return CoveredCells(placed.values, stacks, levels if classes is None else classes.levels, grid, classes)
 
 
 def _stacks_of(call, values, device):

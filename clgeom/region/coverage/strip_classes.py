@@ -1,4 +1,4 @@
-"""Rasters that come in strips, which are read once: what is kept of them decides which levels each cell reaches.
+"""Rasters in strips that are read once: the class of each cell, which says what levels it reaches.
 
     strips     | some rows | some rows | ..       of an iterator, which may never be in memory together
     classes    | the number of levels that each cell reaches
@@ -32,22 +32,24 @@ RUN_BYTES = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """The classes of a raster, the levels by which they are compared, and what was held to read them."""
+class StripClasses:
+    """The classes of a raster, the levels by which they are compared, and the memory that reading took."""
 
     strips: Strips
     levels: Levels
     meter: Meter
 
     def peak(self, session: Any) -> Peak:
-        """The memory that was taken, at the end of a call."""
+        """The memory of host and device at the end of a call."""
         self.meter.see(session)
         return self.meter.peak()
 
 
-def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, session: Any, *, caller: str) -> Kept:
-    """Read the strips of a raster, each some of its rows, and keep the classes of its cells."""
-    meter, known, made = Meter(), {}, None
+def classify_strips(
+    chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, session: Any, *, caller: str
+) -> StripClasses:
+    """Read the strips of a raster, each some of its rows, and return the classes of its cells."""
+    meter, levels_of, blocks = Meter(), {}, None
     session.pool.free_held()
     pieces = read_ahead(
         _rasters(chunks, caller),
@@ -58,20 +60,18 @@ def kept_strips(chunks: Chunks[Any], levels: Any, direction: str, nodata: Any, s
     )
     with contextlib.closing(pieces):
         for raster, integers in pieces:
-            if raster.dtype not in known:  # one type that was given may be two, where some strips have masked cells
-                known[raster.dtype] = as_levels(
-                    levels, direction, nodata, raster.dtype, caller=caller, integers=integers
-                )
-            own = known[raster.dtype]
-            made = made or _Blocks(raster.shape[1], own, meter, caller)
-            for first in range(0, len(raster), made.height):
-                made.add(own.classes(raster[first : first + made.height]))
+            dtype = raster.dtype
+            if dtype not in levels_of:  # strips with masked cells have floats where others have integers
+                levels_of[dtype] = as_levels(levels, direction, nodata, dtype, caller=caller, integers=integers)
+            blocks = blocks or _Blocks(raster.shape[1], levels_of[dtype], meter, caller)
+            for first in range(0, len(raster), blocks.height):
+                blocks.add(levels_of[dtype].classes(raster[first : first + blocks.height]))
             del raster
-    if made is None:
+    if blocks is None:
         raise wrong("raster", caller, "a row", "strips with none", verb="have")
-    made.end()
-    strips = Strips(made.window, (made.rows, made.columns), made.dtype)
-    return Kept(strips, made.levels, meter)
+    blocks.end()
+    strips = Strips(blocks.window, (blocks.rows, blocks.columns), blocks.dtype)
+    return StripClasses(strips, blocks.levels, meter)
 
 
 def _rasters(chunks, caller) -> Iterator[tuple[np.ndarray, bool]]:
