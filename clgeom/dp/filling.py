@@ -17,7 +17,7 @@ import numpy as np
 
 from clgeom.arguments import instance, one_of, wrong
 from clgeom.core.cache import Cache
-from clgeom.core.call import recording, unrecorded
+from clgeom.core.call import Call, unrecorded
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
@@ -204,7 +204,7 @@ def fill(
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
-    with watching(progress) as watch, recording(profile) as phases:
+    with watching(progress) as watch, Call("fill", profile=profile) as call:
         job = Job(
             equation,
             shape,
@@ -239,7 +239,7 @@ def fill(
         filled.path,
         keep,
         session,
-        phases=tuple(phases),
+        phases=tuple(call.phases),
         pattern_basis=basis,
         decisions=filled.decisions,
         _store=filled.table,

@@ -29,7 +29,7 @@ from clgeom.hull.lexsort import lexsort
 from clgeom.hull.pieces import PointStream, piece_bytes
 from clgeom.hull.result import Hull, HullOnDevice, VerticesOnDevice
 from clgeom.hull.sieve.sieve import start_sieve
-from clgeom.hull.stream import OnDevice, pieces_of, streams
+from clgeom.hull.stream import DevicePieces, pieces_of, streams
 from clgeom.hull.wagener.merge import emit_plan, hoods_plan
 from clgeom.intake.arrays import (
     MOST_ITEMS,
@@ -399,7 +399,7 @@ def _hull_of_hulls(
 
 
 def _hulls_of_pieces(
-    stream: OnDevice, options: HullOptions
+    stream: DevicePieces, options: HullOptions
 ) -> Generator[tuple[Piece, np.ndarray, np.ndarray], None, None]:
     """Yield each piece with the vertices of its hull and their coordinates."""
     for piece, array in stream:
@@ -469,7 +469,10 @@ def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridia
     meter, most = stream.meter, piece_bytes(chunks)
     session.pool.free_held()
     union = Union(session, call.options, most, meter)
-    with call, contextlib.closing(_hulls_of_pieces(OnDevice(session, stream.pieces(), most), call.options)) as parts:
+    with (
+        call,
+        contextlib.closing(_hulls_of_pieces(DevicePieces(session, stream.pieces(), most), call.options)) as parts,
+    ):
         for piece, vertices, corners in parts:
             union.add(piece.numbers(vertices), corners)
             if not is_checked and (antimeridian or stream.crs_found is not None):

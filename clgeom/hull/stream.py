@@ -63,17 +63,17 @@ def chunk_bytes(profile: DeviceProfile, points: np.ndarray, *, on_map: bool | No
     return min(most, profile.max_alloc_bytes)
 
 
-def pieces_of(session: Session, points: np.ndarray, start: int = 0, stop: int | None = None) -> OnDevice:
+def pieces_of(session: Session, points: np.ndarray, start: int = 0, stop: int | None = None) -> DevicePieces:
     """The points of an array or a mapped file on the device, or those from `start` to `stop`, piece after piece."""
     source = MappedPoints(points, session.profile.is_cpu) if is_mapped(points) else None
     most = chunk_bytes(session.profile, points, on_map=source is not None and source.file is None)
     rows = max(most // (2 * points.itemsize), 1)
     stop = len(points) if stop is None else stop
     pieces = (Piece(points[first : min(first + rows, stop)], first) for first in range(start, stop, rows))
-    return OnDevice(session, pieces, most, source)
+    return DevicePieces(session, pieces, most, source)
 
 
-class OnDevice:
+class DevicePieces:
     """Pieces of points as DeviceArrays. Each is valid until the next one is requested.
 
     Parameters

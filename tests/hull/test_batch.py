@@ -21,8 +21,8 @@ from clgeom import conformance
 from clgeom.core.device import Session
 from clgeom.core.policies import Policy
 from clgeom.core.tuning import override
+from clgeom.hull.batch.group_hulls import CROWDED, HULLS, TILES, GroupHulls, worth_an_item
 from clgeom.hull.batch.hulls import convex_hulls, convex_hulls_by_label
-from clgeom.hull.batch.job import CROWDED, HULLS, TILES, GroupHulls, worth_an_item
 from clgeom.hull.measures import ragged_measures
 
 #: Around a CPU's jobs, what one list of a GPU's work-group holds, and its pieces; what needs several rounds of them.

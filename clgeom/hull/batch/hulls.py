@@ -30,7 +30,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
-from clgeom.hull.batch.job import MOST_POINTS, GroupHulls, checked_offsets, on_host
+from clgeom.hull.batch.group_hulls import MOST_POINTS, GroupHulls, checked_offsets, on_host
 from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
     from clgeom.core.device import Session
     from clgeom.core.profile import DeviceProfile
-    from clgeom.hull.batch.job import Solved
+    from clgeom.hull.batch.group_hulls import Solved
     from clgeom.intake.arrays import DeviceArray
     from clgeom.intake.given import Given
     from clgeom.intake.labels import Labels
