@@ -201,12 +201,10 @@ def _aligned(a, b, a_offsets, b_offsets, rules, is_adaptive, device, profile) ->
         return dispatch(call, AlignWork(replace(rules, band=band, path=path), pairs))
 
     with call:
-        is_banded = is_adaptive and len(pairs)
-        fields = (
-            align_in_growing_bands(solve, rules, pairs, rules.path)
-            if is_banded
-            else solve(pairs, rules.band, rules.path)
-        )
+        if is_adaptive and len(pairs):
+            fields = align_in_growing_bands(solve, rules, pairs)
+        else:
+            fields = solve(pairs, rules.band, rules.path)
     counts = fields.pop("counts")
     if not rules.path:
         fields["operations"] = None

@@ -45,7 +45,7 @@ def bound_outside(rules, n, m, band) -> np.ndarray:
     return most
 
 
-def align_in_growing_bands(solve, rules, pairs, path) -> dict:
+def align_in_growing_bands(solve, rules, pairs) -> dict:
     """The fields of alignments without a band, computed within bands that grow until the scores prove them.
 
     Parameters
@@ -71,19 +71,21 @@ def align_in_growing_bands(solve, rules, pairs, path) -> dict:
             fields = solve(pairs.subset(some), width, False)
             scores[at] = fields["scores"]
             proven[at] = scores[at] > bound_outside(rules, n[some], m[some], width)
-            if not path:
+            if not rules.path:
                 _put(found, fields, some[proven[at]], proven[at], count)
         chosen[todo[proven]] = band[todo[proven]]
         scores, todo = scores[~proven], todo[~proven]
         band[todo] = _wider(rules, n[todo], m[todo], band[todo], scores)
-    groups = [(width, np.flatnonzero(chosen == width)) for width in np.unique(chosen if path else chosen[chosen < 0])]
+    groups = [
+        (width, np.flatnonzero(chosen == width)) for width in np.unique(chosen if rules.path else chosen[chosen < 0])
+    ]
     operations = [np.empty(0, np.uint8)] * count
     for width, some in groups:
-        fields = solve(pairs.subset(some), None if width < 0 else int(width), path)
+        fields = solve(pairs.subset(some), None if width < 0 else int(width), rules.path)
         _put(found, fields, some, slice(None), count)
         if len(groups) == 1 and len(some) == count:
             return fields
-        if path:
+        if rules.path:
             for pair, part in zip(some.tolist(), np.split(fields["operations"], np.cumsum(fields["counts"])[:-1])):
                 operations[pair] = part
     return found | {"operations": np.concatenate(operations)}
