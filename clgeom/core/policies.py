@@ -79,10 +79,7 @@ ELEMENTWISE: Rows = {
     "any": Policy("group", wg_size=256),
 }
 #: Rows of kernels whose groups take tiles of a fixed size.
-TILEWISE: Rows = {
-    "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-    "any": Policy("group", wg_size=256),
-}
+TILEWISE: Rows = {"cpu": Policy("serial", wg_size=1, groups_per_unit=4), "any": Policy("group", wg_size=256)}
 
 
 @dataclass(frozen=True)

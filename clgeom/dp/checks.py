@@ -211,10 +211,7 @@ def planes_of_cubes(session):
     return f"planes and diagonal planes of {' x '.join(map(str, shape))} cells"
 
 
-@check(
-    "dp/paths: fill_stage",
-    "dp/table: read_cells",
-)
+@check("dp/paths: fill_stage", "dp/table: read_cells")
 def patterns_and_layouts(session):
     from clgeom.dp import LAYOUTS, PATTERNS, Equation, fill
 

@@ -62,10 +62,7 @@ class StagePolicy(Policy):
 
 
 POLICIES: dict[str, Rows] = {
-    "dp/study/graph_cells": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=64),
-    },
+    "dp/study/graph_cells": {"cpu": Policy("serial", wg_size=1, groups_per_unit=4), "any": Policy("group", wg_size=64)},
     "dp/batch/batch_fill": {
         # H200, 1e5 tables of 101 x 101: a group for each 23.7 ms, 16 groups a unit 19.6, 4 a unit 15.4
         "sm_90": Policy("group", wg_size=64, groups_per_unit=4),
@@ -89,10 +86,7 @@ POLICIES: dict[str, Rows] = {
     },
     # Groups that reduce together fill stages of up to groups_per_unit cells a compute unit. H200: matrix chain of 1024
     # in 15.6 ms, 183 ms without; 1 x 4000 cells with a minimum over all before in 6.3 and 67 ms.
-    "dp/paths/wide_stage": {
-        "cpu": Policy("serial", wg_size=1),
-        "any": Policy("group", wg_size=64, groups_per_unit=64),
-    },
+    "dp/paths/wide_stage": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=64, groups_per_unit=64)},
     # Near dependences. CPU: PoCL, 2 cores of an EPYC, LCS 8192 x 8192, blocks of 4 x 4, 4 x 8, 8 x 4, 2 x 8:
     # table kept 1.3 1.9 1.8 1.4 GCUPS, last row 2.9 2.8 2.9 2.0.
     # H200, LCS 65536 x 65536, last row: 128 items, 64 steps 9.3 ms, 96 10.2; 256, 64 10.5, 128 9.9. 262144 x 262144:
@@ -147,9 +141,7 @@ POLICIES: dict[str, Rows] = {
     "dp/table/recover": {"any": Policy("group", wg_size=1)},
 }
 
-LIMITS = {
-    "dp/paths/tile_sweep": Limit("strips", (1,), "1", "group"),
-}
+LIMITS = {"dp/paths/tile_sweep": Limit("strips", (1,), "1", "group")}
 
 
 SPACES: dict[str, Space] = {
@@ -167,36 +159,18 @@ SPACES: dict[str, Space] = {
         ("table of wide stages", "table of short wide stages"), (), (group((32, 64, 128, 256), (1,), (16, 64, 256)),)
     ),
     "dp/paths/rows_direct": Space(
-        ("table by rows",),
-        (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),),
-        (group((64, 128, 256, 512), (1, 2, 4, 8)),),
+        ("table by rows",), (serial((1,), (1, 2, 3, 4, 6, 8, 12, 16)),), (group((64, 128, 256, 512), (1, 2, 4, 8)),)
     ),
     "dp/paths/rows_fused": Space(("table by rows",), (), (group((128, 256, 512, 1024), (4, 8, 16, 20, 32)),)),
     "dp/paths/split_product": Space(
-        ("table by splits",),
-        (serial((16, 24, 32, 48, 64, 96, 128, 256), (0,)),),
-        (group((64, 256, 1024), (2, 4, 8)),),
+        ("table by splits",), (serial((16, 24, 32, 48, 64, 96, 128, 256), (0,)),), (group((64, 256, 1024), (2, 4, 8)),)
     ),
     "dp/paths/split_finish": Space(("table by splits",), (), SIZES),
     "dp/batch/batch_fill": Space(("tables of pairs",), SERIAL_GROUPS, (group((32, 64, 128, 256), (1,), (0, 4, 16)),)),
     "dp/cubes/fill_plane": Space(
-        ("cube by planes",),
-        (serial((1024, 4096, 16384), (1, 2, 4)),),
-        (group((64, 128, 256, 512), (1, 2, 4)),),
+        ("cube by planes",), (serial((1024, 4096, 16384), (1, 2, 4)),), (group((64, 128, 256, 512), (1, 2, 4)),)
     ),
-    "dp/table/reduce_cells": Space(
-        ("minima of a table",),
-        (),
-        (group((64, 128, 256, 512), (1,), (8, 16, 32)),),
-    ),
-    "dp/table/reduce_across": Space(
-        ("minima of a table",),
-        (),
-        (group((64, 128, 256), (1,), (8, 16, 32)),),
-    ),
-    "dp/table/select_cells": Space(
-        ("minima of a table",),
-        (),
-        (group((128, 256, 512), (4, 8, 16), (8, 16)),),
-    ),
+    "dp/table/reduce_cells": Space(("minima of a table",), (), (group((64, 128, 256, 512), (1,), (8, 16, 32)),)),
+    "dp/table/reduce_across": Space(("minima of a table",), (), (group((64, 128, 256), (1,), (8, 16, 32)),)),
+    "dp/table/select_cells": Space(("minima of a table",), (), (group((128, 256, 512), (4, 8, 16), (8, 16)),)),
 }

@@ -200,10 +200,7 @@ def points_within(session: Session, dtype: np.dtype) -> str:
     return f"{n:,} points of 6 labels"
 
 
-@check(
-    "hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles",
-    by_type=True,
-)
+@check("hull/batch: batch_hulls batch_emit batch_sizes batch_cut batch_pieces batch_crowded batch_tiles", by_type=True)
 def hulls_of_all_sizes(session: Session, dtype: np.dtype) -> str:
     from clgeom.core.tuning import override
     from clgeom.hull.batch.hulls import convex_hulls

@@ -44,14 +44,8 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=1024, groups_per_unit=4),
         "any": Policy("group", wg_size=128, items_per_thread=8),
     },
-    "hull/wagener/hood_merge": {
-        "cpu": Policy("serial", wg_size=1),
-        "any": Policy("group", wg_size=128),
-    },
-    "hull/wagener/hood_layout": {
-        "cpu": Policy("group", wg_size=1),
-        "any": Policy("group", wg_size=256),
-    },
+    "hull/wagener/hood_merge": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=128)},
+    "hull/wagener/hood_layout": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
     "hull/wagener/hood_emit": {
         "cpu": Policy("group", wg_size=1),
         "any": Policy("group", wg_size=128, groups_per_unit=32),
@@ -66,10 +60,7 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=2),
         "any": Policy("group", wg_size=256, groups_per_unit=8),
     },
-    "hull/wagener/hood_list": {
-        "cpu": Policy("serial", wg_size=1),
-        "any": Policy("group", wg_size=128),
-    },
+    "hull/wagener/hood_list": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=128)},
     "hull/wagener/hood_order": {
         "cpu": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
         "any": Policy("group", wg_size=256, groups_per_unit=16),
@@ -84,9 +75,7 @@ POLICIES: dict[str, Rows] = {
     # Pieces of wg_size * items_per_thread points. H200, sizes as 1 / rank, 64M points, normal and square, float32: 32
     # items of 128 points 2.71 and 3.61 ms, 64 of 32 2.71 and 3.65, of 64 2.79 and 3.25, of 128 2.68 and 3.18, 128 of 64
     # 2.66 and 3.37; by jobs of 128 points each for one work-item, over and over, 5.3 and 7.9.
-    "hull/batch/batch_tiles": {
-        "any": Policy("group", wg_size=64, items_per_thread=128),
-    },
+    "hull/batch/batch_tiles": {"any": Policy("group", wg_size=64, items_per_thread=128)},
     "hull/batch/batch_emit": {
         # H200, hulls of 64 points, 1e7 and 6e7, and by label: groups of 256 27 101 25 us, of 64 25 88 21
         "sm_90": Policy("group", wg_size=64, items_per_thread=8),

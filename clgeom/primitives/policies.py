@@ -10,10 +10,7 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=2048, groups_per_unit=4),
         "any": Policy("group", wg_size=128, items_per_thread=16, groups_per_unit=16),
     },
-    "primitives/extremes_final": {
-        "cpu": Policy("group", wg_size=1),
-        "any": Policy("group", wg_size=128),
-    },
+    "primitives/extremes_final": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=128)},
     "primitives/scan_totals": TILEWISE,
     "primitives/scan_tiles": TILEWISE,
     "primitives/set_value": {"any": Policy("group", wg_size=1)},

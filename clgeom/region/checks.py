@@ -110,7 +110,7 @@ def regions_by_kernel(session, dtype):
 
 @check(
     "region/coverage: coverage_extents coverage_columns coverage_candidates coverage_edges coverage_unite_shares "
-    "coverage_unite coverage_roots",
+    "coverage_unite coverage_roots"
 )
 def whole_regions_and_parts(session):
     from clgeom.region.coverage.regions import coverage_regions
@@ -136,7 +136,7 @@ def whole_regions_and_parts(session):
     "rings_jump rings_rank rings_leaders rings_sizes rings_place rings_sides rings_corners rings_facts rings_offsets "
     "rings_polygons outward_begin outward_mark outward_others outward_measure "
     "outward_choose outward_remove outward_advance outward_gone outward_list outward_keys outward_amounts "
-    "outward_bounds outward_least outward_take outward_settle outward_kept outward_sizes outward_emit",
+    "outward_bounds outward_least outward_take outward_settle outward_kept outward_sizes outward_emit"
 )
 def polygons_along_cells(session):
     from clgeom.region.coverage.regions import coverage_regions

@@ -20,7 +20,7 @@ RINGS: dict[str, Rows] = {
     **{f"region/rings/outward_{name}": LISTS for name in "begin choose remove mark gone list settle".split()},
     **{f"region/rings/rings_{name}": LISTS for name in ("walk", "jump")},
     "region/rings/rings_runs": {  # instead of rings_bits and rings_ends where those are serial
-        "any": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("serial", wg_size=1, groups_per_unit=4)
     },
     "region/rings/rings_bits": {
         # H200, 1,000 maps of 512 x 512 at 4 levels: 8 groups a unit 1.14 ms, 16 1.01
@@ -29,7 +29,7 @@ RINGS: dict[str, Rows] = {
         "any": Policy("group", wg_size=256, groups_per_unit=8),
     },
     "region/rings/rings_trace": {  # where rings_jump is serial
-        "any": Policy("serial", wg_size=1, groups_per_unit=4),
+        "any": Policy("serial", wg_size=1, groups_per_unit=4)
     },
     "region/rings/outward_measure": {**ELEMENTWISE, "any": Policy("group", wg_size=128, groups_per_unit=16)},
     "region/rings/outward_advance": {"cpu": Policy("group", wg_size=1), "any": Policy("group", wg_size=256)},
@@ -42,10 +42,7 @@ POLICIES: dict[str, Rows] = {
         "any": Policy("group", wg_size=64),
     },
     "region/arc/arc_swap": ELEMENTWISE,
-    "region/arc/arc_hulls": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=64),
-    },
+    "region/arc/arc_hulls": {"cpu": Policy("serial", wg_size=1, groups_per_unit=4), "any": Policy("group", wg_size=64)},
     "region/arc/arc_hulls_local": {
         "cpu": Policy("group", wg_size=1, items_per_thread=64),
         "any": Policy("group", wg_size=64, items_per_thread=20),
@@ -83,10 +80,7 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=64, groups_per_unit=4),
         "any": Policy("group", wg_size=256),
     },
-    "region/arc/arc_emit": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=64),
-    },
+    "region/arc/arc_emit": {"cpu": Policy("serial", wg_size=1, groups_per_unit=4), "any": Policy("group", wg_size=64)},
     # PoCL, 2 cores of an EPYC, 2048^2 float32: 1, 2, 4, 8 or 16 rows at a time 0.63, 0.48, 0.36, 0.43, 1.2 ms; four
     # levels in one read 2.0, 0.91, 0.92, 1.6, 2.2 ms. 2 groups a unit; 1, 4 or 8 are within 1.5 times of it.
     "region/coverage/coverage_extents": {
@@ -95,10 +89,7 @@ POLICIES: dict[str, Rows] = {
         "cpu": Policy("serial", wg_size=1, items_per_thread=4, groups_per_unit=2),
         "any": Policy("group", wg_size=128, items_per_thread=8, groups_per_unit=16),
     },
-    "region/coverage/coverage_columns": {
-        "cpu": Policy("serial", wg_size=1),
-        "any": Policy("group", wg_size=256),
-    },
+    "region/coverage/coverage_columns": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=256)},
     "region/coverage/coverage_candidates": ELEMENTWISE,
     "region/coverage/coverage_edges": {
         "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
@@ -111,7 +102,7 @@ POLICIES: dict[str, Rows] = {
         "any": Policy("group", wg_size=256),
     },
     "region/coverage/coverage_unite_shares": {  # before coverage_unite where that is serial, in its shape
-        "any": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4),
+        "any": Policy("serial", wg_size=1, items_per_thread=512, groups_per_unit=4)
     },
     "region/coverage/coverage_roots": ELEMENTWISE,
     **RINGS,
@@ -145,11 +136,7 @@ SPACES: dict[str, Space] = {
         SERIAL_GROUPS,
         (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
     ),
-    "region/arc/arc_hulls_local": Space(
-        ("outlines of a map",),
-        (),
-        (group((32, 64, 128), (8, 12, 16, 20, 32)),),
-    ),
+    "region/arc/arc_hulls_local": Space(("outlines of a map",), (), (group((32, 64, 128), (8, 12, 16, 20, 32)),)),
     "region/arc/arc_hulls_blocks": Space(
         ("region of long segments",),
         (serial((16, 32, 64, 96, 128, 192, 256, 512, 1024), (0,)),),

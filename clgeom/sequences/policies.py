@@ -46,10 +46,7 @@ POLICIES: dict[str, Rows] = {
         "any": PairsPolicy("group", wg_size=32, items_per_thread=8, groups_per_unit=32),
     },
     # Two sequences, many cells in a word.
-    "sequences/bits_masks": {
-        "cpu": Policy("serial", wg_size=1, groups_per_unit=4),
-        "any": Policy("group", wg_size=64),
-    },
+    "sequences/bits_masks": {"cpu": Policy("serial", wg_size=1, groups_per_unit=4), "any": Policy("group", wg_size=64)},
     # PoCL, 2 cores of an EPYC, 65536 x 65536, four letters, GCUPS with 4, 8, 16 words: lcs 71 119 101, edit 49 55 58.
     # H200, 262144 x 262144, groups of 32 with 1, 2, 4 words, of 64 with 1: lcs 2122 2306 2123 1922, edit 1527 1707 1406
     # 1248; tiles of 16, 32 or 64 blocks: within 15 %.
@@ -60,10 +57,7 @@ POLICIES: dict[str, Rows] = {
     # H200, TCUPS with 1, 2, 4, 8 words: 262144 x 262144 lcs 3.8 4.4 4.0 2.7, edit 2.4 2.8 1.7 1.1; 2^20 x 2^20 lcs 11.8
     # 17.4 16.1 11.0, edit 7.3 11.1 6.5 3.9; chunks of 32 steps 5 % slower, groups of 64 3 %.
     "sequences/bits_sweep": {"any": Policy("group", wg_size=32, items_per_thread=2)},
-    "sequences/bits_traceback": {
-        "cpu": Policy("serial", wg_size=1),
-        "any": Policy("group", wg_size=128),
-    },
+    "sequences/bits_traceback": {"cpu": Policy("serial", wg_size=1), "any": Policy("group", wg_size=128)},
     "sequences/pairs_letters": {
         "cpu": Policy("group", wg_size=1, groups_per_unit=4),
         "any": Policy("group", wg_size=256, groups_per_unit=8),
@@ -107,13 +101,7 @@ SPACES: dict[str, Space] = {
     ),
     "sequences/bits_traceback": Space(("longest common subsequence",), (), SIZES),
     "sequences/pairs_bits": Space(
-        ("distances of pairs",),
-        (serial((4, 8, 16), (1, 2, 4, 8)),),
-        (group((32, 64, 128, 256), (1,), (0, 8, 32)),),
+        ("distances of pairs",), (serial((4, 8, 16), (1, 2, 4, 8)),), (group((32, 64, 128, 256), (1,), (0, 8, 32)),)
     ),
-    "sequences/pairs_letters": Space(
-        ("distances of pairs",),
-        (),
-        (group((64, 128, 256, 512), (1,), (4, 8, 16)),),
-    ),
+    "sequences/pairs_letters": Space(("distances of pairs",), (), (group((64, 128, 256, 512), (1,), (4, 8, 16)),)),
 }

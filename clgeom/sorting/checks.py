@@ -165,11 +165,7 @@ def radix_in_types(session):
             same(argsort(keys, device=session), np.argsort(keys, kind="stable"), f"argsort {np.dtype(dtype)}")
     offsets = np.array([0, 5, 5, 1000, 35_000, len(keys)])
     parts = np.split(keys, offsets[1:-1])
-    same(
-        sort(keys, offsets=offsets, device=session),
-        np.concatenate([np.sort(part) for part in parts]),
-        "segments",
-    )
+    same(sort(keys, offsets=offsets, device=session), np.concatenate([np.sort(part) for part in parts]), "segments")
     return "sort, argsort and segments of 40,009 keys"
 
 
@@ -195,7 +191,7 @@ def chained_scans(session):
 
 @check(
     "sorting/shellsort: shell_0 shell_a shell_b shell_c shell_d shell_e shell_f shell_codes "
-    "shell_auto_subsequences shell_auto_windows shell_check shell_exchange",
+    "shell_auto_subsequences shell_auto_windows shell_check shell_exchange"
 )
 def shellsort_variants(session):
     from clgeom.sorting.shellsort.sort import VARIANTS, shellsort

@@ -38,9 +38,7 @@ POLICIES: dict[str, Rows] = {
         # items of 4 bytes, see sorting/radix/moves.py
         "any": Policy("group", wg_size=256, items_per_thread=16, groups_per_unit=16),
     },
-    "sorting/radix/radix_digits": {
-        "any": Policy("group", wg_size=512, items_per_thread=8, groups_per_unit=8),
-    },
+    "sorting/radix/radix_digits": {"any": Policy("group", wg_size=512, items_per_thread=8, groups_per_unit=8)},
     "sorting/radix/radix_onesweep": {
         "nvidia": _onesweep_of_nvidia,
         "any": Policy("group", wg_size=256, items_per_thread=16),
@@ -112,9 +110,7 @@ SPACES: dict[str, Space] = {
         (*SORTS, "hulls by label"), SERIAL_GROUPS, (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),)
     ),
     "sorting/radix/radix_count": Space(
-        (*SORTS, *CIRCLES),
-        (group((4, 16, 64, 256), (4, 16, 64)),),
-        (group((64, 128, 256, 512), (2, 4, 8, 16)),),
+        (*SORTS, *CIRCLES), (group((4, 16, 64, 256), (4, 16, 64)),), (group((64, 128, 256, 512), (2, 4, 8, 16)),)
     ),
     "sorting/radix/radix_spine": Space((*SORTS, *CIRCLES), (), SIZES),
     "sorting/radix/radix_scatter": Space(
@@ -128,17 +124,13 @@ SPACES: dict[str, Space] = {
         SORTS, (), (group((128, 256, 512), (12, 16, 20, 24, 32, 40)),), by_itemsize=True
     ),
     "sorting/radix/radix_segments": Space(
-        ("sort segments of 200", "sort segments of 1,500", "sort segments of 5,000"),
-        SERIAL_GROUPS,
-        SIZES,
+        ("sort segments of 200", "sort segments of 1,500", "sort segments of 5,000"), SERIAL_GROUPS, SIZES
     ),
     "sorting/radix/radix_mark": Space(("sort segments of 5,000",), (), (group((128, 256, 512), (4, 8, 16)),)),
     "sorting/take_rows": elementwise("rows by index"),
     "sorting/search_sorted": elementwise("search among sorted keys"),
     "sorting/bin_counts": Space(
-        ("histogram",),
-        (serial((128, 512, 4096, 16384), (1, 2, 4)),),
-        (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),),
+        ("histogram",), (serial((128, 512, 4096, 16384), (1, 2, 4)),), (group((128, 256, 512), (4, 8, 16), (4, 8, 16)),)
     ),
     "sorting/key_range": Space(
         ("histogram",),
@@ -157,9 +149,7 @@ SPACES: dict[str, Space] = {
     "sorting/unique_runs": elementwise("distinct values"),
     "sorting/shellsort/shell_codes": Space(("shellsort",), SERIAL_GROUPS, (group((64, 128, 256, 512), (1, 2, 4, 8)),)),
     "sorting/shellsort/shell_auto_subsequences": Space(
-        ("shellsort",),
-        (serial((16, 32, 64, 96, 128, 192, 256, 512, 1024), (0,)),),
-        SIZES,
+        ("shellsort",), (serial((16, 32, 64, 96, 128, 192, 256, 512, 1024), (0,)),), SIZES
     ),
     "sorting/shellsort/shell_auto_windows": Space(
         ("shellsort",),
