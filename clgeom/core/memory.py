@@ -77,15 +77,6 @@ class _Holder:
     loan: Loan
 
 
-class _Block:
-    """Memory that the driver gave: a buffer of `size` bytes."""
-
-    __slots__ = ("__weakref__", "buffer", "size")
-
-    def __init__(self, buffer: cl.Buffer, size: int) -> None:
-        self.buffer, self.size = buffer, size
-
-
 class Pool:
     """Buffers of one context. All methods may be called from several threads at once.
 
@@ -106,11 +97,10 @@ class Pool:
         self._from_pointer: Callable[[int, bool], Any] = cl.Buffer.from_int_ptr
         self._no_memory = cl.MemoryError
         self._fill = cl.enqueue_fill_buffer
-        self._free: dict[int, collections.deque[Loan]] = {}  # loans that came back, by the size of their blocks
-        self._loans: set[Loan] = set()  # all that are out, and some that came back
+        self._free: dict[int, collections.deque[Loan]] = {}  # loans that came back, by size
+        self._loans: set[Loan] = set()  # all, out and back: the memory that the driver gave
         self._returned: collections.deque[Loan] = collections.deque()  # loans of held memory that came back
         self._held: list[tuple[Loan, list[cl.Event] | None]] = []  # the same, with the events that must end first
-        self._blocks: list[weakref.ref[_Block]] = []  # weak references to all blocks
         self._idle: weakref.WeakSet[IdleScratch] = weakref.WeakSet()  # memory of kept plans between their runs
         #: Whether what is handed out is filled, see `poisoned`.
         self.is_poisoned = False
@@ -128,14 +118,14 @@ class Pool:
         try:
             loan = free.pop()
         except IndexError:
-            block = self._new_block(size)
+            memory = self._new_memory(size)
         else:
-            block = loan.memory
+            memory = loan.memory
             self._loans.discard(loan)
-        buffer = self.reference_to(block.buffer)
+        buffer = self.reference_to(memory)
         holder = _Holder()
         buffer.clgeom_holder = holder  # type: ignore[attr-defined]  # an attribute of our own
-        self._lend(holder, free, block)
+        self._lend(holder, free, memory)
         if self.is_poisoned:
             self._fill(self._queue, buffer, np.full(1, POISON, np.uint8), 0, buffer.size)
         return buffer
@@ -157,22 +147,18 @@ class Pool:
         finally:
             self.is_poisoned = before
 
-    def _lend(self, holder: _Holder, to: collections.deque[Loan], block: _Block, until: Until = ()) -> None:
+    def _lend(self, holder: _Holder, to: collections.deque[Loan], memory: cl.Buffer, until: Until = ()) -> None:
         loan = holder.loan = Loan(holder, to.append)
-        loan.memory, loan.until = block, until
+        loan.memory, loan.until = memory, until
         self._loans.add(loan)
 
-    def _new_block(self, size: int) -> _Block:
+    def _new_memory(self, size: int) -> cl.Buffer:
         try:
-            block = _Block(self._new(size), size)
+            return self._new(size)
         except self._no_memory:
             gc.collect()  # memory that only reference cycles keep
             self.free_held()
-            block = _Block(self._new(size), size)
-        with self._lock:
-            self._blocks = [one for one in self._blocks if one() is not None]
-            self._blocks.append(weakref.ref(block))
-        return block
+            return self._new(size)
 
     def hold(self, buffer: cl.Buffer, *until: cl.Event | cl.CommandQueue) -> None:
         """Keep the memory of a buffer, when it returns, until events, or the commands then in queues, have ended.
@@ -232,14 +218,14 @@ class Pool:
     @property
     def nbytes(self) -> int:
         """Bytes of all buffers that the driver gave and has not got back."""
-        return sum(block.size for block in self._present())
+        return sum(loan.memory.size for loan in tuple(self._loans))
 
     @property
     def active_blocks(self) -> int:
         """Number of buffers in use."""
         with self._lock:
-            held = self.held_blocks
-            return len(self._present()) - held
+            idle = sum(one.buffers for one in self._idle)  # first, since it drops sets that are out of use
+            return sum(loan() is not None for loan in tuple(self._loans)) - idle
 
     @property
     def held_blocks(self) -> int:
@@ -248,10 +234,6 @@ class Pool:
             self._take_back()
             idle = sum(one.buffers for one in self._idle)
             return sum(map(len, self._free.values())) + len(self._held) + idle
-
-    def _present(self) -> list[_Block]:
-        with self._lock:
-            return [block for block in (one() for one in self._blocks) if block is not None]
 
 
 def part_of(buffer: cl.Buffer, origin: int, nbytes: int) -> cl.Buffer:

@@ -225,7 +225,7 @@ def test_tiles_of_costly_cells_are_fewer(session):
         {"dp/paths/tile_sweep": TilePolicy("serial", 1, block_rows=4, block_columns=8, steps=64, strips=128)}
     ):
         found = [tiles.Sweep.of(job_of(session, one, (10**5, 10**5), {}), (False, False)) for one in (cheap, costly)]
-    cells = [sweep.launches()[1].max() * sweep.strip * sweep.policy.strips * 64 * 8 for sweep in found]
+    cells = [sweep.launches[1].max() * sweep.strip * sweep.policy.strips * 64 * 8 for sweep in found]
     assert cells[0] > 100 * cells[1] and found[1].policy.strips < 128
 
 

@@ -320,7 +320,7 @@ def test_tiles_wait_for_what_they_need(wg_size, steps, shape):
     """Every block of cells is computed once, after the block to its left and, if another item's, the block above."""
     policy = TilePolicy("group", wg_size=wg_size, block_rows=2, block_columns=4, steps=steps)
     sweep = Sweep(policy, shape, ((-1, -1), (-1, 0), (0, -1)), (False, False), 4, 0, False)
-    launches, groups = sweep.launches()
+    launches, groups = sweep.launches
     times = {}
     for (launch, first), count in zip(launches.tolist(), groups.tolist()):
         for tile in range(first, first + count):

@@ -255,18 +255,8 @@ class Sweep:
             room -= size if kind == "column" else 0
         return tuple(held), room
 
-    @functools.cached_property
-    def _made(self) -> dict:
-        return {}
-
     def params(self, job: Job, *, last: bool) -> dict:
         """Parameters of the kernel's template, for the equation of this sweep."""
-        key = last, job.traps
-        if key not in self._made:
-            self._made[key] = self._params(job, last=last)
-        return self._made[key]
-
-    def _params(self, job, *, last):
         flip_rows, flip_columns = self.flips
         held = pieces.held(job.equation, inner=not any(self.flips), traps=job.traps)
         kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
@@ -320,12 +310,9 @@ class Sweep:
             last[launch_ : launch_ + max(count, 0)] = at
         return first, last
 
+    @functools.cached_property
     def launches(self):
         """(launch and its first row of tiles, how many rows of tiles) of every launch."""
-        return self._launches
-
-    @functools.cached_property
-    def _launches(self):
         launches = np.arange(self.lag * (self.rows - 1) + self.columns, dtype=np.int64)
         first = np.maximum(0, -(-(launches - self.columns + 1) // self.lag))
         last = np.minimum(self.rows - 1, launches // self.lag)
@@ -474,4 +461,4 @@ def _planned(job: Job, waited) -> tuple[Sweep, Plan, Scratch]:
     )
     groups = ceil_div(n, sweep.strip)  # of one launch
     step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
-    return sweep, Plan(step if single else Series(step, (2, 3), *sweep.launches())).kept(), line
+    return sweep, Plan(step if single else Series(step, (2, 3), *sweep.launches)).kept(), line

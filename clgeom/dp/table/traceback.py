@@ -223,7 +223,7 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
         "steps": launch.allocate(session, n + m),
     }
     last = Scratch("last", dtype, forward.edge_pitch)
-    launches, groups = forward.launches()
+    launches, groups = forward.launches
     args = (*forward.numbers(every=every), "edges", "state", last, *job.arguments)
     step = Step(tiles.KERNEL, forward.policy, args, 1, forward.params(job, last=True), options=job.options)
     result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
@@ -246,14 +246,15 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     canonical = tuple(tuple(None if move is None else tuple(map(abs, move)) for move in of) for of in moves)
     places = tuple((job.equation.places or {"": (1, job.equation.decisions)}).values())
     columns = np.int32(pitch * 8 // (again.bits * again.policy.block_columns))
+    params = again.params(job, last=False)
     while min(cursor[:2]) >= 0:
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
         # a band is filled as a separate table, up to the column that the traceback has reached
         here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False, band=again.band_from(top))
-        launches, groups = here.launches()
+        launches, groups = here.launches
         args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)
-        fill = Step(tiles.KERNEL, again.policy, args, 1, again.params(job, last=False), options=job.options)
+        fill = Step(tiles.KERNEL, again.policy, args, 1, params, options=job.options)
         args = (
             np.int32(top),
             np.int32(n + m),
