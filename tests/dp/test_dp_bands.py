@@ -132,7 +132,7 @@ def test_usual_shapes(any_session):
         whole = near + np.minimum.accumulate(best - near)
     whole = int(whole[-1])
     seen = []
-    launches = tiles.Sweep.launches
+    launches = tiles.Sweep.launches.func
 
     def counted(sweep):
         found = launches(sweep)
@@ -140,7 +140,7 @@ def test_usual_shapes(any_session):
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiles.Sweep, "launches", counted)
+        patch.setattr(tiles.Sweep, "launches", property(counted))
         table = dp.fill(equation, shape, path="tiles", band=band, outside=FAR, **options)
     sweep, count = seen[0]
     assert table.corner == whole and count < sweep.rows * sweep.columns / 3
