@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clgeom.core.checks import check, require, same
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: Iterations of the work-items of long_loops: more than 2**16, none, and numbers that differ within a vector.
 BOUNDS = (70_000, 0, 7, 1, 66_000, 2, 2, 0, *range(56))
 
 
 @check("primitives: long_loops", before="primitives/long_loops")
-def long_loops(session):
+def long_loops(session: Session) -> str:
     """Loops of more than 2**16 iterations, unequal in neighbouring work-items, run to their end."""
     from clgeom.core.launch import run
     from clgeom.core.plan import Plan, Scratch, Step
@@ -29,7 +34,7 @@ def long_loops(session):
     return "loops of up to 70,000 rounds"
 
 
-def _sum(start, bound):
+def _sum(start: int, bound: int) -> int:
     total = start
     for k in range(bound):
         total = (total * 1664525 + k) & 0xFFFFFFFF
@@ -37,7 +42,7 @@ def _sum(start, bound):
 
 
 @check("primitives: scan_totals scan_tiles set_value compact_count compact_scatter", before="primitives")
-def scans(session):
+def scans(session: Session) -> str:
     """Scans and partitions over several tiles."""
     from clgeom.primitives.compact import partition
     from clgeom.primitives.scan import exclusive_scan, inclusive_scan
@@ -55,7 +60,7 @@ def scans(session):
 
 
 @check("primitives: extremes_partial extremes_final", by_type=True)
-def extreme_points(session, dtype):
+def extreme_points(session: Session, dtype: np.dtype) -> str:
     from clgeom.intake.arrays import as_device_points
     from clgeom.primitives.extremes import OCTAGON_AXES, extremes, key_type
 
@@ -70,7 +75,7 @@ def extreme_points(session, dtype):
 
 
 @check("primitives: gather_rows", by_type=True)
-def gathers(session, dtype):
+def gathers(session: Session, dtype: np.dtype) -> str:
     from clgeom.core.launch import run
     from clgeom.core.plan import Scratch
     from clgeom.intake.arrays import as_device_points, as_device_values
@@ -88,12 +93,12 @@ def gathers(session, dtype):
     return "20,011 rows of 5,003"
 
 
-def _cloud(n, dtype):
+def _cloud(n: int, dtype: np.dtype) -> np.ndarray:
     return (np.random.default_rng(0).normal(size=(n, 2)) * 1000).astype(dtype)
 
 
 @check("primitives: copy_strided")
-def copies(session):
+def copies(session: Session) -> str:
     import pyopencl.array as cl_array
 
     from clgeom.intake.device_arrays import fetched

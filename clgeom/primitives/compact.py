@@ -11,7 +11,8 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import read, run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.intake.arrays import as_device_values, host_values, is_device_array, session_of
+from clgeom.intake.arrays import as_device_values, host_values, session_of
+from clgeom.intake.device_arrays import is_device_array
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
 
@@ -131,7 +132,8 @@ def class_totals(counted: Result, counts: Scratch, offsets: Scratch, classes: in
             for c in range(classes)
         ]
         return np.diff([*starts, grand_total(counted, counts, offsets)])
-    return counted.read(counts).reshape(classes, tiles).sum(axis=1, dtype=np.int64)
+    totals: np.ndarray = counted.read(counts).reshape(classes, tiles).sum(axis=1, dtype=np.int64)
+    return totals
 
 
 def grand_total(counted: Result, counts: Scratch, offsets: Scratch) -> int:

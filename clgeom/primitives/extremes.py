@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,7 +54,8 @@ def extremes(points: DeviceArray, axes: tuple[tuple[int, int], ...] = OCTAGON_AX
     finite : bool
         False if a coordinate is NaN or infinite; `found` is then not valid.
     """
-    best, finite = None, True
+    best: Any = None
+    finite = True
     for chunk, part in zip(points.chunks, points.split()):
         plan, out = extremes_plan(points.session.profile, part, axes)
         result = run(points.session, plan, points=part)

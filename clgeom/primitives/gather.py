@@ -57,6 +57,6 @@ def _step(
         (rows, np.uint64(start), np.uint64(count), indices, np.uint64(n), out),
         n,
         dtype=dtype,
-        params={"value": c_name(dtype), "index": c_name(indices.dtype), "width": width},
+        params={"value": c_name(dtype), "index": c_name(np.dtype(indices.dtype)), "width": width},
         bytes_moved=n * (2 * width * np.dtype(dtype).itemsize + np.dtype(indices.dtype).itemsize),
     )

@@ -98,7 +98,7 @@ def _wide(dtype: np.dtype, op: Operator) -> np.dtype:
 class Piece:
     """`count` values from value `start` of a buffer (a name, or Scratch memory)."""
 
-    buffer: object
+    buffer: str | Scratch
     start: int
     count: int
 
@@ -118,7 +118,7 @@ def scan_plan(
     Pure: needs no device. `pieces` are scanned as one array; `out` is Scratch memory for the result of each. All pieces
     but the last hold whole tiles.
     """
-    n, dtype = sum(piece.count for piece in pieces), out[0].dtype
+    n, source_type, dtype = sum(piece.count for piece in pieces), np.dtype(source_type), np.dtype(out[0].dtype)
     totals_policy = select(profile, "primitives/scan_totals", source_type, n)
     tiles_policy = select(profile, "primitives/scan_tiles", source_type, n)
     params = {
@@ -130,7 +130,7 @@ def scan_plan(
     tiles = [ceil_div(piece.count, TILE) for piece in pieces]
     totals = Scratch(f"{prefix}_totals", dtype, sum(tiles))
     before = Scratch(f"{prefix}_before", dtype, sum(tiles))
-    itemsize = np.dtype(source_type).itemsize
+    itemsize = source_type.itemsize
 
     def step(
         kernel: str, policy: Policy, i: int, args: tuple[Argument, ...], params: dict[str, Any], item_bytes: int
@@ -141,7 +141,7 @@ def scan_plan(
         return Step(kernel, policy, args, groups, params, bytes_moved=piece.count * item_bytes)
 
     def down(i: int) -> Step:
-        moved = itemsize + np.dtype(dtype).itemsize
+        moved = itemsize + dtype.itemsize
         return step(
             "primitives/scan_tiles",
             tiles_policy,
