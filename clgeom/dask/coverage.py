@@ -328,7 +328,7 @@ def _one_after_another(options: _Options, parts: list[tuple[int, Any]]) -> tuple
     """The regions of neighbouring chunks as those of one stack."""
     firsts = np.cumsum([0, *(maps for maps, _ in parts)]).tolist()
     held = [(first, found) for first, (_, found) in zip(firsts, parts) if found is not None]
-    if len(held) < 2 and (not held or held[0][0] == 0):
+    if len(held) < 2:  # chunks without a map have no regions
         return firsts[-1], held[0][1] if held else None
     first = held[0][1]
     facts = (first.grid, first.given, first.direction)

@@ -1,6 +1,7 @@
 """``clgeom dp list`` and ``clgeom dp solve``: every problem of the catalogue, and one line for every mistake."""
 
 import json
+import re
 import xml.dom.minidom as minidom
 
 import numpy as np
@@ -153,6 +154,12 @@ def test_mathematics_of_other_equations():
     text = mathml(dp.Equation("i == 0 ? 1 : 2 * (M(i - 1, j) - (j - 1)) - 3", pattern="RUD"))
     assert text.count("<mtr>") == 2
     assert "<mn>2</mn><mo>·</mo><mrow><mo>(</mo>" in text  # brackets only where they are needed
+
+    def extremes(M, i, j):
+        return dp.minimum(dp.minimum(i, j), dp.maximum(i, dp.maximum(j, 3)))
+
+    text = mathml(dp.Equation(extremes, pattern="RUD"))  # minima of minima are one, those of maxima are not
+    assert re.sub("<[^>]*>", "", text) == "Mi,j=min(i,j,max(i,j,3))"
 
     def sums(M, i, j):
         inner = lambda k: M[k, j] + dp.sum_over("l", 0, k, lambda q: q)  # noqa: E731
