@@ -91,7 +91,7 @@ FAMILIES = {
         ("clgeom/core", "clgeom/intake", "clgeom/quirks"), (), ("tests/core", "tests/intake", "tests/quirks")
     ),
     "io": Family(("clgeom/io", "clgeom/geo"), (), ("tests/io", "tests/commands", "tests/hull/test_antimeridian.py")),
-    "commands": Family(("clgeom/commands",), (), ("tests/commands", "tests/io")),
+    "commands": Family(("clgeom/commands",), (), ("tests/commands", "tests/io", "tests/plotting")),
     "scale": Family(("clgeom/scale", "clgeom/dask"), (), ("tests/scale", "tests/commands")),
     "plotting": Family(("clgeom/plotting",), (), ("tests/plotting", "tests/commands")),
 }

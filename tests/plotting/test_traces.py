@@ -299,6 +299,9 @@ def test_command_traces_files_as_data(session, command, tmp_path):
     assert done.exit_code == 0, done.output
     data = json.loads((tmp_path / "sort.json").read_text())
     assert data == {"variant": "A", "gaps": [[2], [1]], "stages": [[4, 1, 3, 2], [3, 1, 4, 2], [1, 2, 3, 4]]}
+    done = command(*"sort keys.csv --variant b --items 1 -o parts.json --device".split(), session.profile.name)
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "parts.json").read_text())["variant"] == "B"
 
 
 @pytest.mark.parametrize(
@@ -310,6 +313,7 @@ def test_command_traces_files_as_data(session, command, tmp_path):
         (("hull", "--points", 0), "--points"),
         (("sort", "--column", "a"), "--column is for a FILE"),
         (("sort", "keys.csv", "--keys", 3), "--keys is for random numbers"),
+        (("sort", "keys.csv", "--items", 3), "--items is for the variants b and c"),
         (("hull", "nothing.csv"), "nothing.csv"),
         (("hull", "keys.csv"), "keys.csv"),
         (("sort", "keys.csv", "--gaps", "3,2"), "gaps"),
