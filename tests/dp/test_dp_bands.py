@@ -117,6 +117,29 @@ def test_ends_between_tiles(subtests, any_session):
                 np.testing.assert_array_equal(found.numpy(), plain_mixed(pattern, (30, 90), band, -7))
 
 
+def test_half_a_turn_needs_as_many_tiles(subtests, session, monkeypatch):
+    launches, seen = tiles.Sweep.launches.func, {}
+
+    def counted(sweep):
+        found = launches(sweep)
+        seen[sweep.shape, sweep.band] = int(found[1].sum())
+        return found
+
+    monkeypatch.setattr(tiles.Sweep, "launches", property(counted))
+    for first, second, n, m, low, high in (
+        ("NOSE", "SENO", 230, 260, -10, 40),
+        ("NOSE", "SENO", 260, 230, -50, 3),
+        ("SONE", "NESO", 230, 260, 220, 259),
+    ):
+        with subtests.test(first=first, n=n), override(SMALL["cpu" if session.profile.is_cpu else "gpu"]):
+            counts = []
+            for pattern, band in ((first, (low, high)), (second, (m - n - high, m - n - low))):
+                seen.clear()
+                dp.fill(mixed(pattern), (n, m), band=band, path="tiles", keep="corner", device=session)
+                counts.append(max(seen.values()))
+            assert counts[0] == counts[1]
+
+
 @pytest.mark.settings("as_is", "as_gpu")
 def test_usual_shapes(any_session):
     """Edit distances in a band, their traceback, and how many tiles are computed."""

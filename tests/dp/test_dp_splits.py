@@ -34,6 +34,13 @@ def tree(M, i, j, w):
     return dp.where((i == 0) | (j < i), 0.0, dp.min_over("k", i, j + 1, lambda k: M[i, k - 1] + M[k + 1, j]) + w[i, j])
 
 
+@dp.equation(parameters={"p": "int32[]"}, pattern="SONE")
+def polygon(M, i, j, p):
+    """A triangulation: the splits lie between i and j, and the cells beside the diagonal have none."""
+    best = dp.min_over("k", i + 1, j, lambda k: M[i, k] + M[k, j] + p[i] * p[k] * p[j])
+    return dp.where(j - i < 2, 1 + i + 2 * j, best)
+
+
 def dims(n, seed=1):
     return np.random.default_rng([seed, n]).integers(1, 4, n + 1).astype(np.int32)
 
@@ -67,7 +74,11 @@ def test_other_forms(subtests, any_session):
         with subtests.test(n=n):
             shape, p = (n + 1, n + 1), dims(n)
             w = np.random.default_rng(2).random((n + 1, n)).astype(np.float32)
-            for equation, shape, given in ((dearest, (n + 1, n + 1), {"p": p}), (tree, (n + 1, n), {"w": w})):
+            for equation, shape, given in (
+                (dearest, (n + 1, n + 1), {"p": p}),
+                (tree, (n + 1, n), {"w": w}),
+                (polygon, (n + 1, n + 1), {"p": p}),
+            ):
                 found = dp.fill(equation, shape, path="splits", device=any_session, **given).numpy()
                 if (equation, n) not in BY_STAGES:
                     BY_STAGES[equation, n] = dp.fill(
