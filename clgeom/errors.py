@@ -204,9 +204,9 @@ class ClgeomDeprecationWarning(FutureWarning):
 
 
 def short(value) -> str:
-    """A value as messages show it."""
+    """A value as messages show it, in one line."""
     try:
-        said = repr(value)
+        said = " ".join(line.strip() for line in repr(value).splitlines())  # an array has several lines
     except RecursionError:
         said = type(value).__name__
     return said if len(said) <= 60 else f"{said[:57]}..."

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from clgeom import adaptive_region, argsort, convex_hull, convex_hulls_by_label
-from clgeom.arguments import absent, wrong
+from clgeom.arguments import absent, boolean, wrong
 from clgeom.core.messages import listed
 from clgeom.errors import InputWarning, InvalidInput, is_integer, short, warn
 from clgeom.geo.geodesy import as_crs
@@ -104,6 +104,7 @@ class Geometries:
             raise wrong("profile", "convex_hull", "left out: a frame has no phases", short(options["profile"]))
         if by is not None:
             absent(level, "level", "beside 'by'", caller="convex_hull")
+        boolean(antimeridian, "antimeridian", caller="convex_hull")
         points, rows, crs = self._points("convex_hull", x, y, crs, by)
         if by is None and level is None:
             absent(noise, "noise", "without 'by' or 'level'", caller="convex_hull")
@@ -150,6 +151,7 @@ class Geometries:
             As for `clgeom.convex_hull`; `x` or `y` names no column, or is for geometries; or the series has no
             geometries.
         """
+        boolean(antimeridian, "antimeridian", caller="total_hull")
         points, _, crs = self._points("total_hull", x, y, crs)
         turn, alike = checked_turn(crs, antimeridian, caller="total_hull"), functools.partial(convex_hull, **options)
         keep = options.get("collinear") == "keep"
@@ -282,6 +284,7 @@ class SeriesAccessor(Geometries):
         InvalidInput
             For values that do not sort, such as lists, and as for `clgeom.sort`.
         """
+        boolean(ignore_index, "ignore_index", caller="sort")
         found = self._rows.iloc[self._order("sort", descending, device)]
         return found.reset_index(drop=True) if ignore_index else found
 

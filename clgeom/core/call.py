@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clgeom.arguments import wrong
+from clgeom.arguments import boolean, function, wrong
 
 if TYPE_CHECKING:
     from clgeom.core.build import Key
@@ -78,8 +78,9 @@ class Call:
         sessions: tuple[Session, ...] = (),
         kernels_only: bool = False,
     ) -> None:
-        self.caller, self.options, self.progress, self.sessions = caller, options, progress, sessions
-        self.profile = self.timed = bool(profile)
+        self.caller, self.options, self.sessions = caller, options, sessions
+        self.profile = self.timed = profile is not False and boolean(profile, "profile", caller=caller)
+        self.progress = None if progress is None else function(progress, "progress", caller=caller)
         self.kernels_only = kernels_only
         self.phases: list[Phase] = []
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -15,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import instance, one_of, wrong
+from clgeom.arguments import boolean, instance, one_of, wrong
 from clgeom.core.cache import Cache
 from clgeom.core.call import Call, unrecorded
 from clgeom.core.device import as_session
@@ -204,7 +205,7 @@ def fill(
         chosen, basis, stages_ = choice.pattern, choice.basis, choice.stages
     given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
-    with watching(progress) as watch, Call("fill", profile=profile) as call:
+    with watching(progress, "fill") as watch, Call("fill", profile=profile) as call:
         job = Job(
             equation,
             shape,
@@ -321,9 +322,10 @@ def _checked(job, path, check, basis) -> Choice:
 
 def _stage(value, name):
     """A stage's number as an integer."""
-    if isinstance(value, bool) or not isinstance(value, int) and not hasattr(value, "__index__"):
-        raise wrong(name, "fill", "a stage's number", short(value))
-    return int(value)
+    try:
+        return operator.index(None if isinstance(value, bool) else value)
+    except TypeError:
+        raise wrong(name, "fill", "a stage's number", short(value)) from None
 
 
 def _range(start, stop, stages_):
@@ -430,12 +432,12 @@ def _path(job, forced):
 
 
 @contextlib.contextmanager
-def watching(progress):
+def watching(progress, caller):
     """A function that takes the fraction done, from the `progress` parameter."""
-    if progress is None or progress is False:
-        yield lambda share: None
-    elif callable(progress):
+    if callable(progress):
         yield progress
+    elif progress is None or not boolean(progress, "progress", caller=caller):
+        yield lambda share: None
     else:
         from rich.console import Console
         from rich.progress import Progress

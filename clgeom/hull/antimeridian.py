@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import boolean
 from clgeom.core.messages import counted
 from clgeom.errors import InputWarning, InvalidInput, short, warn
 from clgeom.geo.longitudes import (
@@ -44,7 +43,7 @@ def checked_turn(crs: Any, antimeridian: Any, *, caller: str) -> float | None:
 
     Points without a system are in degrees if `antimeridian` is asked for.
     """
-    if not boolean(antimeridian, "antimeridian", caller=caller):
+    if not antimeridian:
         return turn_of_crs(crs)
     if crs is None:
         return DEGREES

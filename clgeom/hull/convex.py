@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from clgeom.arguments import one_of
+from clgeom.arguments import boolean, one_of
 from clgeom.core.call import Call
 from clgeom.core.device import Session
 from clgeom.core.host_floats import keeps_subnormals
@@ -152,6 +152,7 @@ def convex_hull(
     ([0, 1, 3, 4], 4.0)
     """
     call = Call("convex_hull", profile=profile, options=_checked(collinear, filter), progress=progress)
+    antimeridian = antimeridian is not False and boolean(antimeridian, "antimeridian", caller=call.caller)
     given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, many=True)
     if given.chunks is not None:
         return _hull_of_chunks(call, given.chunks, nonfinite, antimeridian)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clgeom.arguments import finite, wrong
+from clgeom.arguments import boolean, finite, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed
 from clgeom.errors import InvalidInput, short
@@ -147,9 +147,9 @@ class ConvexHull:
     ) -> None:
         self._options = _options(qhull_options)
         points = _checked(points, caller="ConvexHull")
-        self._device, self._incremental = device, bool(incremental)
+        self._device, self._incremental = device, boolean(incremental, "incremental", caller="ConvexHull")
         converted = not is_device_array(points) and points.dtype != np.float64  # which SciPy copies
-        self._start([_copied(points) if incremental or converted else points])
+        self._start([_copied(points) if self._incremental or converted else points])
 
     def add_points(self, points: AnyArray, restart: bool = False) -> None:
         """Add points to the hull; needs ``incremental=True``.
@@ -171,7 +171,7 @@ class ConvexHull:
         if not self._incremental:
             raise qhull_error()("add_points needs a ConvexHull with incremental=True that is not closed.")
         points = _copied(_checked(points, caller="ConvexHull.add_points"))
-        if restart:
+        if boolean(restart, "restart", caller="add_points"):
             self._start([*self._parts, points], caller="ConvexHull.add_points")
         elif len(points):
             # Old vertices come first: of equal points the lowest index stays. A point left out is among the old ones.
@@ -365,7 +365,7 @@ def _options(text: object) -> Options:
     """The options of SciPy's `qhull_options`; `InvalidInput` for one that would change the result."""
     if isinstance(text, bytes):
         text = text.decode("latin1")
-    words = [repr(text)] if text is not None and not isinstance(text, str) else (text or "").split()
+    words = [short(text)] if text is not None and not isinstance(text, str) else (text or "").split()
     found = Options()
     for word in words:
         asked = re.fullmatch(r"QG(-?)(\d+)", word)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.arguments import held, is_masked_array, too_large, unmasked
+from clgeom.arguments import held, is_masked_array, too_large, unmasked, wrong
 from clgeom.core import device as devices
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.host_memory import host_buffer
@@ -132,7 +132,8 @@ def session_of(value: Any, device: DevicesLike) -> Session:
     if session.context != value.context or session.device != (own or session.device):
         there = own or devices.session_of_context(value.context).device
         raise InvalidInput(
-            f"The 'device' parameter must be the device that the array is on ({there.name}). Got {device!r} instead."
+            f"The 'device' parameter must be the device that the array is on ({there.name}). "
+            f"Got {short(device)} instead."
         )
     return session
 
@@ -310,9 +311,7 @@ def leave_out(points: Any, *, nonfinite: str, caller: str, first: int = 0) -> tu
         The points left and their int64 indices in what was given; (points, None) when all stay.
     """
     if not isinstance(nonfinite, str) or nonfinite not in ("raise", "drop"):
-        raise InvalidInput(
-            f"The 'nonfinite' parameter of {caller} must be 'raise' or 'drop'. Got {nonfinite!r} instead."
-        )
+        raise wrong("nonfinite", caller, "'raise' or 'drop'", short(nonfinite))
     masked = is_masked_array(points) and points.ndim == 2 and np.ma.is_masked(points)
     if not masked and nonfinite == "raise":
         return points, None
@@ -485,10 +484,10 @@ def pinned_empty(
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"The 'shape' and 'dtype' parameters of pinned_empty must be those of a NumPy array. "
-            f"Got {shape!r} and {dtype!r} instead."
+            f"Got {short(shape)} and {short(dtype)} instead."
         ) from error
     if like.dtype.hasobject:  # memory that is not initialised holds no references
-        raise InvalidInput(f"The 'dtype' parameter of pinned_empty must hold no Python objects. Got {dtype!r} instead.")
+        raise wrong("dtype", "pinned_empty", "no Python objects", short(dtype), verb="hold")
     return map_pinned(devices.as_session(device), like.shape, like.dtype)
 
 

@@ -398,6 +398,7 @@ def coverage_map(
     if range_m is not None:
         range_m = number(range_m, "range_m", caller="coverage_map", least=1, unit="m")
     _warn_unused(model, base_height, mobile_height, roof_height, street_width, separation, street, city)
+    sigma = number(sigma, "sigma", caller="coverage_map", least=0, unit="dB")
     if sigma == 0:
         warn_unused({"correlation": (correlation, 50.0), "seed": (seed, 0)}, "coverage_map", "sigma=0")
     base, usual = default_link(model)
@@ -499,4 +500,4 @@ def _seeded(make, seed, caller):
     try:
         return make(seed)
     except (TypeError, ValueError) as error:
-        raise wrong("seed", caller, "a seed of NumPy's", f"{seed!r}: {error}") from error
+        raise wrong("seed", caller, "a seed of NumPy's", short(seed)) from error

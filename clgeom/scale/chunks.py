@@ -100,7 +100,7 @@ class _Files:
         self.paths, self.what, self.crs = paths, what, crs
         self.states: dict = {}
         self.chunks: Chunks[Any] = Chunks(self, max_bytes=max_bytes, copy=False, crs=crs)
-        self.rows = rows_of(max_bytes)
+        self.rows = rows_of(self.chunks.max_bytes)
 
     def __call__(self) -> Iterator[Any]:
         first = None

@@ -124,7 +124,7 @@ def _type_of_counts(index_type, keys, *, caller, weights, density=False):
     number = index_dtype(index_type, is_device_array(keys), caller=caller)
     if index_type is not None and (density or weights is not None):
         option = "density" if weights is None else "weights"
-        raise wrong("index_type", caller, f"None with {option}, whose result is float64", repr(index_type))
+        raise wrong("index_type", caller, f"None with {option}, whose result is float64", short(index_type))
     return number
 
 
@@ -226,7 +226,7 @@ def histogram(
     if weights is not None:
         weights = _checked_weights(weights, given, caller=caller)
         if isinstance(bins, str):
-            raise wrong("bins", caller, "a number or edges for values with weights", repr(bins))
+            raise wrong("bins", caller, "a number or edges for values with weights", short(bins))
         counts = _weighted(keys, weights, order, first, last, len(edges) - 1)
     else:
         counts = counts_of(session, keys, order, first, last, len(edges) - 1, number, edges=True)
@@ -269,7 +269,7 @@ def _edges(session, keys, bins, range):
         if range is not None and bins.ndim:
             raise wrong("range", caller, "None for edges, which have their own", short(range))
     if isinstance(bins, str) and is_device_array(keys):
-        raise wrong("bins", caller, "a number or edges for values on the device", repr(bins))
+        raise wrong("bins", caller, "a number or edges for values on the device", short(bins))
     held(bins, "bins", caller=caller)
     held(range, "range", caller=caller)
     given, unnamed = keys, not isinstance(bins, str)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from clgeom.arguments import boolean, integer, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, copy
+from clgeom.errors import short
 from clgeom.intake.arrays import session_of
 from clgeom.intake.cl_arrays import as_array, converted
 from clgeom.intake.device_arrays import is_device_array
@@ -208,6 +209,6 @@ def _checked(keys, kth, axis, *, caller):
     several = isinstance(kth, (list, tuple)) or getattr(kth, "ndim", 0) == 1
     for one in kth if several else [kth]:
         if not n:
-            raise wrong("kth", caller, "none, for no keys" if several else "left out for no keys", repr(one))
+            raise wrong("kth", caller, "none, for no keys" if several else "left out for no keys", short(one))
         integer(one, "kth", caller=caller, least=-n, most=n - 1)
     return keys

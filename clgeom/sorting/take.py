@@ -10,7 +10,7 @@ from clgeom.arguments import has_type, one_of, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, read, run
 from clgeom.core.plan import Plan, Step
-from clgeom.errors import is_integer
+from clgeom.errors import is_integer, short
 from clgeom.intake.arrays import MOST_ITEMS, c_name, host_values, session_of
 from clgeom.intake.cl_arrays import as_array
 from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, let_change, native_array
@@ -62,7 +62,7 @@ def take(
     """
     mode = one_of(mode, ("raise", "wrap", "clip"), "mode", caller="take")
     if axis is not None and not (is_integer(axis) and axis == 0):
-        raise wrong("axis", "take", "None or 0", repr(axis))
+        raise wrong("axis", "take", "None or 0", short(axis))
     there = is_device_array(values)
     if is_device_array(indices) != there:
         sides = ("on the host", "on the device")

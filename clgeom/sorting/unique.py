@@ -18,7 +18,7 @@ from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
-from clgeom.errors import InputWarning, warn
+from clgeom.errors import InputWarning, short, warn
 from clgeom.intake.arrays import as_device_values, c_name
 from clgeom.intake.cl_arrays import to_array
 from clgeom.intake.device_arrays import fetched, is_device_array
@@ -123,18 +123,17 @@ def unique(
     }
     boolean(sorted, "sorted", caller=caller)
     apart = not boolean(equal_nan, "equal_nan", caller=caller)
-    profile = boolean(profile, "profile", caller=caller)
     if axis is not None:
         if apart:
             warn("equal_nan=False does nothing in unique with an axis: slices with NaN are never equal.", InputWarning)
         keys = array_of_keys(keys, caller=caller)
         axis = checked_axis(axis, keys, caller=caller)
         if is_device_array(keys):
-            raise wrong("axis", caller, "None for keys on the device", repr(axis))
+            raise wrong("axis", caller, "None for keys on the device", short(axis))
     flat, shape, session = flat_keys(keys, device, caller=caller)
     number = index_dtype(index_type, is_device_array(flat), caller=caller)
     if index_type is not None and not any(wanted.values()):
-        raise wrong("index_type", caller, "None where no indices or counts are returned", repr(index_type))
+        raise wrong("index_type", caller, "None where no indices or counts are returned", short(index_type))
     call = Call(caller, profile=profile)
     with call:
         if axis is None:

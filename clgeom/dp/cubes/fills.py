@@ -252,7 +252,7 @@ def fill_cube(
     if checked == "loads" and depth is not None and equation.indices_fit(shape):
         checked = False if reads_inside(equation, shape, held) else checked
     series = _series(session, equation, planes, held, arguments, ring, keep, checked, faults)
-    with watching(progress) as watch, Call("fill_cube", profile=profile) as call:
+    with watching(progress, "fill_cube") as watch, Call("fill_cube", profile=profile) as call:
         with users_errors("", name=equation.name):
             result = launch.run(session, Plan(series), watch=watch, table=table, kept=kept, faults=noted, **buffers)
         fault = result.read(faults).tolist()

@@ -174,7 +174,7 @@ def cell_type_of(dtype, overflow) -> CellType | RecordType:
     if overflow is not None and all(cell.dtype.kind == "f" for cell in found.scalars):
         raise InvalidInput(
             f"The 'overflow' parameter of Equation is for cells of integers: leave it out for {found.name}. "
-            f"Got {overflow!r} instead."
+            f"Got {short(overflow)} instead."
         )
     return found
 

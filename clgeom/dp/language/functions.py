@@ -23,6 +23,7 @@ from clgeom.dp.language.trace import (
     widest,
 )
 from clgeom.dp.language.types import CELL_TYPES, cell_type, float_type, is_exact
+from clgeom.errors import short
 from clgeom.intake.typing import DTypeLike
 
 
@@ -346,7 +347,7 @@ def index(name: str = "k") -> Expr:
     [[0, 0, 1, 5, 14]]
     """
     if not isinstance(name, str) or not C_NAME.match(name):
-        raise mistake(f"An index must have a name in C. Got {name!r} instead.")
+        raise mistake(f"An index must have a name in C. Got {short(name)} instead.")
     return Expr("index", (), "int", name)
 
 

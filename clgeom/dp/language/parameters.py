@@ -13,7 +13,7 @@ import numpy as np
 from clgeom.arguments import instance
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.types import CELL_TYPES
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import c_name
 
 PARAMETER_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float32", "float64")
@@ -118,7 +118,7 @@ def parameters_of(given) -> dict[str, Parameter]:
 def require_c_name(name: Any, what: str) -> None:
     """Refuse a name that C or Python does not allow; `what` begins the message."""
     if not isinstance(name, str) or not C_NAME.match(name) or keyword.iskeyword(name):
-        raise InvalidInput(f"{what} a name in C and in Python. Got {name!r} instead.")
+        raise InvalidInput(f"{what} a name in C and in Python. Got {short(name)} instead.")
 
 
 def parameter(name: str, what) -> Parameter:
@@ -142,7 +142,7 @@ def parameter(name: str, what) -> Parameter:
     if dtype is None or dtype.name not in PARAMETER_TYPES:
         raise InvalidInput(
             f"The parameter {name!r} of an equation must be one of {', '.join(PARAMETER_TYPES)}, with [] for an array "
-            f"and [,] for a table. Got {what!r} instead."
+            f"and [,] for a table. Got {short(what)} instead."
         )
     return Parameter(name, dtype.newbyteorder("="), ndim)
 

@@ -20,6 +20,7 @@ import numpy as np
 from clgeom.dp.language import spans
 from clgeom.dp.language.mistakes import mistake, refusal
 from clgeom.dp.language.types import LIMITS, TYPES, WIDE, cell_type, float_type, traced
+from clgeom.errors import short
 
 #: Most nodes of an equation. Only a Python loop that unrolls a table makes more.
 MOST_NODES = 20_000
@@ -269,7 +270,8 @@ def constant(value, type=None) -> Expr:
             with np.errstate(over="ignore"):
                 value = np.float32(value)
         return node("const", type=type, data=float(value))
-    raise mistake(f"A part of an equation must be a number, a cell, an index or a parameter. Got {value!r} instead.")
+    expected = "a number, a cell, an index or a parameter"
+    raise mistake(f"A part of an equation must be {expected}. Got {short(value)} instead.")
 
 
 def expression(value, type=None) -> Expr:

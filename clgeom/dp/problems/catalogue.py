@@ -10,7 +10,7 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def problem_of(name: str) -> Problem:
     functions = [problem.function for problem in SOLVED]
     close = difflib.get_close_matches(wanted, functions, 3, 0.5)
     raise InvalidInput(
-        f"There is no problem {name!r}. "
+        f"There is no problem {short(name)}. "
         + (f"Close to it: {', '.join(close)}." if close else "'clgeom dp list' shows the problems.")
     )
 

@@ -12,7 +12,7 @@ from clgeom.arguments import instance, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.functions import maximum, minimum, where, which_max, which_min
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 
 Letters = TypeVar("Letters", str, bytes)
 
@@ -94,7 +94,7 @@ class Edits:
         if self.operations is None:
             raise InvalidInput("The method aligned of Edits needs operations=True of edit_distance.")
         if not (isinstance(gap, str) and len(gap) == 1 and gap.isascii()):
-            raise wrong("gap", "aligned", "one ASCII character", repr(gap))
+            raise wrong("gap", "aligned", "one ASCII character", short(gap))
         rows = tuple(_with_gaps(self.operations, *row, gap) for row in ((a, "a", "insert"), (b, "b", "delete")))
         if type(rows[0]) is not type(rows[1]):
             raise wrong("b", "aligned", f"of the type of 'a', {type(a).__name__}", type(b).__name__)

@@ -17,7 +17,7 @@ from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least, most
 from clgeom.dp.problems.tables import fill
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import ArrayLike, DeviceLike, FloatLike, IntLike
 
 INF = float("inf")
@@ -322,7 +322,7 @@ def distribution(
     if served > arrays.INT32:
         raise wrong("demands", caller, "together below 2**31", served)
     if not arrays.several(costs) or len(costs) != 2:
-        raise wrong("costs", caller, "two tables", repr(costs)[:60])
+        raise wrong("costs", caller, "two tables", short(costs))
     first, other = (
         arrays.numbers(part, f"costs[{w}]", caller=caller, ndim=2, infinite=True, empty=False).astype(float)
         for w, part in enumerate(costs)
@@ -332,7 +332,7 @@ def distribution(
             expected = f"a row for each of {n} customers, up to {demands.max()} pieces"
             raise wrong(f"costs[{w}]", caller, expected, f"shape {part.shape}")
     if not arrays.several(stocks) or len(stocks) != 2:
-        raise wrong("stocks", caller, "two numbers", repr(stocks)[:60])
+        raise wrong("stocks", caller, "two numbers", short(stocks))
     stocks = [whole_number(s, f"stocks[{w}]", caller=caller) for w, s in enumerate(stocks)]
     if sum(stocks) < served:
         return Allocation(INF)

@@ -15,7 +15,7 @@ from clgeom.dp.problems import arrays
 from clgeom.dp.problems.allocation import Allocation, follow_choices
 from clgeom.dp.problems.over import least
 from clgeom.dp.problems.tables import fill
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import ArrayLike, DeviceLike, IntLike, NDArray
 
 INF = float("inf")
@@ -116,7 +116,7 @@ def bottleneck(legs: Sequence[ArrayLike], *, device: DeviceLike = None) -> Alloc
 
 def _through_layers(equation, legs, caller, device):
     if isinstance(legs, (str, bytes)) or not np.iterable(legs):
-        raise wrong("legs", caller, "a sequence of tables", repr(legs)[:60])
+        raise wrong("legs", caller, "a sequence of tables", short(legs))
     legs = [
         arrays.numbers(leg, f"legs[{k}]", caller=caller, ndim=2, infinite=True, empty=False)
         for k, leg in enumerate(legs)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from clgeom.arguments import one_of, wrong
+from clgeom.arguments import boolean, one_of, wrong
 from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.core.failures import failures
@@ -162,7 +162,7 @@ def convex_hulls(
     >>> batch.vertices.tolist(), batch.offsets.tolist(), batch.areas.tolist()
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
-    call = _call("convex_hulls", collinear, profile)
+    call = _call("convex_hulls", collinear, profile, antimeridian)
     given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
     sizes = given.sizes
     begins = _accepted_offsets(offsets, len(given) if sizes is None else len(sizes), caller=call.caller)
@@ -245,7 +245,7 @@ def convex_hulls_by_label(
     >>> clgeom.convex_hulls_by_label(points, [0, 1, 0, 0, -1], noise=-1)
     HullBatch(2 hulls, 4 vertices, labelled, 1 point left out)
     """
-    call = _call("convex_hulls_by_label", collinear, profile)
+    call = _call("convex_hulls_by_label", collinear, profile, antimeridian)
     chunks = as_chunks(points)
     if chunks is not None:
         if labels is not None:
@@ -268,9 +268,10 @@ def convex_hulls_by_label(
     return _over_antimeridian(batch, call, given, offsets, order, antimeridian)
 
 
-def _call(caller: str, collinear: object, profile: bool) -> Call:
+def _call(caller: str, collinear: object, profile: bool, antimeridian: bool) -> Call:
     """A call, whose options are whether points on an edge are vertices."""
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
+    boolean(antimeridian, "antimeridian", caller=caller)
     return Call(caller, profile=profile, options=collinear == "keep")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from clgeom.arguments import one_of, wrong
+from clgeom.arguments import boolean, one_of, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, run, write
@@ -225,7 +225,7 @@ def _hood(
 ) -> Hood:
     one_of(collinear, ("drop", "keep"), "collinear", caller=caller)
     one_of(method, ("auto", "published", "runs"), "method", caller=caller)
-    if trace and method == "runs":
+    if boolean(trace, "trace", caller=caller) and method == "runs":
         raise wrong("method", caller, "'published' or 'auto' with trace", "'runs'")
     session = session_of(points, device)
     array = as_device_points(session, points, caller=caller)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
 import numpy as np
 
-from clgeom.arguments import integer, one_of, wrong
+from clgeom.arguments import boolean, integer, one_of, wrong
 from clgeom.core.call import Call
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
@@ -176,7 +176,7 @@ def region_of(
     segments = integer(segments, "segments", caller=CALLER)
     for name, value, choices in (("cuts", cuts, CUTS), ("axis", axis, AXES), ("kernel", kernel, KERNELS)):
         one_of(value, choices, name, caller=CALLER)
-    if assume_sorted and axis != "x":
+    if boolean(assume_sorted, "assume_sorted", caller=CALLER) and axis != "x":
         raise wrong("axis", CALLER, "'x' with assume_sorted", short(axis))
     if cuts == "width" and segments > MOST_WIDTHS:
         raise wrong("segments", CALLER, f"at most {MOST_WIDTHS:,} with cuts='width'", f"{segments:,}")

@@ -128,7 +128,7 @@ def checked_goal(vertices, part_vertices, tolerance, iou, apart=False, *, caller
 
 def outlined(raster, levels, goal, *, direction, device, profile, caller) -> CoveragePolygons:
     """The polygons of `raster_outlines` for a checked goal."""
-    call = Call(caller, profile=boolean(profile, "profile", caller=caller))
+    call = Call(caller, profile=profile)
     cells = covered_cells(call, raster, levels, direction, device, whole=goal.apart)
     if goal.apart:
         _check_apart(cells, caller)

@@ -289,7 +289,7 @@ def coverage_regions(
     budgets = {"vertices": vertices, "part_vertices": part_vertices, "tolerance": tolerance, "iou": iou}
     budgets["apart"] = boolean(apart, "apart", caller=caller)
     refuse_others(outline, own, holes, budgets, caller=caller)
-    if (transform, crs, nodata) != (None, None, None):
+    if any(one is not None for one in (transform, crs, nodata)):
         raster = Raster(raster, transform, crs, nodata)
     shared = {"direction": direction, "device": device, "profile": profile, "caller": caller}
     if outline == "cells":
@@ -300,7 +300,7 @@ def coverage_regions(
 def refuse_others(outline, segmentation, holes, budgets, *, caller):
     """Refuse parameters that are for the other kind of outline."""
     if outline == "segments":
-        given = [name for name, value in budgets.items() if value is not None and value is not False]
+        given = [name for name, value in budgets.items() if value is not None and (name, value) != ("apart", False)]
         if given:
             raise InvalidInput(
                 f"The '{given[0]}' parameter of {caller} is for outline='cells'. Got 'segments' instead."
@@ -323,10 +323,7 @@ def _regions(
     single, resolutions = _resolutions(segments, caller)
     one_of(cuts, CUTS, "cuts", caller=caller)
     one_of(axis, ("x", "both"), "axis", caller=caller)
-    parts, call = (
-        boolean(parts, "parts", caller=caller),
-        Call(caller, profile=boolean(profile, "profile", caller=caller)),
-    )
+    parts, call = boolean(parts, "parts", caller=caller), Call(caller, profile=profile)
     least = checked_holes(holes, caller=caller)
     cells = covered_cells(call, raster, levels, direction, device, whole=not single)
     least = None if least is None else least / cells.grid.cell_area
@@ -358,9 +355,7 @@ def _resolutions(segments, caller):
     if type(segments) is not int and (isinstance(segments, (list, tuple, range)) or np.ndim(segments) == 1):
         numbers = tuple(integer(number, "segments", caller=caller) for number in segments)
         if not numbers or len(set(numbers)) < len(numbers):
-            raise InvalidInput(
-                f"The 'segments' parameter of {caller} must be a number, or different numbers. Got {segments!r}."
-            )
+            raise wrong("segments", caller, "a number, or different numbers", short(segments))
         return False, numbers
     return True, (integer(segments, "segments", caller=caller),)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from clgeom.arguments import is_masked_array
 from clgeom.core.call import Call
-from clgeom.errors import InvalidInput, is_integer
+from clgeom.errors import InvalidInput, is_integer, short
 from clgeom.intake.array_memory import require_memory
 from clgeom.intake.device_arrays import fetched, in_buffer, is_device_array, overlap
 from clgeom.intake.dispatch import choose_sessions
@@ -94,7 +94,7 @@ class RadixInput:
         if self.on_device:
             require_memory(self.session, self.keys, caller=self.caller, name="keys")
         if not isinstance(descending, (bool, np.bool_, int, np.integer)) or descending not in (0, 1):
-            raise self._wrong("descending", "be True or False", repr(descending))
+            raise self._wrong("descending", "be True or False", short(descending))
         self.order = _order(self.keys.dtype, bool(descending))
         self.significant = self.order.everything if key_bits is None else self._significant(key_bits)
         self.offsets = None if offsets is None else self._checked_offsets(offsets)
@@ -145,7 +145,7 @@ class RadixInput:
         whole = len(pair) == 2 and all(map(is_integer, pair))
         if not whole or not 0 <= pair[0] < pair[1] <= bits:
             must = f"be a number of bits from 1 to {bits}, or (low, high) with 0 <= low < high <= {bits}"
-            raise self._wrong("key_bits", must, repr(key_bits))
+            raise self._wrong("key_bits", must, short(key_bits))
         return self.order.storage.type((1 << int(pair[1])) - (1 << int(pair[0])))
 
     def _checked_offsets(self, offsets):

@@ -35,7 +35,7 @@ def checked_axis(axis, keys, *, caller: str) -> int | None:
     if not is_integer(axis) or not -keys.ndim <= axis < keys.ndim:
         raise InvalidInput(
             f"The 'axis' parameter of {caller} must be None or an integer from {-keys.ndim} to {keys.ndim - 1}, for "
-            f"keys of shape {keys.shape}. Got {axis!r} instead."
+            f"keys of shape {keys.shape}. Got {short(axis)} instead."
         )
     return int(axis) % keys.ndim
 

@@ -153,7 +153,7 @@ def _checked(gaps) -> list[int]:
     checked: list[int] = []
     for i, gap in enumerate(given):
         if isinstance(gap, (bool, np.bool_)) or not isinstance(gap, (int, np.integer)):
-            raise refuse(f"{gap!r} at index {i}")
+            raise refuse(f"{short(gap)} at index {i}")
         if gap < 1 or (checked and gap >= checked[-1]):
             after = f" after {checked[-1]}" if checked else ""
             raise refuse(f"{int(gap)}{after} at index {i}")

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
-from clgeom.arguments import integer, one_of
+from clgeom.arguments import boolean, integer, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake.arrays import fetched, is_device_array, session_of
@@ -139,10 +139,11 @@ def shellsort(
     items = _items_option(max_items_per_subsequence, MOST_ITEMS, "max_items_per_subsequence", variant)
     elements = _items_option(min_elements_per_item, LEAST_ELEMENTS, "min_elements_per_item", variant)
     one_of(order, (None, "ascending", "descending"), "order", caller="shellsort")
+    stats, trace = boolean(stats, "stats", caller="shellsort"), boolean(trace, "trace", caller="shellsort")
     session, sequence = session_of(keys, device), gaps_for(gaps, len(keys))
     if len(keys) > MOST_KEYS:
         raise DeviceLimit(f"shellsort takes at most {MOST_KEYS:,} keys. Got {len(keys):,} instead.")
-    codes = Codes(session, keys, order == "descending", profile)
+    codes = Codes(session, keys, order == "descending", boolean(profile, "profile", caller="shellsort"))
     stages = []
 
     def look():
@@ -173,6 +174,6 @@ def _items_option(value, default, name, variant) -> int:
 
 def _checked_variant(variant):
     name = variant.upper() if isinstance(variant, str) and variant != "auto" else variant
-    if name not in VARIANTS:
-        one_of(variant, VARIANTS, "variant", caller="shellsort")
-    return name
+    return (
+        name if isinstance(name, str) and name in VARIANTS else one_of(variant, VARIANTS, "variant", caller="shellsort")
+    )
