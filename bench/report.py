@@ -383,8 +383,10 @@ def age(record) -> str:
         return "Measured before records named their kernels: those may have changed since."
     if not found:
         return ""
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return f"Changed since: {', '.join(f'``{name}``' for name in found[:NAMED])}{more}."
+    present = [name for name in found if not name.endswith(".py") or (DOCS.parent / name).exists()]  # others are gone
+    named = present[:NAMED]
+    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return f"Changed since: {', '.join(f'``{name}``' for name in named)}{more}."
 
 
 def images(name) -> list[Path]:

@@ -49,5 +49,6 @@ def modules_entered(call):
 )
 def test_warm_calls_enter_few_modules(session, call, most):
     found = modules_entered(lambda: call(session))
-    assert len(found) <= most + (not session.profile.is_cpu), sorted(found)
+    copying = 0 if session.profile.is_cpu else 5  # arrays of the host are copied to other devices
+    assert len(found) <= most + copying, sorted(found)
     assert not [name for name in found if name.startswith(NOT_NEEDED) and session.profile.is_cpu]

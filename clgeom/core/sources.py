@@ -98,10 +98,9 @@ def digest(kernel: str) -> str:
 
 @functools.cache
 def families() -> tuple[str, ...]:
-    """The first folders of the names of kernels."""
-    return tuple(
-        sorted(entry.name for entry in _root("templates").iterdir() if entry.is_dir() and "_" not in entry.name)
-    )
+    """The first folders of the names of kernels. A folder that an older version left empty is none."""
+    folders = [entry for entry in _root("templates").iterdir() if entry.is_dir() and "_" not in entry.name]
+    return tuple(sorted(folder.name for folder in folders if any(folder.iterdir())))
 
 
 def kernels() -> tuple[str, ...]:

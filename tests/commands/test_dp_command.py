@@ -208,7 +208,7 @@ def test_knapsack_is_refused(here):
         ("1,-2", False, "malformed in line 4: the weight must be at least 0, '-2'"),
         ("1,0", True, "malformed in line 4: the weight must be at least 1, '0'"),
         ("1,9007199254740993", False, "malformed in line 4: the weight must be within 2**53"),
-        ("9223372036854775807,1", True, "The column of values is too large: the best value may not fit 64 bits."),
+        ("9223372036854775807,1", True, "The column of values is too large: the sums may not fit 64 bits."),
     ],
 )
 def test_knapsack_names_the_line(here, row, repeat, message):
