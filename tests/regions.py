@@ -7,14 +7,23 @@ from clgeom.core.policies import Policy
 BLOCKS, JOIN, LOCAL = "region/arc/arc_hulls_blocks", "region/arc/arc_join", "region/arc/arc_hulls_local"
 
 WIDE, FUSED, PLACE = "region/arc/arc_tangents_wide", "region/arc/arc_outline_local", "region/arc/arc_place"
+OFFSETS = "region/arc/arc_tile_offsets"
 
 #: Tiles of 16 candidates and groups of 4 and 8 items, so that few points go through every path.
 FEW = Policy("group", 4)
 
 SMALL = {BLOCKS: Policy("group", 8, 2), JOIN: FEW, LOCAL: Policy("group", 4, 6), WIDE: FEW}
 
-#: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 30.
-SHAPES = ({}, SMALL, *({**SMALL, FUSED: Policy("group", wg_size), PLACE: Policy("group", 4, 2)} for wg_size in (4, 32)))
+#: The same, and short segments from candidates to vertices in one kernel; in tiles of 2 segments, or of 30, whose
+#: vertices are counted by groups of 8.
+SHAPES = (
+    {},
+    SMALL,
+    *(
+        {**SMALL, FUSED: Policy("group", wg_size), OFFSETS: Policy("group", 8), PLACE: Policy("group", 4, 2)}
+        for wg_size in (4, 32)
+    ),
+)
 
 
 def in_order(points):

@@ -140,6 +140,25 @@ def test_parts_of_a_plane_are_one_plane(session, monkeypatch):
         assert np.array_equal(cube.numpy(), plain(pattern, cube.shape, w))
 
 
+def test_parts_of_a_plane_are_as_many_as_its_loops_need(session, monkeypatch):
+    """A loop ends at an integer that is a parameter; other parameters may be infinite."""
+    monkeypatch.setattr(fills, "OPERATIONS", 5_000)
+    one = imposed_session(session.device)
+    one.profile = replace(one.profile, compute_units=1)
+
+    @dp.cube_equation(dtype="float32", parameters={"steps": "int32", "most": "float32"})
+    def sums(M, i, j, k, steps, most):
+        total = dp.sum_over("q", 0, steps, lambda q: dp.cast(q, "float32"))
+        return dp.minimum(total, most) + dp.where(i > 0, M[i - 1, j, k], 0)
+
+    launches = []
+    for steps in (3, 300):
+        cube = dp.fill_cube(sums, (3, 8, 8), steps=steps, most=np.inf, device=one, profile=True)
+        assert (cube.numpy()[2] == 3 * sum(range(steps))).all()
+        launches.append(cube.phases[0].launches)
+    assert launches[1] > 5 * launches[0]
+
+
 @pytest.mark.settings("as_is", "as_gpu")
 def test_reductions_and_reads_by_parameters(any_session):
     rng = np.random.default_rng(3)

@@ -86,6 +86,16 @@ def test_measures_of_other_types_are_correctly_rounded(any_session, points):
 
 
 @pytest.mark.fp64
+def test_measures_of_exact_terms_whose_sums_lose_bits(session):
+    for points in (
+        [(0, -(2.0**56)), (2.0**53, 2.0**-24), (1, 2.0**24)],
+        [(2.0**-11, 0), (-(2.0**41), -(2.0**-47)), (0, -3 * 2.0**55)],
+        [(0.1875, -(2.0**-9)), (-(2.0**22), 2.0**-51), (0, -(2.0**42))],
+    ):
+        assert_measured(np.array(points), session)
+
+
+@pytest.mark.fp64
 def test_hull_perimeter_of_a_segment_counts_twice(session):
     assert convex_hull([[0, 0], [3, 4], [3, 4]], device=session).perimeter == 10.0
     assert convex_hull([[0, 0], [3, 4], [6, 8]], collinear="keep", device=session).perimeter == 20.0

@@ -5,6 +5,8 @@ import pytest
 
 import clgeom
 from clgeom.errors import InvalidInput
+from clgeom.intake.interop.rasters import Raster
+from clgeom.intake.interop.strips import Strips
 from clgeom.plotting import batches, coverage, figures, gaps, hoods, hulls, regions
 from clgeom.radio import coverage_map
 from clgeom.region.coverage.bands import nested
@@ -225,6 +227,17 @@ def test_batch_draws_every_hull(session):
     nothing = clgeom.convex_hulls(np.empty((0, 2)), [0], device=session).plot()
     assert nothing.get_title(loc="left") == "0 convex hulls"
     matplotlib.pyplot.close("all")
+
+
+def test_pixels_of_a_raster_in_strips_are_where_its_cells_are(monkeypatch):
+    monkeypatch.setattr("clgeom.region.coverage.drawn.MOST_PIXELS", 4)
+    values = np.arange(60.0).reshape(10, 6)
+    strips = Strips(
+        lambda row, column, rows, columns: values[row : row + rows, column:][:, :columns], (10, 6), values.dtype
+    )
+    drawn = image(Raster(strips, (20, 1, 500, 2, -20, 700)))
+    np.testing.assert_array_equal(drawn["values"], strips.thinned(3))
+    assert drawn["transform"] == [60, 3, 500, 6, -60, 700]
 
 
 def test_values_that_are_not_known_are_not_drawn():

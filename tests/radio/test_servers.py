@@ -130,6 +130,10 @@ def test_measured_cuts_are_kept_in_both_planes():
         (lambda: Antenna(3, horizontal=np.full(360, -1), vertical=np.zeros(360)), "Got 360 values from -1"),
         (lambda: Transmitter(0, 0, power_dbm="high"), "'power_dbm' .* in dBm. Got 'high'"),
         (lambda: Transmitter(0, 0, downtilt_deg=100), "'downtilt_deg' .* a number from -90 to 90, in degrees. Got 100"),
+        (
+            lambda: Transmitter(0, 0, antenna=sector_antenna(), azimuth_deg=-360.5),
+            "'azimuth_deg' .* a number from -360 to 360, in degrees. Got -360.5",
+        ),
         (lambda: Transmitter(0, 0, antenna="kathrein"), "'antenna' .* must be an Antenna. Got 'kathrein'"),
         (lambda: receiver_sensitivity(bandwidth_mhz=0), "'bandwidth_mhz' .* in MHz. Got 0"),
     ),
