@@ -72,7 +72,7 @@ FAMILIES = {
     "region": Family(
         ("clgeom/region",),
         ("templates/region", "cl_src/arc", "cl_src/coverage", "cl_src/rings"),
-        ("tests/region",),
+        ("tests/region", "tests/scale/test_region_points.py"),
     ),
     "sorting": Family(
         ("clgeom/sorting",),

@@ -121,6 +121,16 @@ def test_short_pairs_with_low_borders(subtests, session, shape):
                 assert clgeom.align(a, b, device=session, **options).scores.tolist() == expected.scores.tolist()
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_short_pairs_with_one_long_gap(session, shape):
+    """A gap that costs much to open goes below the least border of 16 bits, though all letters together cost less."""
+    a, b = ["A", "A"], ["C" * 255, "A" * 254]
+    options = {"match": 1, "mismatch": -1, "gap_open": 4_000, "gap_extend": 64, "path": False}
+    with in_shape(shape):
+        scores = clgeom.align(a, b, device=session, **options).scores
+    assert scores.tolist() == [-1 - 4_000 - 64 * 254, 1 - 4_000 - 64 * 253]
+
+
 def test_short_pairs_with_little_local_memory(session):
     """The shape is smaller where the profile of a strip would not fit."""
     small = Session(session.device, local_mem_bytes=8 << 10, max_wg_size=64)
@@ -253,11 +263,12 @@ def test_input_on_the_device_tells_the_session(session):
 def test_several_parts_of_letters_on_the_device(session, monkeypatch):
     import pyopencl.array as cl_array
 
-    monkeypatch.setattr("clgeom.sequences.align.PART_CELLS", 200)
     rows = np.random.default_rng(41).choice(np.frombuffer(b"ACGT", np.uint8), (30, 9))
     device = cl_array.to_device(as_session(session).queue, rows)
-    expected = clgeom.align(rows, rows[::-1], device=session)
-    assert clgeom.align(device, rows[::-1], device=session).cigars == expected.cigars
+    expected = clgeom.align(rows, rows[::-1], device=session)  # in one part
+    monkeypatch.setattr("clgeom.sequences.align.PART_CELLS", 200)
+    for a in (rows, device):
+        assert clgeom.align(a, rows[::-1], device=session).cigars == expected.cigars
 
 
 def test_ends_are_as_free(session):

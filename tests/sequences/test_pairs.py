@@ -77,7 +77,7 @@ def test_lengths_around_words(any_session, rng, alphabet, most):
     check(any_session, texts(rng, [60] * 9, alphabet), texts(rng, [61] * 9, alphabet))  # in their order already
 
 
-@pytest.mark.settings("as_is", "as_gpu")
+@pytest.mark.settings("as_is", "as_gpu", "cpu_shapes")
 @pytest.mark.parametrize("least, most, letters", [(129, 160, "ACGT"), (40, 50, "ab\U0010ffff"), (1_100, 1_200, "ACGT")])
 def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monkeypatch):
     """They need no jobs and no order; the shorter of each pair is the pattern. In several launches, too."""
@@ -91,7 +91,7 @@ def test_pairs_of_nearly_one_length(any_session, rng, least, most, letters, monk
 
 
 @pytest.mark.optimised
-@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations", "cpu_shapes")
 def test_strips(any_session, rng, monkeypatch):
     """Long patterns, with memory for few groups at a time, and pairs that are computed one by one."""
     monkeypatch.setattr(pairs_bits, "MOST_CARRIES", 1 << 14)
@@ -249,7 +249,7 @@ def test_wrong_options(options, message):
 # All pairs --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.settings("as_is", "as_gpu", "small_allocations")
+@pytest.mark.settings("as_is", "as_gpu", "small_allocations", "cpu_shapes")
 def test_all_pairs(any_session, rng, monkeypatch):
     """The matrix, the nearest and those within a cutoff, in blocks, of two batches and of one with itself."""
     monkeypatch.setattr("clgeom.sequences.cdist.SIDE", 9)
