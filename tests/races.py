@@ -169,6 +169,9 @@ def coverage(session):
         for found in coverage_regions(maps, (20, 40), device=session, **options):
             cells = np.argwhere(maps[found.map] >= found.level)[:, ::-1]
             assert options == {"holes": 0} or found.contains(cells).all()
+    full = maps[0, :20, :32].copy()  # it fills its buffer, and so do the counts of 63 regions and their end
+    assert len(coverage_regions(full, range(63), parts=False, device=session))
+    assert len(coverage_regions(full, (10, 20, 40), outline="cells", device=session))
     exact = coverage_regions(maps, (20, 40), outline="cells", device=session)
     found = coverage_regions(maps, (20, 40), outline="cells", iou=0.7, device=session)
     assert exact.areas.sum() == exact.cells.sum() and (found.areas >= exact.areas).all() and found.iou >= 0.7

@@ -491,10 +491,14 @@ def pinned_empty(
     return map_pinned(devices.as_session(device), like.shape, like.dtype)
 
 
+def most_of_chunk(profile: DeviceProfile, item_bytes: int) -> int:
+    """The most items of a chunk, which is no larger than one allocation or than kernels can index."""
+    return min(max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN), MOST_ITEMS)
+
+
 def chunk_bounds(profile: DeviceProfile, n: int, item_bytes: int) -> list[tuple[int, int]]:
-    """(start, count) of each chunk of `n` items, none larger than one allocation or than kernels can index."""
-    largest = max(profile.max_alloc_bytes // item_bytes // CHUNK_ALIGN * CHUNK_ALIGN, CHUNK_ALIGN)
-    largest = min(largest, MOST_ITEMS)
+    """(start, count) of each chunk of `n` items."""
+    largest = most_of_chunk(profile, item_bytes)
     return [(start, min(largest, n - start)) for start in range(0, n, largest)]
 
 

@@ -20,15 +20,15 @@ from clgeom.region.coverage.regions import coverage_regions
 def test_pieces_of_maps_are_all_of_them(session):
     """Whole maps, or rows of one map: each once, in pieces that an allocation holds."""
     rng = np.random.default_rng(36)
-    small = imposed_session(session.device, max_alloc_bytes=1 << 16)
-    for rows, columns in ((20, 30), (100, 200), (170, 700)):
+    for limit, rows, columns in ((1 << 16, 20, 30), (1 << 16, 100, 200), (1 << 16, 170, 700), (300_000, 60, 150)):
+        small = imposed_session(session.device, max_alloc_bytes=limit)
         maps = rng.integers(0, 1 << 30, (17, rows, columns)).astype(np.int32)
         stack = Stack(small, "test", maps.dtype, *maps.shape, maps)
         for first, count, halo in ((0, 17, 0), (5, 12, 0), (3, 1, 1)):
             found = []
             for piece in stack.pieces(first, count, halo=halo):
                 n = piece.maps * piece.rows * columns
-                assert 4 * n <= 1 << 16
+                assert 4 * n <= limit
                 cells = read(small, piece.buffer, maps.dtype, n, piece.start).reshape(piece.maps, piece.rows, columns)
                 own_maps = range(piece.first_map, piece.first_map + piece.maps)
                 own_rows = range(piece.first_row, piece.first_row + piece.rows)

@@ -13,7 +13,7 @@ from clgeom.arguments import held, one_of, unmasked, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import read
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.intake.arrays import c_name, is_device_array, to_device
+from clgeom.intake.arrays import c_name, is_device_array, most_of_chunk, to_device
 from clgeom.intake.device_arrays import buffer_of, fetched, native_array
 from clgeom.intake.interop.objects import values_of
 from clgeom.intake.interop.strips import Strips
@@ -94,8 +94,6 @@ class Stack:
 
         With `halo` the buffer of a piece also has the rows above and below it.
         """
-        row_bytes = self.columns * self.dtype.itemsize
-        limit = self.session.profile.max_alloc_bytes
         if self.strips is not None:
             yield from self._read(halo)
             return
@@ -103,7 +101,7 @@ class Stack:
             start = first_map * self.rows * self.columns
             yield Piece(self.buffer, start, first_map, maps, 0, self.rows)
             return
-        fitting = limit // (row_bytes * self.rows)
+        fitting = self._most_cells // (self.rows * self.columns)
         if fitting:
             for first in range(first_map, first_map + maps, fitting):
                 count = min(fitting, first_map + maps - first)
@@ -117,15 +115,21 @@ class Stack:
                 part = self.array[one, first - above : last + halo]
                 yield Piece(self._sent(part), above * self.columns, one, 1, first, last - first)
 
+    @property
+    def _most_cells(self) -> int:
+        """The most cells of a piece, which is sent in one chunk."""
+        profile, size = self.session.profile, self.dtype.itemsize
+        return min(profile.max_alloc_bytes // size, most_of_chunk(profile, size))
+
     def _fitting_rows(self, halo):
         """The most rows of a piece beside its halo."""
-        row_bytes, limit = self.columns * self.dtype.itemsize, self.session.profile.max_alloc_bytes
-        if limit // row_bytes <= 2 * halo:
+        rows, profile = self._most_cells // self.columns, self.session.profile
+        if rows <= 2 * halo:
             raise DeviceLimit(
-                f"One row of the raster of {self.caller} is {row_bytes:,} bytes, and {self.session.profile.name} "
-                f"allows buffers of {limit:,}."
+                f"One row of the raster of {self.caller} is {self.columns * self.dtype.itemsize:,} bytes, and "
+                f"{profile.name} allows buffers of {profile.max_alloc_bytes:,}."
             )
-        return limit // row_bytes - 2 * halo
+        return rows - 2 * halo
 
     def _read(self, halo):
         """The strips of a file as pieces."""
