@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clgeom import caches, quirks
-from clgeom.arguments import boolean, integer
+from clgeom.arguments import boolean, instance, integer
 from clgeom.core import trust
 from clgeom.core.cache import MOST, Cache
 from clgeom.core.failures import failures
@@ -98,7 +98,10 @@ class Session:
         begin()
         within = None
         if isinstance(device, Session):
-            within, context, device = device.profile, context or device.context, device.device
+            context = device.context if context is None else context
+            within, device = device.profile, device.device
+        if context is not None:
+            instance(context, cl.Context, "a pyopencl.Context", "context", caller="Session")
         self.device: cl.Device = _choose(device)
         profile = describe(self.device)
         within = within or profile

@@ -272,7 +272,8 @@ def _cut(values, name) -> np.ndarray:
 
 def unused(given: dict[str, tuple[Any, Any]]) -> list[str]:
     """The names of the parameters, of (value, default), that have another value than their default."""
-    return [name for name, (value, default) in given.items() if not (np.ndim(value) == 0 and value == default)]
+    several = {name for name, (value, _) in given.items() if isinstance(value, (list, tuple)) or np.ndim(value)}
+    return [name for name, (value, default) in given.items() if name in several or value != default]
 
 
 def refuse_unused(given: dict[str, tuple[Any, Any]], caller: str, needs: str) -> None:

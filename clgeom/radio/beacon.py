@@ -196,7 +196,8 @@ def locate_by_beacon(
     if method != "regions":
         warn_unused({"segments": (segments, 64)}, CALLER, f"method='{method}'")
     maps = fetched(maps) if is_device_array(maps) else maps
-    has_shape(np.asarray(maps), ("places", "rows", "columns"), "maps", caller=CALLER)
+    shaped = maps if isinstance(maps, np.ndarray) else host_values(maps, caller=CALLER, name="maps")
+    has_shape(shaped, ("places", "rows", "columns"), "maps", caller=CALLER)
     masks = covered_mask(maps, level, caller=CALLER)
     grid = as_grid(transform, None, masks.shape[1:], caller=CALLER)
     nodes = host_values(nodes, caller=CALLER, name="nodes")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clgeom.arguments import wrong_file
+from clgeom.arguments import instance, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import InvalidInput
 from clgeom.radio.antennas import Antenna
@@ -71,7 +71,7 @@ def read_antenna(path: str | os.PathLike[str]) -> Antenna:
     ...     radio.read_antenna(path)
     Antenna('Example', 15.5 dBi, measured)
     """
-    path = Path(path)
+    path = Path(instance(path, (str, os.PathLike), "the path of a file", "path", caller="read_antenna"))
     lines = _lines(path)
     about, cuts = {}, {}
     at = 0

@@ -404,9 +404,9 @@ def _params(model, transmitters, ground, extra, nearest):
 def as_transmitters(transmitters, caller, model=None) -> tuple[Transmitter, ...]:
     """The `transmitters` parameter of a public function: one or more, with the model's height and frequency."""
     found = tuple(transmitters) if np.iterable(transmitters) else (transmitters,)
-    bad = next((one for one in found if not isinstance(one, Transmitter)), None)
-    if not found or bad is not None or len(found) > MOST_TRANSMITTERS:
-        got = "none" if not found else f"{len(found):,}" if bad is None else short(bad)
+    bad = [one for one in found if not isinstance(one, Transmitter)]
+    if not found or bad or len(found) > MOST_TRANSMITTERS:
+        got = "none" if not found else short(bad[0]) if bad else f"{len(found):,}"
         raise wrong("transmitters", caller, f"1 to {MOST_TRANSMITTERS:,} of radio.Transmitter", got)
     return tuple(with_defaults(one, model) for one in found)
 
@@ -496,11 +496,11 @@ def as_field(session, values, shape, name, caller, grid=None):
                 values = values.astype(np.float32)
     else:
         placed = placed_raster(values, caller=caller, name=name)
-        if grid is not None:
-            _check_place(placed, grid, name, caller)
         given = placed.values
         masked = np.ma.getmaskarray(given) if isinstance(given, np.ma.MaskedArray) else None
-        values = host_values(np.ma.getdata(given), caller=caller, name=name)
+        values = host_values(given if masked is None else given.data, caller=caller, name=name)
+        if grid is not None:
+            _check_place(placed, values.shape, grid, name, caller)
         has_type(values, "iuf", "numbers", name, caller=caller)
         absent = False if placed.nodata is None else values == placed.nodata
         absent = absent if masked is None else absent | masked
@@ -519,12 +519,12 @@ def one_band(shape) -> str:
     return "Take one band: array[0], or dataset.read(1) with transform=dataset.transform and crs=dataset.crs."
 
 
-def _check_place(placed, grid, name, caller):
+def _check_place(placed, shape, grid, name, caller):
     """Refuse a raster that has a position, and is not where the map is."""
     if grid.crs is not None and placed.crs is not None and not same_crs(grid.crs, placed.crs):
         raise wrong(name, caller, f"in {shown(grid.crs)}", shown(placed.crs))
     checked_crs(placed.crs, caller)
-    if np.shape(placed.values)[-2:] == grid.shape and not grid.has_place(placed.transform, caller=caller):
+    if shape[-2:] == grid.shape and not grid.has_place(placed.transform, caller=caller):
         raise wrong(name, caller, "the cells of the map, with its transform", placed.transform, verb="have")
 
 

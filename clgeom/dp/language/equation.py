@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import instance, wrong
 from clgeom.core.cache import Cache
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
@@ -149,6 +149,8 @@ class Equation:
         helpers: str = "",
         name: str | None = None,
     ) -> None:
+        if name is not None:
+            instance(name, str, "text", "name", caller="Equation")
         self.cell = cell_type_of(dtype, overflow)
         self.dtype, self.overflow = self.cell.dtype, self.cell.overflow
         self.pattern = pattern_name(pattern, caller="Equation")
@@ -166,7 +168,7 @@ class Equation:
                 self._trace(what)
         elif isinstance(what, str):
             self.name = name or "equation"
-            self.parameters = MappingProxyType(parameters_of(parameters or {}))
+            self.parameters = MappingProxyType(parameters_of({} if parameters is None else parameters))
             self.body, self.is_expression = users_c.body_and_kind(what)
             self.helpers = users_c.c_text(helpers, caller="Equation", name="helpers", empty=True)
             traps.check_arrays(self.body, self.helpers, self.parameters)
@@ -234,7 +236,7 @@ class Equation:
         return Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
 
     def _set_decisions(self, decisions):
-        if decisions is not None and decisions != "index":
+        if decisions is not None and not (isinstance(decisions, str) and decisions == "index"):
             whole = isinstance(decisions, (int, np.integer)) and not isinstance(decisions, bool)
             if not whole or not 2 <= decisions <= 1 << 31:
                 raise wrong("decisions", "Equation", "a count of at least 2, or 'index'", short(decisions))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import instance, wrong
+from clgeom.arguments import instance, real, wrong
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, fill, read, run, write
@@ -503,8 +503,8 @@ def _raise_outside(cells, buffers, unready="") -> np.ndarray:
 def check_shape(shape, caller="dependency_graph") -> tuple[int, int]:
     """Rows and columns as integers; `InvalidInput` if there are none, or too many for a graph."""
     try:
-        n, m = (int(size) if int(size) == size else -1 for size in shape)
-    except (TypeError, ValueError, OverflowError):
+        n, m = (int(size) if size.is_integer() else -1 for size in map(real, shape))
+    except (TypeError, ValueError):
         n = m = -1
     if n < 1 or m < 1:
         raise wrong("shape", caller, "(rows, columns), both at least 1", short(shape))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import boolean, wrong
 from clgeom.core import launch
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import run
@@ -303,7 +303,7 @@ class OverTable:
         """
         store = self._kept() if field is None else self._of(field, "Table.array")
         chosen = self._region(region, "Table.array")
-        if copy:
+        if boolean(copy, "copy", caller="Table.array"):
             if not chosen.cells:
                 return cl_arrays.new_array(self.session, chosen.shape, store.dtype, queue=queue)
             result, out = store.gather(chosen)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clgeom.arguments import one_of, wrong
+from clgeom.arguments import instance, one_of, whole_number, wrong
 from clgeom.core import launch
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
@@ -124,9 +124,11 @@ def traceback(
     [[1, 2], [1, 1], [1, 0], [0, 0]]
     """
     caller = "traceback"
+    instance(equation, Equation, "a dp.Equation", "equation", caller=caller)
+    band_bytes = whole_number(band_bytes, "band_bytes", caller=caller, most=1 << 62)
     job = _job(equation, shape, values, device, parameters, caller, band, outside)
     fields, moves = _moves(moves, equation, job.pattern, caller)
-    if field is not None and not callable(field) and field not in fields:
+    if field is not None and not callable(field) and not (isinstance(field, str) and field in fields):
         raise wrong("field", caller, "a field with choices", short(field))
     if not job.equation.reach_proven or not tiles.applies(job):
         raise InvalidInput(
@@ -183,6 +185,8 @@ def _moves(moves, equation, pattern, caller):
         counts = [count for _, count in places.values()]
     found = []
     for of, count in zip(moves, counts):
+        if not np.iterable(of):
+            raise wrong("moves", caller, "a sequence of offsets", short(of))
         made = tuple(None if move is None else _move(move, fields, pattern, caller) for move in of)
         if len(made) != count:
             raise wrong("moves", caller, f"one entry for each of {count} choices", len(made), verb="have")
@@ -191,11 +195,14 @@ def _moves(moves, equation, pattern, caller):
 
 
 def _move(move, fields, pattern, caller):
-    *by, last = (*move, "") if fields == ("",) else tuple(move)
-    by = tuple(int(one) for one in by)
-    if len(by) != 2 or not pattern.allows(*by) or last not in fields:
+    try:
+        *by, last = (*move, "") if fields == ("",) else tuple(move)
+        by = tuple(int(one) for one in by)
+    except (TypeError, ValueError):
+        by = last = ()
+    if len(by) != 2 or not pattern.allows(*by) or not isinstance(last, str) or last not in fields:
         expected = f"where {pattern.name} reads{'' if fields == ('',) else ', and to a field'}"
-        raise wrong("moves", caller, expected, tuple(move), verb="lead")
+        raise wrong("moves", caller, expected, short(move), verb="lead")
     return (*by, fields.index(last))
 
 

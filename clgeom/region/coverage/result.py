@@ -11,6 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from clgeom.arguments import boolean
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
@@ -243,6 +244,7 @@ class CoverageRegion(FiledRegion):
         InvalidInput
             Shapely is not installed.
         """
+        boolean(cells, "cells", caller="to_shapely")
         shapely = require_shapely()
         if not self:
             return shapely.geometry.Polygon()

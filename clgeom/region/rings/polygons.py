@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from clgeom.arguments import wrong
+from clgeom.arguments import boolean, wrong
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
 from clgeom.core.plan import Phase
@@ -117,7 +117,7 @@ class CoveragePolygon(FiledRegion):
         InvalidInput
             Shapely is not installed.
         """
-        outer, *holes = self.corners if cells else self.rings
+        outer, *holes = self.corners if boolean(cells, "cells", caller="to_shapely") else self.rings
         return require_shapely().geometry.Polygon(outer, holes)
 
     @property
@@ -437,7 +437,7 @@ class CoveragePolygons(Filed, Drawable, Sequence[CoveragePolygon]):
         """
         from clgeom.geo.ragged import Ragged
 
-        if cells:
+        if boolean(cells, "cells", caller="to_shapely"):
             return Ragged(self.corners.astype(np.float64), self.ring_offsets, self.polygon_offsets).to_shapely()
         return self._ragged.to_shapely()
 
