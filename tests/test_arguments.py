@@ -10,7 +10,7 @@ import pytest
 
 import clgeom
 from clgeom import arguments, radio
-from clgeom.errors import InvalidInput
+from clgeom.errors import InvalidInput, short
 
 RAGGED = [[1, 2], [3]]
 SQUARE = [(0, 0), (4, 0), (4, 4), (0, 4)]
@@ -207,3 +207,16 @@ def test_errors_of_one_place():
     assert str(error) == "The 'x' parameter of f must have shape (n, 2). Got (3,) instead. Take two columns."
     assert str(arguments.wrong_file("a.csv", "is empty")) == "The file 'a.csv' is empty."
     assert str(arguments.wrong_file("a.csv", "is taken", "output")) == "The output 'a.csv' is taken."
+
+
+@pytest.mark.parametrize("value", [np.zeros((3, 3)), MASKED, [np.eye(2)]])
+def test_values_in_messages_have_one_line(value):
+    assert "\n" in repr(value) and "\n" not in short(value) and "  " not in short(value)
+    with pytest.raises(InvalidInput, match="^The 'x' parameter of f must be True or False. Got .* instead.$"):
+        arguments.boolean(value, "x", caller="f")
+
+
+@pytest.mark.parametrize("name", ["vertices", "part_vertices", "tolerance", "iou"])
+def test_false_is_no_default_of_a_number(name):
+    with pytest.raises(InvalidInput, match=f"The '{name}' parameter of coverage_regions is for outline='cells'"):
+        clgeom.coverage_regions(np.ones((3, 3)), 1, **{name: False})
