@@ -109,7 +109,7 @@ RULES = (
         "levels",
         "must name each level once.",
         lambda given: len(set(given.levels)) == len(given.levels),
-        lambda given: f"{next(level for level in given.levels if given.levels.count(level) > 1):g} more than once",
+        lambda given: f"{next(level for level in given.levels if given.levels.count(level) > 1):g} twice",
     ),
     Rule("least", "must be 0 or more.", lambda given: given.least >= 0),
     Rule("simplify", "must be 0 or more.", lambda given: given.simplify >= 0),

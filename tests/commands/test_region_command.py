@@ -396,7 +396,7 @@ def test_points_have_one_number_of_vertices(options, monkeypatch):
         (("--model", "wim", "--crs", "EPSG:4326"), "The option --crs must be in metres"),
         (
             ("hill.npy", "--level", 30, "--level", 60, "--level", 60),
-            "--level must name each level once. Got 60 more than once",
+            "--level must name each level once. Got 60 twice",
         ),
         (
             ("hill.npy", "--level", 1, "--plot", "out.png", "--compare", "out.png"),

@@ -101,3 +101,21 @@ def test_messages_name_the_function():
             clgeom.raster_outlines(VALUES, 5, **wrong)
     with pytest.raises(InvalidInput, match="'apart' parameter of coverage_regions is for outline='cells'"):
         clgeom.coverage_regions(VALUES, 5, apart=True)
+
+
+@pytest.mark.parametrize("outline", ("segments", "cells"))
+def test_a_placed_iterator_is_placed_again(session, outline):
+    array = np.random.default_rng(5).random((40, 50))
+    options = {"outline": outline, "device": session} | ({"nodata": 0} if outline == "cells" else {"nodata": 0.0})
+    expected = clgeom.coverage_regions(array, 0.5, transform=(1, 0, 5, 0, -1, 5), **options)
+    for strips in (iter([array[:9], array[9:]]), clgeom.scale.Chunks(lambda: iter([array[:9], array[9:]]))):
+        placed = clgeom.Raster(strips, (1, 0, 5, 0, -1, 5))
+        found = clgeom.coverage_regions(placed, 0.5, **options)
+        assert np.array_equal(found.areas, expected.areas)
+
+
+def test_a_raster_of_a_raster_replaces_its_position():
+    inner = clgeom.Raster([[1, 2]], (1, 0, 0, 0, -1, 0), nodata=1, unit="m", sites=((0, 0),), bands=2)
+    outer = clgeom.Raster(inner, (2, 0, 0, 0, -2, 0))
+    assert outer.values == [[1, 2]] and outer.transform == (2, 0, 0, 0, -2, 0) and outer.nodata == 1
+    assert (outer.unit, outer.bands, outer.sites) == ("m", 2, ((0, 0),))

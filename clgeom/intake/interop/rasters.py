@@ -48,7 +48,7 @@ class Raster:
     ----------
     values : object
         An array, an iterator or `clgeom.scale.Chunks` of strips, or a raster that has a position, which the other
-        parameters replace: a dataset of rasterio, a DataArray of xarray, a radio map.
+        parameters replace: a dataset of rasterio, a DataArray of xarray, a radio map, a `Raster`.
     transform : sequence of 6 floats or affine.Affine, optional
         (a, b, c, d, e, f): pixel corner (column, row) is at ``x = a column + b row + c, y = d column + e row + f``, as
         Rasterio has it; it may turn and shear. Without it x is the column and y the row.
@@ -79,6 +79,17 @@ class Raster:
     bands: int = 1
     unit: str | None = None
     sites: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        inner = self.values
+        if not isinstance(inner, Raster):
+            return
+        for name in (*POSITION, "unit"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, getattr(inner, name))
+        object.__setattr__(self, "bands", max(self.bands, inner.bands))
+        object.__setattr__(self, "sites", self.sites or inner.sites)
+        object.__setattr__(self, "values", inner.values)
 
 
 def placed_raster(

@@ -49,7 +49,10 @@ if TYPE_CHECKING:
 
 
 class Profiled(NamedTuple):
-    """Result of a call with ``profile=True``: the usual result, and the phases of the call."""
+    """Result of a call with ``profile=True``: the usual result, and the phases of the call.
+
+    A call whose keys the host sorts, because there are few or they are nearly in order, has no phases.
+    """
 
     result: Any
     phases: tuple[Phase, ...]
@@ -137,7 +140,7 @@ def sort(
         As everywhere in clgeom. "all", or a list of devices, shares keys of one dimension on the host out among them,
         without `offsets`.
     profile : bool
-        Return ``Profiled(result, phases)``.
+        Return ``Profiled(result, phases)``; without phases if the host sorts, which is faster for few keys.
 
     Returns
     -------

@@ -174,7 +174,7 @@ def _as_bits(given, array, name):
 
 
 def _run(given, moved, buffers):
-    """Run all launches of a given."""
+    """Run all launches of a sort."""
     session, device, n, order = given.session, given.session.profile, given.n, given.order
     means, keys = means_of(session), Scratch("keys[0]", order.storage, n)
     if given.offsets is None:
