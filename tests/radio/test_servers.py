@@ -247,7 +247,7 @@ def test_best_server_of_every_model(any_session, model):
 
 @pytest.mark.settings("as_is", "as_gpu", "odd_shapes", "small_groups", "small_allocations")
 def test_best_server_with_measured_patterns_on_a_turned_map(any_session):
-    place, shape = (7.0, 12.0, 500.0, 11.0, -9.0, -300.0), (31, 24)
+    place, shape = (7.0, 12.0, 500.0, 11.0, -9.0, -300.0), (31, 27)  # a row is some vectors, and some cells
     antennas = [measured(1), measured(2), sector_antenna(), measured(1)]
     sites = network("free-space", 5, antennas=antennas, place=place, shape=shape)
     made = best_server(sites, shape=shape, transform=place, model="free-space", device=any_session)
