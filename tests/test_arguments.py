@@ -42,6 +42,11 @@ CALLS = {
     "CoverageRegion.simplify": (lambda: covered().simplify("1"), "tolerance", "at least 0. Got '1'"),
     "localize": (lambda: clgeom.localize(5), "regions", "two regions or more. Got 1"),
     "localize texts": (lambda: clgeom.localize(["a", "b"]), "regions", "regions or geometries. Got str"),
+    "argpartition": (
+        lambda: clgeom.argpartition([2, 1], 1, index_type="x"),
+        "index_type",
+        "'int64', 'uint32'. Got 'x'",
+    ),
     "pinned_empty": (lambda: clgeom.pinned_empty((2.5, 2)), "dtype", "of a NumPy array. Got (2.5, 2)"),
     "pinned_empty of a type": (lambda: clgeom.pinned_empty(3, "x"), "dtype", "of a NumPy array. Got 3 and 'x'"),
     "pinned_empty of objects": (lambda: clgeom.pinned_empty(3, object), "dtype", "no Python objects. Got <class"),

@@ -198,6 +198,7 @@ def argpartition(
     1
     """
     keys = _checked(keys, kth, axis, caller="argpartition")
+    index_dtype(index_type, is_device_array(keys), caller="argpartition")
     return argsort(keys, axis=axis, index_type=index_type, device=device)
 
 
