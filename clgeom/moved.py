@@ -32,6 +32,7 @@ MOVED = {
     "runtime.explain": "tuner.explain",
     "runtime.gains": "intake.dispatch",
     "runtime.interop.strings": "intake.letters",
+    "runtime.limits": "core.families",
     "runtime.pocl_cache": "quirks.pocl_cache",
     "runtime.pocl_cpu": "quirks.pocl_cpu",
     "runtime.pocl_headers": "quirks.pocl_headers",
@@ -55,13 +56,24 @@ MOVED |= {
 }
 
 
+#: Old packages, and the ones that have their place.
+PACKAGES = (
+    ("runtime", "core"),
+    ("runtime.interop", "intake.interop"),
+    ("alignment", "sequences"),
+    ("dp.pairs", "sequences"),
+)
+
+
 class Finder:
     """Finds modules by their old paths; it is asked before the folders, in which a copy of the module would be made."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
         new = new_name(name)
-        return None if new is None else ModuleSpec(name, Alias(new), is_package=False)
+        if new is None or not exists(new):
+            return None
+        return ModuleSpec(name, Alias(new), is_package=False)
 
 
 class Alias:
@@ -81,17 +93,36 @@ class Alias:
     def exec_module(self, module):
         module.__spec__ = self.spec  # the import system has put the one of the old path there
 
+    def get_code(self, name):
+        """The code of the module, for ``python -m``."""
+        return import_module(self.new).__spec__.loader.get_code(self.new)
+
 
 def new_name(name: str) -> str | None:
     """The present name of a module; None where it has not moved."""
     package, _, old = name.partition(".")
     if package != "clgeom":
         return None
+    # "from clgeom.runtime import arrays" asks for clgeom.core.arrays, since clgeom.runtime is clgeom.core by then
+    for before, now in PACKAGES:
+        moved = MOVED.get(f"{before}.{old.removeprefix(f'{now}.')}") if old.startswith(f"{now}.") else None
+        if moved is not None and moved != old:
+            return f"clgeom.{moved}"
     tail = []
     while old and old not in MOVED:
         old, _, last = old.rpartition(".")
         tail.insert(0, last)
     return ".".join(["clgeom", MOVED[old], *tail]) if old else None
+
+
+def exists(name: str) -> bool:
+    """Whether there is a module of this name."""
+    from importlib.util import find_spec  # which takes a while
+
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def install() -> None:

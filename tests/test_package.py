@@ -156,5 +156,23 @@ def test_modules_below_an_old_package():
         sys.modules.pop("clgeom.runtime.tuning", None)
         from clgeom.runtime.tuning import override
     assert override is importlib.import_module("clgeom.core.tuning").override
-    with pytest.raises(ModuleNotFoundError):
-        importlib.import_module("clgeom.runtime.no_such_module")
+    for name in ("clgeom.runtime.no_such_module", "clgeom.runtime.arrays.no_such_module"):
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(name)
+
+
+@pytest.mark.parametrize("old", sorted(old for old in moved.MOVED if "." in old))
+def test_old_modules_are_imported_from_their_packages(old):
+    package, _, name = old.rpartition(".")
+    done = subprocess.run(
+        [sys.executable, "-c", f"from clgeom.{package} import {name}; print({name}.__name__)"],
+        **{"capture_output": True, "text": True, "cwd": ROOT},
+    )
+    assert done.stdout.strip() == f"clgeom.{moved.MOVED[old]}", done.stderr
+
+
+def test_an_old_module_runs_as_a_script():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "clgeom.runtime.versions"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr

@@ -118,6 +118,9 @@ class _Store:
             return entries
         for entry in filter(_is_entry, present):
             entries.setdefault((entry["kernel"], entry["itemsize"]), []).append(entry)
+        gone = sorted({kernel for kernel, _ in entries if not rows_of(kernel)})
+        if gone:
+            self.warn_once(f"Tuned policies of kernels that are gone are not used ({', '.join(map(shown, gone))})")
         if not all(map(_is_entry, present)):
             self.warn_once(f"Some tuned policies are not used: the file '{printable(str(store_path()))}' is damaged")
         return entries

@@ -58,6 +58,13 @@ class Sequences:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Pickles of results from before 0.9 have the letters by another name."""
+        if "given" in state:
+            state = {**state, "letters": state["given"]}
+            del state["given"]
+        self.__dict__.update(state)
+
     def __getitem__(self, i: int) -> np.ndarray:
         return on_host(self.letters[int(self.offsets[i]) : int(self.offsets[i + 1])])
 

@@ -543,7 +543,7 @@ def heights_under(session, transmitters, grid, ground, *, caller=CALLER) -> list
         if not abs(height) < HIGHEST:
             where = "outside of the map" if not inside else "in a cell without height"
             raise wrong(
-                "transmitters", caller, "in cells with a height of the ground", f"({one.x:g}, {one.y:g}), {where}"
+                "transmitters", caller, "in cells with a height of the ground", f"({one.x:g}, {one.y:g}), {where},"
             )
         found.append(height)
     return found
