@@ -10,6 +10,7 @@ It runs the plan in the example of `clgeom.core.plan` and reads its scratch memo
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.core import staging
-from clgeom.core.build import kernel_of
+from clgeom.core.build import kernel_of, new_kernel
 from clgeom.core.call import current, loading
 from clgeom.core.failures import failure, failures
 from clgeom.core.kept import Launch, ScratchLease, kept_plan, name_of, number_setter
@@ -89,6 +90,8 @@ class LeasedResult(Result):
 #: A paced run waits after slices of so many launches, first and at most, or of so many seconds.
 FIRST_LAUNCHES, WATCH_LAUNCHES = 2, 64
 WATCH_SECONDS = 0.05
+#: Whether a `watch` is being called, which may be a user's function that runs plans.
+_is_watching: contextvars.ContextVar[bool] = contextvars.ContextVar("clgeom_is_watching", default=False)
 
 
 def run(
@@ -163,7 +166,7 @@ def _launches(
 ) -> tuple[Iterable[Launch], ScratchLease | None]:
     """(launches of a plan, lease of their memory or None). New launches are made when they are asked for."""
     shared = _shared(bound)
-    kept = kept_plan(session, plan) if plan.is_kept and not shared else None
+    kept = kept_plan(session, plan) if plan.is_kept and not shared and not _is_watching.get() else None
     if kept is None:
         return (_launch_of(session, part, shared) for part in plan), None
     lease = kept.lease(session, bound, allocate)
@@ -171,11 +174,14 @@ def _launches(
 
 
 def _launch_of(session: Session, part: Step | Series, shared: frozenset[str]) -> Launch:
-    """A launch with the kernel object of this thread, which the next launch of this kernel takes, too."""
+    """A launch with the kernel object of this thread, which the next launch of this kernel takes, too.
+
+    Within a `watch` it is a new one, since the watched run may be in a series, which relies on the arguments it set.
+    """
     import pyopencl as cl
 
     pointers = tuple(at for at, arg in enumerate(part.args) if _is_shared(arg, shared)) if shared else ()
-    kernel = kernel_of(session, part.key, pointers)
+    kernel = new_kernel(session, part.key) if _is_watching.get() else kernel_of(session, part.key, pointers)
     try:
         return Launch(part, kernel, set())
     except cl.Error as error:
@@ -268,7 +274,11 @@ class _Pace:
         if self.waited_for is not None:  # the end of the slice before: the device stays busy with the launches since
             self.waited_for.wait()
             if self.watch:
-                self.watch(self.at / self.total)
+                token = _is_watching.set(True)
+                try:
+                    self.watch(self.at / self.total)
+                finally:
+                    _is_watching.reset(token)
             seconds = time.perf_counter() - self.last
             if seconds > WATCH_SECONDS:
                 self.most = max(int(self.most * WATCH_SECONDS / seconds), 1)

@@ -322,6 +322,19 @@ def test_progress_ends_at_one(session):
     assert seen[-1] == 1.0 and seen == sorted(seen)
 
 
+def test_progress_may_fill_the_same_equation(session):
+    shape, some, others = (4, 3, 200), np.arange(3), np.arange(7, 10)
+    found = []
+
+    def nested(share):
+        if share < 1:
+            found.append(np.asarray(dp.fill_cube(mixed("K"), shape, w=others, device=session)))
+
+    table = dp.fill_cube(mixed("K"), shape, w=some, device=session, progress=nested)
+    assert np.array_equal(table, plain("K", shape, some))
+    assert found and all(np.array_equal(one, plain("K", shape, others)) for one in found)
+
+
 # Problems ---------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from clgeom.core.tuning import override
 from clgeom.dp.analysis.work import OPERATIONS, work_of
 from clgeom.dp.paths.stages import launches, ring_of
 from clgeom.dp.patterns import before, offset
-from clgeom.dp.policies import StagePolicy
+from clgeom.dp.policies import StagePolicy, TilePolicy
 from clgeom.errors import (
     ClgeomError,
     DependencyError,
@@ -328,6 +328,40 @@ def test_progress_and_cancellation(session):
         with pytest.raises(KeyboardInterrupt):
             dp.fill(equation, shape, path="stages", progress=interrupt, device=session)
     same(dp.fill(equation, (5, 9), path="stages", device=session), reference.mixed("CLR", (5, 9), "int32"))
+
+
+def test_progress_may_fill_the_same_equation(subtests, session):
+    """Fills within `progress`, and within theirs, leave the outer fill right, also when its launches are kept."""
+    equation = dp.Equation(
+        lambda M, i, j, p: dp.where((i == 0) | (j == 0), p, M[i - 1, j] + M[i, j - 1]),
+        parameters={"p": "int32"},
+        pattern="NOSE",
+    )
+    tiles = TilePolicy("serial", 1, block_rows=2, block_columns=2, steps=2, strips=1)
+    small = {"dp/paths/fill_stage": StagePolicy("serial", wg_size=1), "dp/paths/tile_sweep": tiles}
+
+    def answer(p, progress=None, **options):
+        table = dp.fill(equation, (9, 900), device=session, progress=progress, p=p, **options)
+        return table.numpy() if options["keep"] == "table" else table.corner
+
+    def answers(**options):
+        """Those of a fill with p = 3, and of three with p = 5, each within the one before."""
+        found = []
+
+        def fill(share):
+            if len(found) < 3 and share < 1:
+                found.append(None)
+                at = len(found) - 1
+                found[at] = answer(5, fill, **options)
+
+        return answer(3, fill, **options), *found
+
+    for path, keep in (("stages", "table"), ("tiles", "table"), ("tiles", "corner")):
+        options = {"path": path, "keep": keep}
+        with subtests.test(**options), override(small):
+            expected = [answer(p, **options) for p in (3, 5, 5, 5)]
+            for _ in range(3):
+                assert [*map(np.array_equal, answers(**options), expected)] == [True] * 4
 
 
 def test_profile(session):
