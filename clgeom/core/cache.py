@@ -10,11 +10,14 @@ session                ``Session.cached``        programs, plans, probes of the 
 thread of a session    ``Session.thread_cache``  kernel objects; prepared plans             as programs; 128 plans, 16
                                                  (`clgeom.core.kept`) and their scratch     with scratch memory, each
                                                  memory                                     with 2 sets of it
-equation               ``Equation.cache``        its OpenCL C, what is proven of it         `MOST`
+equation               ``Equation.cache``        its OpenCL C, what is proven of it, how    `MOST`
+                                                 each session fills tables with it
 =====================  ========================  =========================================  ===========================
 
 A key is the kind of the result, then all values that the result depends on, besides the owner. A plan also depends on
 the policies in force: ``session.cached(key, make, policies=True)`` adds them. A kind that is full drops its older half.
+Sessions and equations do not hold each other: what depends on both is the equation's, with the session in the key by a
+weak reference.
 
 Pure functions of plain values, with immutable results, use `functools`: ``cache`` where there are few arguments (none,
 or the name of a kernel or a file), else ``lru_cache`` with a bound. They last as long as the process.

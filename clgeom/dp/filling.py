@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -22,6 +23,7 @@ from clgeom.core.call import Call, unrecorded
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
+from clgeom.core.tuning import with_policies
 from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
@@ -192,8 +194,9 @@ def fill(
     wanted = equation.pattern if pattern is None else pattern_name(pattern, caller="fill")
     start, stop = _stage(start, "start"), None if stop is None else _stage(stop, "stop")
     check = "auto" if isinstance(check, str) else bool(check)
-    key = "fills", equation, shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(held)
-    choice = session.known(key, policies=True) if initial is None else None
+    options = shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(held)
+    key = with_policies(("fills", weakref.ref(session), *options))  # weak, since equations may outlive sessions
+    choice = equation.cache.known(key) if initial is None else None
     if choice is None:
         found, basis = (wanted, "given") if wanted else _inferred(equation, shape, session, held)
         chosen = PATTERNS[found]
@@ -225,7 +228,7 @@ def fill(
         if choice is None:
             choice = _checked(job, path, check, basis)
             if choice.lasts:
-                session.cached(key, lambda: choice, policies=True)
+                equation.cache.get(key, lambda: choice)
         job.wraps, job.cache = choice.wraps, choice.cache
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             filled = choice.fill(job)
@@ -259,7 +262,8 @@ def fill(
 class Choice:
     """How to fill a table: the result of all checks before a fill, for all fills with the same key.
 
-    The key has all that the checks depend on: the equation, the options, and `facts_of` its parameters.
+    The equation keeps it. The key has all else that the checks depend on: the session, the options, `facts_of` the
+    parameters, and the policies in force. It holds neither the session nor the equation, so that both can go.
 
     Attributes
     ----------

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ def test_release(session):
     own.release()
     assert not programs(own) and len(build.program_keys(own)) == others
     assert dp.fill(other, (5, 3), device=own).corner == 10
+
+
+def test_sessions_and_equations_do_not_hold_each_other(session):
+    """Also when fills keep what they chose, plans included."""
+    own, other = Session(session.device), Session(session.device)
+    equation, unused = (
+        dp.Equation("i == 0 || j == 0 ? 1 : M(i-1, j) + M(i, j-1)", pattern="NOSE", name=name) for name in ("a", "b")
+    )
+    for _ in range(3):
+        for one, device in ((unused, own), (equation, own), (equation, other)):
+            assert dp.fill(one, (5, 5), path="tiles", device=device).corner == 70
+    assert len(equation.cache.of("fills")) == 2
+    gone = weakref.ref(unused), weakref.ref(other)
+    del unused, other, one, device
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None]
+    assert dp.fill(equation, (5, 5), path="tiles", device=own).corner == 70
+    assert len(equation.cache.of("fills")) == 2
 
 
 def test_a_service_does_not_grow(session, monkeypatch):
