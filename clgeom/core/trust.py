@@ -44,10 +44,8 @@ NOTE = "trials"
 FROM_WRONG_RESULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 OURS = {"clgeom", "numpy", "pyopencl", "mako", *sys.stdlib_module_names}
 
-
-_verdicts: dict[
-    tuple[cl.Device, Check, np.dtype | None], bool
-] = {}  # of this process: (device, trial, type) -> whether all results were correct
+#: Of this process: whether all results of a trial were correct.
+_verdicts: dict[tuple[cl.Device, Check, np.dtype | None], bool] = {}
 _trying = threading.local()
 
 
