@@ -43,7 +43,7 @@ def modules_entered(call):
     (
         (lambda session: clgeom.convex_hull(POINTS, device=session), 15),
         (lambda session: clgeom.sort(KEYS, device=session), 18),
-        (lambda session: clgeom.sort(KEYS[:1000], device=session), 8),
+        (lambda session: clgeom.sort(KEYS[:1000], device=session), 10),
     ),
     ids=("convex_hull", "sort", "few keys"),
 )

@@ -30,7 +30,7 @@ from clgeom.intake.arrays import (
     to_device,
 )
 from clgeom.intake.chunks import Chunks, as_chunks
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.crs import crs_of
 from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
@@ -78,6 +78,8 @@ class Given:
 
     def __len__(self) -> int:
         """Number of points that were handed over."""
+        if self.on_device:
+            within_memory(self.source, caller=self.caller, name="points")  # else the shape may be anything
         return sum(map(len, self.parts)) if self.parts else len(self.source)
 
     def on(self, session: Session) -> DeviceArray:

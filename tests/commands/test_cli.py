@@ -134,7 +134,7 @@ def test_devices_report(monkeypatch, capsys):
     assert capsys.readouterr().out == text
     assert report["clgeom"]["version"] == clgeom.__version__ and report["packages"]["pyopencl"]
     assert [device["driver"] for device in report["devices"]] == [device.driver for device in clgeom.devices()]
-    assert set(report["platforms"]) == {device.platform for device in clgeom.devices()}
+    assert set(report["platforms"]) >= {device.platform for device in clgeom.devices()}  # some have no device
     assert report["environment"]["CLGEOM_POLICIES"] == "shipped"
     for device in report["devices"]:
         assert device["name"] in text and device["driver"] in text and device["trials"].endswith(" passed")

@@ -182,10 +182,14 @@ def test_groups_that_wait_in_vain(session, monkeypatch):
     """They give up, and the table is filled by a launch for each diagonal, with the right answer."""
     if not tickets.are_safe(session):
         pytest.skip("one launch is refused on this device")
-    shape = (67, 519)
-    given = words(shape)
-    expected = reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
+
+    def case(shape):
+        """Plans are kept, and with them how long to wait: no shape is taken twice, or by another test."""
+        given = words(shape)
+        return shape, given, reference.lcs_table(*(given[k][: side - 1].tolist() for k, side in zip("xy", shape)))
+
     with override(SINGLE):
+        shape, given, expected = case((67, 521))
         # no strip but the first waits long enough
         monkeypatch.setattr(tickets, "PATIENCE", {"cpu": 0, "gpu": 0})
         for keep in ("table", "decisions"):
@@ -193,6 +197,7 @@ def test_groups_that_wait_in_vain(session, monkeypatch):
                 found = dp.fill(lcs, shape, keep=keep, path="tiles", profile=True, device=session, **given)
             assert [phase.launches for phase in found.phases][0] == 1 and len(found.phases) == 2
             np.testing.assert_array_equal(found.last, expected[-1])
+        shape, given, expected = case((67, 523))
         # the first strip is never done, for its ticket is gone
         monkeypatch.setattr(tickets, "PATIENCE", {"cpu": 1 << 12, "gpu": 1 << 8})
         counters = tickets.new_counters

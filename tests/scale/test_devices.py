@@ -13,7 +13,7 @@ from device_settings import imposed_session
 
 import clgeom
 from clgeom.core.call import watched
-from clgeom.core.device import as_session
+from clgeom.core.device import all_devices, as_session
 from clgeom.dp import problems
 from clgeom.errors import DeviceLimit, InvalidInput
 from clgeom.intake import several
@@ -292,7 +292,10 @@ print("same")
 """
 
 
-@pytest.mark.skipif(as_session(None).profile.runtime != "pocl", reason="POCL_DEVICES is a variable of PoCL")
+@pytest.mark.skipif(
+    as_session(None).profile.runtime != "pocl" or len(all_devices()) > 1,
+    reason="about two devices of one PoCL, which POCL_DEVICES makes, and no other",
+)
 def test_two_devices_of_pocl():
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "POCL_DEVICES": "pthread pthread"}
     done = subprocess.run([sys.executable, "-c", TWO], env=environment, capture_output=True, text=True, timeout=300)
