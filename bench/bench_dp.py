@@ -30,12 +30,12 @@ import time
 import common
 import numpy as np
 from dp_by_hand import ByHand
+from figures import DP_CASES
 
 from clgeom.core.device import as_session
 from clgeom.dp import Equation, maximum, min_over, where
 from clgeom.dp.filling import fill
 from clgeom.dp.problems import chains, edits, knapsacks, pascal
-from clgeom.plotting.benchmarks import DP_CASES
 
 CASES = tuple(DP_CASES)
 #: Cells beyond which a candidate is left out because it would take too long. ``--most`` changes them.

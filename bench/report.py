@@ -14,11 +14,10 @@ import json
 from pathlib import Path
 
 import common
+import figures
 import numpy as np
 from measured import changed
 from shellsort_published import beside_study
-
-from clgeom.plotting import benchmarks
 
 RESULTS, DOCS = common.HERE / "results", common.ROOT / "docs"
 #: Records in the order of the page: title, meaning of the columns, columns.
@@ -282,14 +281,14 @@ LINES = {
 OURS = ("clgeom", "resident", "sort", "argsort", "auto")
 #: Records with figures of their own, by the beginning of their names: the function, and what it shows.
 FIGURES = {
-    "dp-pocl": (benchmarks.dp_study, "time and speed over size, by problem"),
-    "dp-h200": (benchmarks.dp_study, "time and speed over size, by problem"),
-    "region-published": (benchmarks.arc_study, "time and speedup over size"),
-    "shellsort-study": (benchmarks.gap_times, "time of each gap, by variant"),
-    "hull-published": (benchmarks.heaphull_study, "time over size, beside the published ones"),
-    "stream": (benchmarks.file_rates, "throughput over size"),
-    "extsort": (benchmarks.sort_rates, "throughput over size"),
-    "devices": (benchmarks.device_ratios, "time of one device over that of all"),
+    "dp-pocl": (figures.dp_study, "time and speed over size, by problem"),
+    "dp-h200": (figures.dp_study, "time and speed over size, by problem"),
+    "region-published": (figures.arc_study, "time and speedup over size"),
+    "shellsort-study": (figures.gap_times, "time of each gap, by variant"),
+    "hull-published": (figures.heaphull_study, "time over size, beside the published ones"),
+    "stream": (figures.file_rates, "throughput over size"),
+    "extsort": (figures.sort_rates, "throughput over size"),
+    "devices": (figures.device_ratios, "time of one device over that of all"),
 }
 
 
@@ -323,7 +322,7 @@ def plot(name, record):
     rows = [row for row in record["rows"] if key is None or row.get(key) == value]
     rows = [row for row in rows if row.get("where", rows[0].get("where")) == rows[0].get("where")]
     rows = [row for row in rows if row.get("dtype", rows[-1].get("dtype")) == rows[-1].get("dtype")]
-    return save(benchmarks.growth(rows, columns, ours=OURS, title=PAGES[name][0]), f"bench_{name}.png")
+    return save(figures.growth(rows, columns, ours=OURS, title=PAGES[name][0]), f"bench_{name}.png")
 
 
 #: Records whose launches are drawn: what is computed, what the line at the top is, and the column of its time.
@@ -352,7 +351,7 @@ def launch_rates(name, rows):
     work, items, roof, column = ROOFS[name]
     rate = 1e-6 * moved_in(rows[0]) / rows[0][column]
     title = f"Launches of {work} of {rows[0]['n']:,} {items}"
-    return save(benchmarks.launch_rates(rows, title=title, roof=(roof, rate)), f"roofline_{name}.png")
+    return save(figures.launch_rates(rows, title=title, roof=(roof, rate)), f"roofline_{name}.png")
 
 
 def save(figure, name):
@@ -451,7 +450,7 @@ def page() -> str:
 def draw_all() -> None:
     """Draw the charts at the top and the pictures of all records."""
     for name, (title, cases) in overview().items():
-        save(benchmarks.ratios(cases, title=title), name)
+        save(figures.ratios(cases, title=title), name)
     for name in PAGES:
         record = load(name)
         if record is not None:

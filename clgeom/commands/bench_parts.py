@@ -71,7 +71,7 @@ class Part:
     prepare : function, optional
         Makes of the record's rows those for curves.
     study : str
-        The function of `clgeom.plotting.benchmarks` that draws the record as a published study does.
+        The function of ``bench/figures.py`` that draws the record as a published study does.
     """
 
     name: str

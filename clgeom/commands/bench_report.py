@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import datetime
+import functools
+import importlib.util
 import os
 import platform
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from clgeom import __version__
 from clgeom.commands import bench_facts as facts
 from clgeom.commands.bench_parts import Curve, Part
-from clgeom.commands.bench_runs import DONE, absent, too_late
+from clgeom.commands.bench_runs import DONE, absent, folder, too_late
 from clgeom.optional import is_installed
+
+
+@functools.cache
+def beside(name: str) -> ModuleType:
+    """A module that stands beside the benches. It is loaded from its file, as a checkout does not install them."""
+    spec = importlib.util.spec_from_file_location(f"clgeom.bench.{name}", folder() / f"{name}.py")
+    assert spec and spec.loader
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def environment(session, command: str, quick: bool) -> dict[str, Any]:
@@ -53,12 +67,10 @@ def pictures(part: Part, result: dict[str, Any]) -> list[str]:
     """The diagrams of a part as SVG; none without Matplotlib, or without a record."""
     if result["record"] is None or not is_installed("matplotlib"):
         return []
-    from clgeom.plotting import benchmarks
-    from clgeom.plotting.bench_page import picture_or_why as picture
-
+    figures, picture = beside("figures"), beside("page").picture_or_why
     record, made = result["record"], []
     if part.study:
-        made.append(picture(lambda: getattr(benchmarks, part.study)(record), part.name))
+        made.append(picture(lambda: getattr(figures, part.study)(record), part.name))
     if part.family == "all":
         made += [picture(lambda: _roofline(record["rows"]), part.name)]
     rows = facts.curve_rows(part, result)
@@ -69,7 +81,7 @@ def pictures(part: Part, result: dict[str, Any]) -> list[str]:
             marks = _crossings(curve, group, part, result)
 
             def draw(curve=curve, some=some, group=group, marks=marks):
-                return benchmarks.growth(
+                return figures.growth(
                     some,
                     (*curve.ours, *curve.rivals),
                     ours=curve.ours,
@@ -93,10 +105,8 @@ def _crossings(curve: Curve, group: str, part: Part, result: dict[str, Any]):
 
 
 def _roofline(rows):
-    from clgeom.plotting import benchmarks
-
     roof = rows[0]
-    return benchmarks.roofline(
+    return beside("figures").roofline(
         rows[1:],
         bandwidth=roof["read, GB/s"],
         operations=roof["multiply-add, Gop/s"],
@@ -138,8 +148,7 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
     missing : list of Part
         Parts that were not reached.
     """
-    from clgeom.plotting.bench_page import Section, page_text
-
+    html = beside("page")
     device, host = data["device"], data["host"]
     shown = [
         ("device", f"{device['name']}, {device['platform']}, driver {device['driver']}"),
@@ -155,7 +164,7 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
     if not is_installed("matplotlib"):
         notes.append("There are no diagrams, for Matplotlib is not installed: pip install 'clgeom[plot]'.")
     sections = [
-        Section(
+        html.Section(
             part.name,
             part.title,
             result["command"],
@@ -168,7 +177,7 @@ def page(data: dict[str, Any], parts: list[Part], drawn: list[list[str]], *, mis
         for part, result, some in zip(parts, data["parts"], drawn)
     ]
     title = f"clgeom on {device['name']}"
-    return page_text(title, shown, summary(parts, data["parts"]), sections, data, notes=notes)
+    return html.page_text(title, shown, summary(parts, data["parts"]), sections, data, notes=notes)
 
 
 def _versions(data) -> dict[str, str]:

@@ -7,11 +7,11 @@ forbids it to load anything from a network.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 
 from clgeom.errors import InvalidInput
 from clgeom.io.atomic import check_output, replacing
@@ -77,7 +77,7 @@ def page_text(steps: Sequence[Step], *, title: str, words: str = "") -> str:
         "steps": script_data(parts),
         "first": parts[0]["picture"],
     }
-    return filled(TEMPLATE, values)
+    return filled(template(TEMPLATE), values)
 
 
 def script_data(value) -> str:
@@ -86,15 +86,14 @@ def script_data(value) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def filled(template, values) -> str:
-    """The page of a template, with the values for its ``{{ name }}``."""
-    text = (Path(str(files("clgeom.plotting"))) / template).read_text(encoding="utf-8")
-    pieces = text.split("{{")
-    out = [pieces[0]]
-    for piece in pieces[1:]:
-        name, rest = piece.split("}}", 1)
-        out += [values[name.strip()], rest]
-    return "".join(out)
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The text of a template with a value in place of each ``{{ name }}``."""
+    return re.sub(r"{{ (\w+) }}", lambda name: values[name[1]], template)
+
+
+def template(name: str) -> str:
+    """The text of a template of this package."""
+    return files("clgeom.plotting").joinpath(name).read_text(encoding="utf-8")
 
 
 def save_page(path, steps: Sequence[Step], *, title: str, words: str = "") -> None:

@@ -19,7 +19,7 @@ from clgeom.io.atomic import check_output, replacing
 from clgeom.optional import require_matplotlib
 from clgeom.plotting.coverage import VALUES
 from clgeom.plotting.figures import LEVEL_LINES
-from clgeom.plotting.html import PAGE_FORMATS, filled, script_data
+from clgeom.plotting.html import PAGE_FORMATS, filled, script_data, template
 
 TEMPLATE = "map.html"
 #: Longest side of the image of a raster, in pixels, and number of its colours.
@@ -139,7 +139,7 @@ def map_text(
         longitude, latitude, digits = frame.lonlat
         rounded = [np.round(values, 9).ravel().tolist() for values in (longitude, latitude)]
         data["lonlat"] = dict(zip(("longitude", "latitude"), rounded)) | {"count": len(longitude), "digits": digits}
-    return filled(TEMPLATE, {"title": escape(title), "words": escape(words), "data": script_data(data)})
+    return filled(template(TEMPLATE), {"title": escape(title), "words": escape(words), "data": script_data(data)})
 
 
 def save_map(path, parts: Sequence[MapPart], frame: MapFrame, **options) -> None:

@@ -20,9 +20,10 @@ from command_line import done, here, refused, run
 from clgeom import optional
 from clgeom.commands import bench, bench_facts, bench_parts, bench_report, bench_runs
 from clgeom.commands.bench_parts import PARTS, Curve, Part
-from clgeom.plotting.bench_page import Section, page_text, picture
 
 __all__ = ["here"]
+
+page = bench_report.beside("page")
 
 #: Options of tiny sizes, so that a run takes seconds.
 TINY = {
@@ -261,7 +262,7 @@ def test_file_that_cannot_be_written_keeps_no_other_from_being_written(here, scr
 
 def test_pictures_of_odd_names_and_failures_do_not_end_the_run(here, scripts, monkeypatch):
     pytest.importorskip("matplotlib")
-    from clgeom.plotting import benchmarks
+    figures = bench_report.beside("figures")
 
     def fail(record):
         raise ValueError("no figure")
@@ -269,11 +270,11 @@ def test_pictures_of_odd_names_and_failures_do_not_end_the_run(here, scripts, mo
     monkeypatch.setattr(
         bench, "parts_of", lambda families: [part("well.py", study="fails"), part("dollar.py", study="named")]
     )
-    monkeypatch.setattr(benchmarks, "fails", fail, raising=False)
+    monkeypatch.setattr(figures, "fails", fail, raising=False)
     monkeypatch.setattr(
-        benchmarks,
+        figures,
         "named",
-        lambda record: benchmarks.growth(record["rows"], ("clgeom",), ours=("clgeom",), title=record["device"]),
+        lambda record: figures.growth(record["rows"], ("clgeom",), ours=("clgeom",), title=record["device"]),
         raising=False,
     )
     printed = done("bench", "--quick", "--report", "r.html")
@@ -297,7 +298,7 @@ def test_signal_ends_it_and_keeps_what_was_measured(here, scripts, number):
 import sys
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from clgeom.commands import bench, bench_runs, main
+from clgeom.commands import bench, bench_report, bench_runs, main
 from clgeom.commands.bench_parts import Curve, Part
 curves = (Curve("n", ("clgeom",), ("scipy",)),)
 bench_runs.folder = lambda: Path({str(scripts)!r})
@@ -443,7 +444,7 @@ def test_size_measured_more_than_once_counts_by_its_medians():
 
 
 def test_numbers_below_a_thousand_have_no_exponent():
-    text = page_text("T", [], [{"ms": 999.7}, {"ms": 999.4}], [], {})
+    text = page.page_text("T", [], [{"ms": 999.7}, {"ms": 999.4}], [], {})
     assert ">1,000</td>" in text and ">999</td>" in text and "e+03" not in text
 
 
@@ -457,29 +458,28 @@ def test_nothing_is_compared_without_a_rival():
 
 def test_page_escapes_what_it_shows():
     hostile = "</script><b onload='x'>&"
-    section = Section(hostile, hostile, hostile, hostile, hostile, hostile, [], [(hostile, [{hostile: hostile}])])
-    text = page_text(hostile, [(hostile, hostile)], [], [section], {hostile: hostile}, notes=[hostile])
+    section = page.Section(hostile, hostile, hostile, hostile, hostile, hostile, [], [(hostile, [{hostile: hostile}])])
+    text = page.page_text(hostile, [(hostile, hostile)], [], [section], {hostile: hostile}, notes=[hostile])
     assert "<b onload" not in text and text.count("</script>") == 2
     assert records_of(text) == {hostile: hostile}
 
 
 def test_pictures_have_the_colours_of_the_page_and_unique_identifiers():
     pytest.importorskip("matplotlib")
-    from clgeom.plotting import benchmarks
-
+    figures = bench_report.beside("figures")
     rows = [{"n": n, "clgeom": 1.0, "scipy": n / 500} for n in (100, 1000, 10_000)]
 
     def draw():
-        return benchmarks.growth(rows, ("clgeom", "scipy"), ours=("clgeom",), title="t", crossovers=[(500, 1, "scipy")])
+        return figures.growth(rows, ("clgeom", "scipy"), ours=("clgeom",), title="t", crossovers=[(500, 1, "scipy")])
 
-    one, other = (picture(draw, name) or "" for name in ("one", "other"))
+    one, other = (page.picture(draw, name) or "" for name in ("one", "other"))
     assert one.startswith("<svg") and "var(--c0)" in one and "#22303c" not in one and "http-equiv" not in one
     names = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (one, other)]
     assert all(names) and not names[0] & names[1]
     for text, known in zip((one, other), names):
         assert set(re.findall(r'(?:href="|url\()#([^")]+)', text)) <= known
-    assert picture(lambda: None, "empty") is None
-    assert picture(lambda: benchmarks.growth(rows[:1], ("clgeom",), ours=(), title="t"), "single") is None
+    assert page.picture(lambda: None, "empty") is None
+    assert page.picture(lambda: figures.growth(rows[:1], ("clgeom",), ours=(), title="t"), "single") is None
 
 
 #: Sorts the first table by its columns, and says the order.
@@ -496,7 +496,7 @@ seen.wide = document.documentElement.scrollWidth <= innerWidth;
 @pytest.mark.skipif(BROWSER is None, reason="needs chromium")
 def test_click_sorts_a_table_in_a_browser(tmp_path):
     rows = [{"name": name, "ms": value} for name, value in (("b", 1234.5), ("c", 0.001), ("a", 9), ("d", None))]
-    text = page_text("Title", [], rows, [Section("s", "S", "c" * 300, "n", "", "", [], [("t", rows)])], {})
+    text = page.page_text("Title", [], rows, [page.Section("s", "S", "c" * 300, "n", "", "", [], [("t", rows)])], {})
     seen = said(tmp_path, text, SORTED, "400,800")
     assert seen["errors"] == [] and seen["wide"]
     assert seen["up"] == ["0.001", "9", "1,234", ""] and seen["down"] == ["1,234", "9", "0.001", ""]

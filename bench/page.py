@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from clgeom.markup import INK
 from clgeom.plotting.figures import SERIES
 from clgeom.plotting.html import filled, script_data
 
-TEMPLATE = "bench.html"
+TEMPLATE = Path(__file__).with_name("page.html")
 #: Rows from which on a table scrolls by itself.
 LONG = 60
 #: Letters from which on a text may take several lines of a table.
@@ -94,7 +95,7 @@ def page_text(
         "colours": "".join(f"--c{k}: {colour}; " for k, colour in enumerate(SERIES)),
         "data": script_data(data),
     }
-    return filled(TEMPLATE, values)
+    return filled(TEMPLATE.read_text(encoding="utf-8"), values)
 
 
 def table(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
