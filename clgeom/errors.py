@@ -131,10 +131,10 @@ class IntegerOverflow(ClgeomError, OverflowError):
     --------
     >>> from clgeom import dp, errors
     >>> try:
-    ...     dp.fill(dp.Equation("i * 100 + j", dtype="int8", pattern="RUD"), (3, 3))
+    ...     dp.fill(dp.Equation(lambda M, i, j: i * 100 + j, name="far", dtype="int8", pattern="RUD"), (3, 3))
     ... except errors.IntegerOverflow as error:
     ...     print(error)
-    Cell (2, 0) of equation goes beyond int8 with the value 200: int16 is enough.
+    Cell (2, 0) of far goes beyond int8 with the value 200: int16 is enough.
     """
 
 

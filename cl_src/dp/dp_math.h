@@ -38,7 +38,6 @@ DP_APARTS(double, )
 // of the built-in functions. DP_CALLED_* call these, for arguments with side effects.
 #define DP_MIN(x, y) dp_apart((y) < (x) ? (y) : (x))
 #define DP_MAX(x, y) dp_apart((x) < (y) ? (y) : (x))
-#define DP_CLAMP(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
 #define DP_CALLED_MIN(x, y) dp_apart(min(x, y))
 #define DP_CALLED_MAX(x, y) dp_apart(max(x, y))
 

@@ -349,7 +349,7 @@ def test_a_band_that_holds_all_tables():
 def test_the_first_overflow_is_named_beside_large_tables(monkeypatch):
     """Large tables, which are filled alone, take their turn."""
     monkeypatch.setattr(fills, "LARGE", 20_000)
-    steps = dp.Equation("i == 0 ? j : M(i - 1, j) + 1", pattern="RUD", dtype="int8")
+    steps = dp.Equation(lambda M, i, j: dp.where(i == 0, j, M[i - 1, j] + 1), pattern="RUD", dtype="int8")
     with pytest.raises(IntegerOverflow, match=r"\(table 1 of the batch\)"):
         dp.fill_batch(steps, [(5, 5), (140, 3), (300, 100)], check=False)
     shapes = [(150, 150), (5, 5), (3, 9), (150, 140), (150, 141), (2, 2)]

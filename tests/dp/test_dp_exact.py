@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from reference import dp_exact
-from reference.dp_cells import Beyond, by_stages, fitted
+from reference.dp_cells import fitted
 from reference.dp_exact import Exact, Modular, TooLarge
 
 from clgeom import dp
@@ -238,53 +238,3 @@ def test_uint64_elsewhere(session):
             dp.Equation("1", dtype="uint64", overflow=overflow)
     with pytest.raises(InvalidInput, match="The number -1 does not fit 64 bits without a sign"):
         dp.Equation(lambda M, i, j: dp.maximum(M[i - 1, j], -1), dtype="uint64", pattern="RUD")
-
-
-# Equations in C ---------------------------------------------------------------------------------------------------
-
-#: Texts over cells, parameters and variables, and their cell (i, j) in Python.
-TEXTS = {
-    "i == 0 ? p : M(i-1, j) + max(M(i-1, j), w[0])": (
-        lambda T, i, j, p, w: p if i == 0 else T[i - 1, j] + max(T[i - 1, j], w[0])
-    ),
-    "if (i == 0) return p + p; cell_t x = M(i-1, j); const int y = x - w[j & 1] * 2; return y / 3 + i * 3;": (
-        lambda T, i, j, p, w: p + p if i == 0 else int((T[i - 1, j] - 2 * w[j & 1]) / 3) + i * 3
-    ),
-    "i == 0 ? p : clamp(M(i-1, j) + w[0], -5, 9) + clamp(w[1], 0, 7)": (
-        lambda T, i, j, p, w: p if i == 0 else min(max(T[i - 1, j] + w[0], -5), 9) + min(max(w[1], 0), 7)
-    ),
-    "int s = 0; for (int k = 0; k < 2; ++k) s += w[k]; return s + p;": lambda T, i, j, p, w: sum(w) + p,
-}
-
-
-@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32"])
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.filterwarnings("ignore::clgeom.errors.EquationWarning")
-def test_texts_in_c(session, text, dtype):
-    most = int(min(np.iinfo(dtype).max, 2**31 - 1))
-    for overflow in ("wrap", "trap", "saturate"):
-        if (dtype, overflow) == ("int32", "wrap"):
-            continue  # as C, where signed overflow is undefined
-        equation = dp.Equation(
-            text, dtype=dtype, overflow=overflow, pattern="RUD", parameters={"p": "int32", "w": "int32[]"}
-        )
-        for p, w in ((most, [most, most - 1]), (3, [1, 2]), (most - 2, [-1, 1])):
-            options = {"p": p, "w": w, "device": session}
-            try:
-                expected = by_stages(
-                    lambda T, i, j, p=p, w=w: TEXTS[text](T, i, j, p, w), (3, 2), "RUD", dtype, overflow
-                )
-            except Beyond as beyond:
-                with pytest.raises(IntegerOverflow) as caught:
-                    dp.fill(equation, (3, 2), check=False, **options)
-                assert caught.value.cell == beyond.args[0]
-                continue
-            for check in (False, *["auto"] * (overflow == "wrap")):
-                np.testing.assert_array_equal(dp.fill(equation, (3, 2), check=check, **options).numpy(), expected)
-
-
-@pytest.mark.parametrize("overflow", ("trap", "saturate"))
-def test_texts_in_c_do_not_fit_values_of_uint64(overflow):
-    with pytest.raises(InvalidInput, match="'a' of equation is uint64, which texts in C cannot fit to cells of int16"):
-        dp.Equation("a[j]", dtype="int16", overflow=overflow, parameters={"a": "uint64[]"}, pattern="RUD")
-    dp.Equation("a[j]", dtype="int16", overflow="wrap", parameters={"a": "uint64[]"}, pattern="RUD")

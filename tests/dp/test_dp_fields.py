@@ -251,7 +251,7 @@ def test_equation_and_table():
         (lambda M, i, j: {"a b": 1}, {"a b": "int8"}, "must have a name in C"),
         (lambda M, i, j: {"int": 1}, {"int": "int8"}, "cannot be called 'int'"),
         (lambda M, i, j: ({"a": 1}, {"a": i}), {"a": "int32"}, "choices of the field a of .* cannot be seen"),
-        ("1", {"a": "int32"}, "need an equation in Python"),
+        ("1", {"a": "int32"}, "write the equation as a Python function"),
     ],
 )
 def test_what_is_refused(function, fields, message):

@@ -15,7 +15,6 @@ from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text
 from clgeom.dp.codegen import traps as traps_of_c
-from clgeom.dp.codegen.exact import exact
 from clgeom.dp.codegen.extremes import with_macros
 from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.nodes import walk
@@ -114,15 +113,9 @@ def _body(equation, checked=False, given=None, *, trapped=False, wraps="values")
             wraps=wraps,
             fitted=equation.cell.fitted and wraps is not None,
         )
-    body = exact(equation.body, equation.cell, equation.parameters)
-    body = traps_of_c.trapped(body, equation.parameters) if trapped else body
-    if equation.cell.fitted and wraps is not None:
-        body = body if equation.is_expression else traps_of_c.fitted(body)
-        before, after = "return DP_FIT", "DP_FITTED;"
-    else:
-        before, after = "return (", ");"
+    body = traps_of_c.trapped(equation.body, equation.parameters) if trapped else equation.body
     body = text.marked("equation", body)
-    return f"{before}\n{body}\n{after}" if equation.is_expression else body
+    return f"return (\n{body}\n);" if equation.is_expression else body
 
 
 def cell_function(equation, body: str, *, name="dp_cell", context="", trapped=False, traps=False) -> str:

@@ -20,8 +20,8 @@ PURE = re.compile(
     r"a?(?:cos|sin|tan)h?|f(?:abs|dim|ma|max|min|mod)|mad|sqrt|rsqrt|cbrt|exp2?|exp10|expm1|log|log2|log10|log1p|pow|"
     r"pown|powr|floor|ceil|round|rint|trunc|hypot|copysign|ldexp|(?:native|half)_\w+"
 )
-#: Words before a call; DP_FIT follows the return of a text whose values are fitted.
-KEYWORDS = ("return", "else", "case", "do", "DP_FIT")
+#: Words before a call.
+KEYWORDS = ("return", "else", "case", "do")
 
 
 def with_macros(source: str, tables=(), helpers: str = "") -> str:
@@ -43,7 +43,7 @@ def with_macros(source: str, tables=(), helpers: str = "") -> str:
         if word in ("min", "max") and word not in functions and word not in tables and _is_call(words, at):
             inside = words[at + 2 : closing(words, at + 1)]
             if _are_two(inside):
-                pure = functions.isdisjoint(inside) and is_pure(inside, tables)
+                pure = functions.isdisjoint(inside) and _is_pure(inside, tables)
                 macro = "DP_" if pure and _levels(inside) < MOST_NESTED else "DP_CALLED_"
                 made += [source[end:begin], macro + word.upper()]
                 end = stop
@@ -70,7 +70,7 @@ def _are_two(inside):
     return commas == 1
 
 
-def is_pure(inside, tables):
+def _is_pure(inside, tables):
     """Whether these tokens have no side effects."""
     for at, word in enumerate(inside):
         if word in ("++", "--", "{") or ASSIGNMENT.match(word):

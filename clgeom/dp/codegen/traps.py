@@ -92,25 +92,6 @@ def trapped(source: str, parameters: dict) -> str:
     return "".join([*made, source[end:]])
 
 
-def fitted(source: str) -> str:
-    """The text with DP_FIT and DP_FITTED around each value that it returns."""
-    found = tokens(source)
-    words = [word for word, _, _ in found]
-    made, end = [], 0
-    for at, word in enumerate(words):
-        if word != "return":
-            continue
-        stop = at + 1
-        while stop < len(words) and words[stop] != ";":
-            stop = closing(words, stop) + 1 if words[stop] in CLOSING else stop + 1
-        if stop == at + 1 or stop >= len(words):
-            continue
-        begin, last = found[at][2], found[stop][1]
-        made += [source[end:begin], " DP_FIT", source[begin:last], " DP_FITTED"]
-        end = last
-    return "".join([*made, source[end:]])
-
-
 def defined(words):
     """Names of the functions that these tokens define."""
     heads = (at for at, word in enumerate(words[:-1]) if words[at + 1] == "(" and word not in CONTROL)

@@ -254,7 +254,7 @@ def record_in_c(dtype) -> str:
 def fits_in_c(equation, *, checked: bool, traps: bool) -> list[str]:
     """The lines of `fit_in_c` for the cells of an equation, and for each of their fields."""
     if not equation.traced:
-        return fit_in_c(equation.cell, "long", checked=checked, traps=traps) if equation.cell.fitted else []
+        return []
     values = equation.value.args if equation.cell.fields else (equation.value,)
     lines = []
     for name, cell, value in zip(equation.cell.fields or ("",), equation.cell.scalars, values):

@@ -46,12 +46,13 @@ class Equation:
     dtype : {"int32", "int64", "float32", "float64", "int8", "int16", "uint8", "uint16", "uint32", "uint64"}
         Type of the cells. Narrow cells take less memory, and tables of them are filled sooner where memory limits.
         A dictionary of types by name, or a structured type of NumPy, for cells with several values: fields, which a
-        traced function reads as ``M.X[i - 1, j]``. It returns a dictionary or a tuple of their values.
+        traced function reads as ``M.X[i - 1, j]``. It returns a dictionary or a tuple of their values. OpenCL C has
+        cells of int32, int64, uint64, float32 and float64.
     overflow : {"wrap", "trap", "saturate"}, optional
         What becomes of the value of a cell beyond an integer type: it wraps around, it ends the fill with an
         `IntegerOverflow` that names the first such cell, or it becomes the nearest value of the type. By default int32,
         int64 and uint64 wrap around, and other types trap. int64 and uint64 can only wrap around, since no type is
-        wider. Without cells of integers it is refused.
+        wider, and so can cells in OpenCL C. Without cells of integers it is refused.
     parameters : dict of str, optional
         The data that the equation reads besides cells, by name: "int32" (a number), "int32[]" (an array) or "int32[,]"
         (a table), of the types int8 to int64, uint8, uint16, uint64, float32, float64. A traced function may annotate
@@ -157,8 +158,12 @@ class Equation:
         self.traced, self.helpers = callable(what), helpers
         self.value = self.decision = self.places = None
         self.cache = Cache()
-        if self.cell.fields and not self.traced:
-            raise InvalidInput("Cells with fields need an equation in Python. Got OpenCL C instead.")
+        if not self.traced and (self.cell.fields or self.cell.fitted):
+            kind = "with fields" if self.cell.fields else f"of {self.cell.name} with overflow={self.overflow!r}"
+            raise InvalidInput(
+                "An equation in OpenCL C has cells of int32, int64 or uint64 that wrap around, of float32 or float64. "
+                f"Got cells {kind}: write the equation as a Python function."
+            )
         if self.traced:
             self.name = name or getattr(what, "__name__", "equation")
             if helpers:
@@ -172,12 +177,6 @@ class Equation:
             self.body, self.is_expression = users_c.body_and_kind(what)
             self.helpers = users_c.c_text(helpers, caller="Equation", name="helpers", empty=True)
             traps.check_arrays(self.body, self.helpers, self.parameters)
-            unsigned = next((p.name for p in self.parameters.values() if p.dtype == np.uint64), None)
-            if unsigned and self.cell.fitted and self.cell.overflow != "wrap":
-                raise InvalidInput(
-                    f"The parameter {unsigned!r} of {self.name} is uint64, which texts in C cannot fit to cells of "
-                    f"{self.cell.name}: take overflow='wrap', cells of 64 bits, or an equation in Python."
-                )
         else:
             raise InvalidInput(
                 "The first parameter of Equation must be OpenCL C text or a Python function. "
