@@ -46,7 +46,7 @@ except ModuleNotFoundError:
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Tests in the output of pytest, as they begin.
-TEST = re.compile(r"^(tests/[^:\s]+::.+?)(?: (?:[A-Z]{4,}.*)?)?$", re.MULTILINE)
+TEST = re.compile(r"^(tests/[^:\s]+::.+?)(?: (?:[A-Z]{4,}.*|Fatal Python error: .*)?)?$", re.MULTILINE)
 #: How often the tests of a mutant are begun, when such fail as fail without it.
 MOST_TRIES = 6
 #: Bytes of memory that no test takes.
@@ -96,7 +96,7 @@ FAMILIES = {
     "plotting": Family(("clgeom/plotting",), (), ("tests/plotting", "tests/commands")),
 }
 #: Tests of all families, after a family's own.
-SHARED_TESTS = ("tests/test_selftest.py", "tests/test_one_answer.py", "tests/test_exactness.py")
+SHARED_TESTS = ("tests/test_guards.py", "tests/test_selftest.py", "tests/test_one_answer.py", "tests/test_exactness.py")
 #: Parts that cannot change an answer, or that are checks themselves: shapes of work-groups, trials of devices.
 LEFT_OUT = re.compile(r"/checks\.py$|/tuning\.py$|/polic\w+\.py$|/spaces\.py$|/gains\.py$|/limits\.py$|/study/")
 #: Families of races.py with the kernels of a family here.

@@ -124,8 +124,15 @@ def test_draws_are_repeated_and_spread():
 
 def test_names_of_tests_in_output():
     lines = "tests/a/test_b.py::test_c[x y-1] PASSED [  3%]", "tests/test_d.py::test_e SUBPASSED(n=3) [ 5%]"
-    found = mutation.TEST.findall("\n".join((*lines, "tests/test_d.py::test_f[a b] ", "tests/test_d.py:12: Error")))
-    assert found == ["tests/a/test_b.py::test_c[x y-1]", "tests/test_d.py::test_e", "tests/test_d.py::test_f[a b]"]
+    lines += (
+        "tests/test_d.py::test_f[a b] ",
+        "tests/test_d.py:12: Error",
+        "tests/test_d.py::test_g[a] Fatal Python error: x",
+    )
+    assert mutation.TEST.findall("\n".join(lines)) == [
+        *("tests/a/test_b.py::test_c[x y-1]", "tests/test_d.py::test_e", "tests/test_d.py::test_f[a b]"),
+        "tests/test_d.py::test_g[a]",
+    ]
 
 
 def test_tests_of_like_names_come_first():
