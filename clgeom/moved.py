@@ -10,6 +10,7 @@ MOVED = {
     "alignment.job": "sequences.align_tiles",
     "alignment.sequences": "intake.letters",
     "alignment.short_pairs": "sequences.align_pairs",
+    "dp.job": "dp.fills",
     "dp.pairs": "sequences",
     "dp.pairs.inputs": "intake.letters",
     "dp.pairs.matrix": "sequences.cdist",

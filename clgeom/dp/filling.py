@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -27,8 +28,8 @@ from clgeom.core.tuning import with_policies
 from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values
 from clgeom.dp.initial import initial_of
-from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.plain_c import nodes_of
 from clgeom.dp.language.users_c import users_errors
@@ -209,7 +210,7 @@ def fill(
     given_cells = None if initial is None else initial_of(initial, equation, chosen, shape, start, session)
     arguments, buffers = bind(session, equation, held, caller="fill")
     with watching(progress, "fill") as watch, Call("fill", profile=profile) as call:
-        job = Job(
+        fill = Fill(
             equation,
             shape,
             chosen,
@@ -226,12 +227,12 @@ def fill(
             initial=given_cells,
         )
         if choice is None:
-            choice = _checked(job, path, check, basis)
+            choice = _checked(fill, path, check, basis)
             if choice.lasts:
                 equation.cache.get(key, lambda: choice)
-        job.wraps, job.cache = choice.wraps, choice.cache
+        fill.wraps, fill.cache = choice.wraps, choice.cache
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-            filled = choice.fill(job)
+            filled = choice.run(fill)
         if progress:
             finish(session)
             watch(1.0)
@@ -254,7 +255,7 @@ def fill(
         _corner_at=chosen.corner(*shape),
         _arguments=arguments,
         _buffers=buffers,
-        _bounds=functools.partial(bounds.overflow, job),
+        _bounds=functools.partial(bounds.overflow, fill),
     )
 
 
@@ -273,9 +274,9 @@ class Choice:
     stages : (int, int)
         The first stage to fill, and the one after the last.
     wraps : bool
-        As in `Job`.
-    fill : function of a Job
-        It returns a `Filled`.
+        As in `Fill`.
+    run : function of a Fill
+        It fills the table and returns a `Filled`.
     lasts : bool
         Whether it holds for all fills with the key: no check looked at elements of parameters, or at given cells.
     cache : Cache
@@ -286,7 +287,7 @@ class Choice:
     basis: str
     stages: tuple[int, int]
     wraps: bool
-    fill: Callable[[Job], Filled]
+    run: Callable[[Fill], Filled]
     lasts: bool
     cache: Cache = field(default_factory=Cache)
 
@@ -304,24 +305,26 @@ def facts_of(values) -> tuple:
     )
 
 
-def _checked(job, path, check, basis) -> Choice:
-    """The path for a job that passes the checks before a fill."""
-    module = _path(job, path)
-    hold_to_table(job)
+def _checked(fill, path, check, basis) -> Choice:
+    """How to fill a table, after the checks before a fill."""
+    module = _path(fill, path)
+    hold_to_table(fill)
     if check == "auto":
         with unrecorded():
-            trial.check(job)
-    if not job.check:
+            trial.check(fill)
+    if not fill.check:
         readiness.check(
-            job,
-            lambda most: readiness.Evaluation(job).run(most),
-            cells=job.shape[0] * job.shape[1],
+            fill,
+            lambda most: readiness.Evaluation(fill).run(most),
+            cells=fill.shape[0] * fill.shape[1],
             evaluated=check == "auto",
             warned=basis == "probed",
         )
-    lasts = job.initial is None and not job.check and basis != "probed" and readiness.is_proven(job)
-    fill = functools.partial(overflows.trapped, fill=module.fill) if overflows.are_trapped(job) else module.fill
-    return Choice(job.pattern, basis, (job.start, job.stop), job.wraps, fill, lasts)
+    lasts = fill.initial is None and not fill.check and basis != "probed" and readiness.is_proven(fill)
+    run = module.fill_table
+    if overflows.are_trapped(fill):
+        run = functools.partial(overflows.trapped, fill=run)
+    return Choice(fill.pattern, basis, (fill.start, fill.stop), fill.wraps, run, lasts)
 
 
 def _stage(value, name):
@@ -361,11 +364,11 @@ def reads_itself(equation) -> DependencyError:
     )
 
 
-def hold_to_table(job):
+def hold_to_table(fill):
     """Raise `DependencyError` if the equation is proven to read outside the table; with check=True, traps do that."""
-    nodes = nodes_of(job.equation)
-    if nodes is not None and not job.check:
-        outside_table.check(job, nodes)
+    nodes = nodes_of(fill.equation)
+    if nodes is not None and not fill.check:
+        outside_table.check(fill, nodes)
 
 
 def hold_to_pattern(equation, pattern, values, shape):
@@ -381,7 +384,7 @@ def hold_to_pattern(equation, pattern, values, shape):
         nodes is None
         or forbidden_read(nodes, pattern, values, shape)
         and not readiness.holds(
-            Job(equation, shape, pattern, None, "corner", 0, pattern.stages(*shape), False, None, values, (), {})
+            Fill(equation, shape, pattern, None, "corner", 0, pattern.stages(*shape), False, None, values, (), {})
         )
     ):
         if read == "M(i, j)":
@@ -409,30 +412,28 @@ def _step(name, by):
     return name if by == 0 else f"{name} {'+' if by > 0 else '-'} {abs(by)}"
 
 
-def _path(job, forced):
+def _path(fill: Fill, forced: str | None) -> ModuleType:
     """The module of the forced path, or of the first path that applies."""
-    job.wraps = job.equation.traced and not _indices_fit(job.equation, job.shape, job.values)
-    if job.wraps and forced not in (None, "stages"):
-        raise InvalidInput(
-            f"The path {forced!r} does not apply to {job.equation.name}: with these parameters, integers in its "
-            "indices or conditions may go beyond their type. Take the path 'stages'."
-        )
-    if job.wraps:
-        return stages
-    if job.check:
-        if forced not in (None, "stages"):
-            raise InvalidInput(f"check=True takes the path 'stages'. Got path={forced!r}.")
-        return stages
-    if forced is None and stages.is_quickest(job):
+    fill.wraps = fill.equation.traced and not _indices_fit(fill.equation, fill.shape, fill.values)
+    if forced is None and stages.is_quickest(fill):
         return stages
     for name in (forced,) if forced else PATHS:
         module = import_module(f"clgeom.dp.paths.{name}")
-        if module.applies(job):
+        reason = None if name == "stages" else _obstacle(fill) or module.obstacle(fill)
+        if reason is None:
             return module
     raise InvalidInput(
-        f"The path {forced!r} does not apply to {job.equation.name} (it reads {job.equation.reach}) with pattern "
-        f"{job.pattern.name}, shape {job.shape}, layout {job.layout} and keep={job.keep!r}."
+        f"The path {forced!r} does not apply to {fill.equation.name}: {reason}. Leave it out, or take 'stages'."
     )
+
+
+def _obstacle(fill: Fill) -> str | None:
+    """Why no path but "stages" applies; None if others may."""
+    if fill.wraps:
+        return "with these parameters, integers in its indices or conditions may go beyond their type"
+    if fill.check:
+        return "check=True takes the path 'stages'"
+    return None if fill.whole else "only stages from 'start' to 'stop' are filled"
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from clgeom.arguments import wrong
 from clgeom.core import launch
 from clgeom.core.launch import run
 from clgeom.core.plan import Plan, Step
-from clgeom.dp.job import Job, checked_value
+from clgeom.dp.fills import Fill, checked_value
 from clgeom.dp.language.cells import c_type
 from clgeom.dp.language.parameters import Parameter
 from clgeom.dp.table.regions import Region
@@ -54,31 +54,31 @@ class Initial:
         values[pattern.stage_of(a, b, *shape) < self.first] = np.zeros((), dtype)
         return values, True
 
-    def line(self, job: Job, stage: int) -> np.ndarray:
+    def line(self, fill: Fill, stage: int) -> np.ndarray:
         """The cells of a stage that is a row or a column."""
-        number = job.stages - 1 - stage if job.pattern.reverse else stage
+        number = fill.stages - 1 - stage if fill.pattern.reverse else stage
         if self.is_line:
             return self.cells
-        if job.pattern.kind == "rows":
+        if fill.pattern.kind == "rows":
             return self.cells[number] if self.table is None else self.table.row(number)
         return np.ascontiguousarray(self.cells[:, number]) if self.table is None else self.table.column(number)
 
-    def write(self, job: Job, store) -> None:
+    def write(self, fill: Fill, store) -> None:
         """Write the cells before the first stage that is filled to the store of the table."""
-        whole = Region(0, 0, 1, 1, *job.shape)
+        whole = Region(0, 0, 1, 1, *fill.shape)
         if self.is_line:
-            number = job.stages - job.start if job.pattern.reverse else job.start - 1
-            rows = job.pattern.kind == "rows"
+            number = fill.stages - fill.start if fill.pattern.reverse else fill.start - 1
+            rows = fill.pattern.kind == "rows"
             self._write(
-                job, store, replace(whole, **({"i": number, "rows": 1} if rows else {"j": number, "columns": 1}))
+                fill, store, replace(whole, **({"i": number, "rows": 1} if rows else {"j": number, "columns": 1}))
             )
             return
-        most = min(MOST, job.session.profile.max_alloc_bytes // store.dtype.itemsize)
+        most = min(MOST, fill.session.profile.max_alloc_bytes // store.dtype.itemsize)
         for _, part in whole.parts(0, most):
-            self._write(job, store, part)
+            self._write(fill, store, part)
 
-    def _write(self, job, store, part):
-        session = job.session
+    def _write(self, fill, store, part):
+        session = fill.session
         if self.table is not None:
             result, scratch = self.table._store.gather(part)
             given = result[scratch]
@@ -92,17 +92,17 @@ class Initial:
             "dp/table/write_cells",
             (
                 *writer.arguments,
-                *map(np.int32, (*job.shape, part.i, part.j, part.columns)),
+                *map(np.int32, (*fill.shape, part.i, part.j, part.columns)),
                 np.uint64(part.cells),
-                *map(np.int32, (self.first, job.start)),
+                *map(np.int32, (self.first, fill.start)),
                 "given",
             ),
             part.cells,
             dtype=store.dtype,
             params={
                 "cell": c_type(store.dtype),
-                "kind": {"nose": "DIAGS_NOSE", "sone": "DIAGS_SONE"}.get(job.pattern.kind, job.pattern.kind.upper()),
-                "reverse": job.pattern.reverse,
+                "kind": {"nose": "DIAGS_NOSE", "sone": "DIAGS_SONE"}.get(fill.pattern.kind, fill.pattern.kind.upper()),
+                "reverse": fill.pattern.reverse,
                 **writer.texts,
             },
             bytes_moved=2 * part.cells * store.dtype.itemsize,

@@ -8,6 +8,7 @@ import pytest
 
 from clgeom import dp
 from clgeom.dp.analysis.dependences import Far, Near, Row, Split
+from clgeom.dp.codegen.cell import Form
 from clgeom.dp.codegen.text import marked, users_line
 from clgeom.errors import InvalidInput
 
@@ -150,12 +151,12 @@ def test_what_a_group_reduces():
 def test_texts_for_kernels():
     equation = dp.Equation(lcs, parameters=PARAMETERS)
     assert "i == 0" in equation.text()
-    assert "dp_add_int(M(i - 1, j - 1), 1, dp_fault)" in equation.text(checked=True)
-    split = dp.Equation(chain).text(split=True)
+    assert "dp_add_int(M(i - 1, j - 1), 1, dp_fault)" in equation.text(Form(checks="all"))
+    split = dp.Equation(chain).text(Form(reduction="split"))
     assert "for (" not in split and "dp_split_term" in split and "return i >= j ? 0 : dp_split" not in split
-    assert "dp_inside(dp_k + 1, d_size)" in dp.Equation(chain).text(split=True, clamped=True)
+    assert "dp_inside(dp_k + 1, d_size)" in dp.Equation(chain).text(Form(reduction="clamped split"))
     with pytest.raises(ValueError, match="no reduction"):
-        equation.text(split=True)
+        equation.text(Form(reduction="split"))
 
 
 @pytest.mark.parametrize(
@@ -436,8 +437,8 @@ def test_equations_travel(again, what, parameters):
     other = again(equation)
     assert other.source == equation.source and repr(other.parameters) == repr(equation.parameters)
     assert type(other.reach) is type(equation.reach) and other.reach_proven == equation.reach_proven
-    split = isinstance(equation.reach, Split)
-    assert other.text(split=split) == equation.text(split=split)
+    form = Form(reduction="split" if isinstance(equation.reach, Split) else None)
+    assert other.text(form) == equation.text(form)
     assert (other.wide is None) == (equation.wide is None) and other.decisions == equation.decisions
     with pytest.raises(TypeError):
         other.parameters["x"] = "int32"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reference import dp_nodes as reference
 
 from clgeom import dp
+from clgeom.dp.codegen.cell import Form
 from clgeom.dp.language import trace
 from clgeom.dp.language.nodes import walk
 from clgeom.errors import IntegerOverflow, InvalidInput
@@ -240,7 +241,7 @@ def test_ends_beyond_32_bits_of_a_group(subtests, any_session):
         with subtests.test(end=end):
             found = dp.fill(widely, (2, 700), w=end, device=any_session).numpy()
             assert np.array_equal(found[0], expected) and (found[1] == 0).all()
-    assert "convert_int_sat" in widely.text(wide=True)
+    assert "convert_int_sat" in widely.text(Form(reduction="group"))
     with pytest.raises(IntegerOverflow, match="beyond the 32 bits"):
         dp.fill(widely, (2, 700), w=2**31, device=any_session)
 

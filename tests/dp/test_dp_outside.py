@@ -8,7 +8,7 @@ import pytest
 
 from clgeom import dp
 from clgeom.dp.analysis import outside
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill
 from clgeom.dp.patterns import PATTERNS
 from clgeom.errors import DependencyError
 
@@ -174,7 +174,7 @@ def test_proofs_against_every_cell():
         case = Random(seed)
         equation = dp.Equation(case.traced, pattern="RUD")
         n, _ = case.shape
-        job = Job(equation, case.shape, PATTERNS["RUD"], None, "table", 0, n, False, None, {}, (), {})
+        job = Fill(equation, case.shape, PATTERNS["RUD"], None, "table", 0, n, False, None, {}, (), {})
         found, wrong = outside.first_read(job, equation), list(case.outside())
         assert (found is None) == (not wrong), seed
         if found is not None:
@@ -246,7 +246,7 @@ def test_proofs_of_loops_against_every_cell():
         case = Loops(seed)
         equation = dp.Equation(case.traced, pattern="RUD")
         n, _ = case.shape
-        job = Job(equation, case.shape, PATTERNS["RUD"], None, "table", 0, n, False, None, {}, (), {})
+        job = Fill(equation, case.shape, PATTERNS["RUD"], None, "table", 0, n, False, None, {}, (), {})
         found, wrong = outside.first_read(job, equation), list(case.outside())
         assert (found is None) == (not wrong), (seed, case.text)
         if found is not None:

@@ -124,11 +124,11 @@ def test_the_check_on_the_host_says_what_is_wrong(session, data):
 
 
 def job_of(session, equation, shape, values, pattern=None):
-    from clgeom.dp.job import Job, check_values
+    from clgeom.dp.fills import Fill, check_values
 
     pattern = dp.PATTERNS[pattern or equation.pattern]
     values = check_values(equation, values, caller="fill")
-    return Job(equation, shape, pattern, None, "table", 0, pattern.stages(*shape), False, session, values, (), {})
+    return Fill(equation, shape, pattern, None, "table", 0, pattern.stages(*shape), False, session, values, (), {})
 
 
 @few(10)

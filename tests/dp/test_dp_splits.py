@@ -150,7 +150,7 @@ def test_diagonals_of_tiles_are_those_of_the_table():
 
 
 def test_indices_are_clamped_only_where_they_may_leave(subtests):
-    class Job:
+    class Fill:
         def __init__(self, equation, shape, **values):
             self.equation, self.shape, self.values = equation, shape, values
             self.pattern = dp.PATTERNS[equation.pattern]
@@ -158,7 +158,7 @@ def test_indices_are_clamped_only_where_they_may_leave(subtests):
 
     for equation, size, expected in ((chain, 11, False), (chain, 10, True), (dearest, 11, True)):
         with subtests.test(size=size):
-            job = Job(equation, (10, 10), p=np.zeros(size, np.int32))
+            job = Fill(equation, (10, 10), p=np.zeros(size, np.int32))
             assert leaves_parameters(job, Frame.of(job)) == expected
 
 

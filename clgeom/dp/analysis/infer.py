@@ -15,7 +15,7 @@ from clgeom.dp.analysis.bounds import indices_fit
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.sums import affine, combine
 from clgeom.dp.codegen.text import Block, Writer
-from clgeom.dp.job import check_shape, given_values, some_values
+from clgeom.dp.fills import check_shape, given_values, some_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.nodes import walk
 from clgeom.dp.language.plain_c import nodes_of

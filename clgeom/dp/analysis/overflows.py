@@ -8,7 +8,7 @@ import numpy as np
 
 from clgeom.core import launch
 from clgeom.dp.analysis import bounds
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill
 from clgeom.errors import IntegerOverflow
 
 #: As in dp/dp_overflow.h. No stage is the last 32-bit integer.
@@ -16,7 +16,7 @@ KINDS = {"rows": 0, "columns": 1, "nose": 2, "sone": 3}
 NONE = np.iinfo(np.int32).max
 
 
-def are_trapped(job: Job) -> bool:
+def are_trapped(job: Fill) -> bool:
     """Whether a fill notes overflows: where its cells trap and the bounds do not exclude an overflow."""
     return not job.check and job.equation.cell.overflow == "trap" and _is_possible(job)
 
@@ -28,7 +28,7 @@ def _is_possible(job) -> bool:
     return job.equation.cache.get(key, lambda: bounds.overflow(job) != "impossible")
 
 
-def trapped(job: Job, fill):
+def trapped(job: Fill, fill):
     """The result of a fill of a job whose kernels note overflows.
 
     Raises `IntegerOverflow` for the first cell that goes beyond its type.
@@ -50,7 +50,7 @@ def trapped(job: Job, fill):
     raise overflow_of(job, job.pattern.cell(stage, position, *job.shape))
 
 
-def overflow_of(job: Job, cell, value=None) -> IntegerOverflow:
+def overflow_of(job: Fill, cell, value=None) -> IntegerOverflow:
     """The error for a cell beyond its type; it says which type is enough, if the bounds of all cells tell."""
     own = job.equation.cell
     text = f"Cell {cell} of {job.equation.name} goes beyond {own.name}"

@@ -77,7 +77,7 @@ def check(job, evaluate, *, cells: int, tables: int = 1, evaluated: bool, warned
 
     Parameters
     ----------
-    job : Job
+    job : Fill
     evaluate : callable
         Takes the seconds that it may last, and evaluates the reads of all tables, see `Evaluation.run`.
     cells, tables : int

@@ -22,7 +22,7 @@ from clgeom.dp.analysis.borders import borders
 from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.sums import narrows
 from clgeom.dp.analysis.work import work_of
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill
 from clgeom.dp.language.mistakes import deep_enough
 from clgeom.dp.language.nodes import ON_ARRAYS, applied, host_type
 from clgeom.dp.language.plain_c import nodes_of
@@ -52,12 +52,12 @@ BEYOND = -2
 MOST_REMEMBERED = 4_096
 
 
-def check(job: Job) -> None:
+def check(job: Fill) -> None:
     """Raise the error for a fault that the trial finds. Once for each equation, shape, and shapes of its parameters."""
     job.session.cached(("dp trial", *_key(job)), lambda: _try(job), most=MOST_REMEMBERED)
 
 
-def _try(job: Job) -> None:
+def _try(job: Fill) -> None:
     nodes = nodes_of(job.equation)
     with deep_enough(job.equation.name):
         if nodes is not None:
@@ -90,7 +90,7 @@ def _key(job):
 # On the host ------------------------------------------------------------------------------------------------------
 
 
-def on_host(job: Job, nodes) -> Trial:
+def on_host(job: Fill, nodes) -> Trial:
     """Compute cells of a traced equation, or of the twin of a simple one in C; raise the error for a fault."""
     trial = Trial(job, nodes)
     for stage in range(job.start, job.stop):
@@ -135,7 +135,7 @@ def _spread(job, nodes):
 class Trial:
     """The cells computed so far, and the faults found."""
 
-    def __init__(self, job: Job, nodes):
+    def __init__(self, job: Fill, nodes):
         self.job, self.nodes = job, nodes
         self.complete = job.shape[0] * job.shape[1] <= STAGE_CELLS
         # indices of cells, ascending, their values, and whether these are known
@@ -447,7 +447,7 @@ def _allowed(pattern, di, dj):
 # On the device ----------------------------------------------------------------------------------------------------
 
 
-def on_device(job: Job) -> None:
+def on_device(job: Fill) -> None:
     """Compute cells of an equation in C, with one small program."""
     try:
         _first_stages(job, trapped=True)

@@ -26,8 +26,9 @@ from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, readiness, trial
 from clgeom.dp.batch.parameters import Shared, bound, in_kernel, parameters_of
 from clgeom.dp.batch.result import TableBatch
+from clgeom.dp.codegen.cell import Form
 from clgeom.dp.filling import KEEPS, fill, hold_to_pattern, hold_to_table
-from clgeom.dp.job import LONGEST_SIDE, Job, bind, build_options, given_values
+from clgeom.dp.fills import LONGEST_SIDE, Fill, bind, build_options, given_values
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
@@ -289,7 +290,7 @@ class _Batch:
 
     def _unbound(self, shape, values, arguments=(), buffers=None):
         """The job of a table, on the host alone."""
-        return Job(
+        return Fill(
             equation=self.equation, shape=shape, pattern=self.pattern, layout=None, keep="corner", start=0,
             stop=self.pattern.stages(*shape), check=False, session=self.session, values=values, arguments=arguments,
             buffers=buffers or {}, wraps=self.wraps,
@@ -375,7 +376,7 @@ class _Batch:
         declared, located = in_kernel(self.held)
         pattern = self.pattern
         params = {
-            "equation": equation.text(wraps=self.wraps, traps=traps),
+            "equation": equation.text(Form(wraps=self.wraps, notes=traps)),
             "cell": equation.cell.in_c,
             "record": record_in_c(equation.dtype),
             "traps": traps,

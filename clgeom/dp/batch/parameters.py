@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clgeom.arguments import wrong
-from clgeom.dp.job import no_parameter, some_values
+from clgeom.dp.fills import no_parameter, some_values
 from clgeom.dp.language.parameters import Parameter, require_given
 from clgeom.errors import InvalidInput
 from clgeom.intake.arrays import is_device_array

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import indices_of
 from clgeom.dp.codegen import text
@@ -25,10 +27,53 @@ from clgeom.dp.language.types import LIMITS, neutral
 INDICES = "const int i, const int j, const int n, const int m"
 
 
-def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps, traps) -> str:
-    """The text that a kernel includes; for the parameters see `Equation.text`."""
+@dataclass(frozen=True)
+class Form:
+    """The form of a cell's function that a kernel includes.
+
+    Attributes
+    ----------
+    checks : {None, "loads", "trial", "all"}
+        Faults that set the ``int *dp_fault`` of DP_CONTEXT. "all": overflow, indices of parameters out of range and
+        divisions by zero. "trial": the same in the types of the cells, so that overflow in C is not seen. "loads", of
+        cubes: indices of parameters.
+    loads_in_c : bool
+        With checks, trap indices of parameters and divisors in C as well, by functions that not every text compiles
+        with.
+    reduction : {None, "split", "clamped split", "group"}
+        Who computes the reduction. None: the cell's function itself.
+
+        "split": the kernel computes that of a `Split`: DP_CONTEXT has its value and index as dp_split and dp_split_k.
+        The text also defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``; "clamped split" moves its indices of
+        parameters into range, for kernels that call it outside the table.
+
+        "group": a work-group computes that of `Equation.wide`: `dp_cell` takes dp_split and dp_split_k after
+        DP_CONTEXT. The text also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the range of k,
+        and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
+    wraps : bool
+        Indices and conditions of a traced equation may go beyond their type, see `Fill.wraps`.
+    notes : bool
+        `dp_cell` sets an int, its last argument DP_OVER(&over), if the value of a cell goes beyond its type, and
+        kernels note the cell (dp/dp_overflow.h).
+    """
+
+    checks: str | None = None
+    loads_in_c: bool = True
+    reduction: str | None = None
+    wraps: bool = False
+    notes: bool = False
+
+    @property
+    def wrapped(self) -> str:
+        """The `wraps` of a `text.Writer`."""
+        return "all" if self.wraps else "values"
+
+
+def kernel_text(equation, form: Form) -> str:
+    """The text that a kernel includes."""
     cell = equation.cell.in_c
-    widened = checked is True and not equation.traced and cell == "int"  # in 64 bits an overflow of 32 bits is visible
+    # in 64 bits an overflow of 32 bits is visible
+    widened = form.checks == "all" and not equation.traced and cell == "int"
     has_decision, index = equation.decisions is not None, equation.decisions == "index"
     lines = [
         f"typedef {cell} stored_t;",
@@ -40,20 +85,20 @@ def kernel_text(equation, *, checked, trapped, split, clamped, wide, wraps, trap
         f"#define DP_DECISION(p) {', p' if has_decision else ''}",
         f"#define DP_STORED_DECISION(d) {'((d) + 1)' if index else '(d)'}",
         f"#define DP_BAD_DECISION(d) {'(d) + 1u > max(n, m) + 1u' if index else f'(d) >= {equation.decisions}u'}",
-        *_overflow_of(equation, checked, traps),
+        *_overflow_of(equation, form),
         *what_kernels_pass(equation),
     ]
     given, context = {}, ""
-    if split:
-        lines.append(_split_term(equation, clamped))
+    if form.reduction in ("split", "clamped split"):
+        lines.append(_split_term(equation, form.reduction == "clamped split"))
         given = _left_out(part for part in walk(*equation.roots) if part.op in ("reduce", "argreduce"))
-    if wide:
-        lines += _range_and_body(equation, wraps)
+    if form.reduction == "group":
+        lines += _range_and_body(equation, form.wrapped)
         given = _left_out(equation.wide.twins)
         context = f", const {equation.wide.node.type} dp_split, const int dp_split_k"
-    trapped = trapped and checked and not equation.traced
-    body = _body(equation, bool(checked), given, trapped=trapped, wraps=wraps)
-    lines.append(cell_function(equation, body, context=context, trapped=trapped, traps=traps))
+    trapped = form.checks is not None and form.loads_in_c and not equation.traced
+    body = _body(equation, form.checks is not None, given, trapped=trapped, wraps=form.wrapped)
+    lines.append(cell_function(equation, body, context=context, trapped=trapped, traps=form.notes))
     return "\n".join(lines) + "\n"
 
 
@@ -87,15 +132,16 @@ def what_kernels_pass(equation):
     ]
 
 
-def _overflow_of(equation, checked, traps):
+def _overflow_of(equation, form):
     """How a cell's function fits its value to the type of the cells, and how kernels note an overflow."""
     lines = [
-        f"#define DP_TRAPS {int(traps)}",
-        f"#define DP_NOTES_DECLARED {', global int *dp_overflow' * traps}",
-        f"#define DP_NOTES {', dp_overflow' * traps}",
+        f"#define DP_TRAPS {int(form.notes)}",
+        f"#define DP_NOTES_DECLARED {', global int *dp_overflow' * form.notes}",
+        f"#define DP_NOTES {', dp_overflow' * form.notes}",
     ]
-    noted = checked is True or (bool(checked) and equation.cell.overflow == "trap")  # a trial lets values wrap around
-    return [*lines, *fits_in_c(equation, checked=noted, traps=traps)]
+    # a trial lets values wrap around
+    noted = form.checks == "all" or (form.checks == "trial" and equation.cell.overflow == "trap")
+    return [*lines, *fits_in_c(equation, checked=noted, traps=form.notes)]
 
 
 # The cell ---------------------------------------------------------------------------------------------------------

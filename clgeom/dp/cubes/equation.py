@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, overload
 
 from clgeom.arguments import one_of
-from clgeom.core.cache import Cache
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis.sums import affine, indices_of
 from clgeom.dp.codegen import cell, text
-from clgeom.dp.language import trace, types
-from clgeom.dp.language.cells import cell_type_of, fits_in_c
-from clgeom.dp.language.indexed import Cells, Values, refused_by_python
+from clgeom.dp.language.cells import fits_in_c
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import require_shallow, walk, with_own_indices
-from clgeom.dp.language.parameters import annotated, parameters_of, require_declared, taken
-from clgeom.dp.language.returned import parts_of
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.parameters import taken
+from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.traced import EquationBase
 from clgeom.errors import DependencyError, InvalidInput
 from clgeom.intake.typing import DTypeLike
 
@@ -29,7 +26,7 @@ LONGEST = 2**31 - 1
 
 
 @keeps_subnormals
-class CubeEquation:
+class CubeEquation(EquationBase):
     """The functional equation of a table with three indices: the value of cell (i, j, k) from cells of planes before.
 
     Parameters
@@ -73,7 +70,9 @@ class CubeEquation:
     [[[1, 1, 1], [1, 1, 1]], [[1, 1, 1], [1, 3, 5]]]
     """
 
+    indices, lengths, names_in_c = ("i", "j", "k"), ("n", "m", "p"), {"k": THIRD, "p": LENGTH}
     traced, helpers = True, ""  # as an Equation
+    value: Expr
 
     def __init__(
         self,
@@ -89,31 +88,17 @@ class CubeEquation:
             raise InvalidInput(
                 f"The first parameter of CubeEquation must be a Python function. Got {type(function).__name__} instead."
             )
-        self.cache = Cache()
-        self.name = name or getattr(function, "__name__", "equation")
-        self.cell = cell_type_of(dtype, overflow)
-        self.dtype = self.cell.dtype
+        name = name or getattr(function, "__name__", "equation")
+        self._declare(name, dtype, overflow, self._annotated(function, parameters))
         if self.cell.fields:
             raise InvalidInput("Tables with three indices hold one number in a cell: dtype must be a type of numbers.")
-        self.parameters = parameters_of(annotated(function, parameters))
-        with deep_enough(self.name):
-            self._trace(function)
+        self._trace(function)
         self.offsets = tuple(tuple(map(_step, at.args, "ijk")) for at in walk(self.value) if at.op == "cell")
         self.loops = any(part.op in ("reduce", "argreduce") for part in walk(self.value))
         self.pattern = self._pattern(pattern)
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
-        return f"<CubeEquation {self.name}({inside}) -> {self.cell.name}, {self.pattern}>"
-
-    #: Names of its indices; `Equation` has two.
-    indices = ("i", "j", "k")
-    traced = True
-
-    @property
-    def roots(self) -> tuple[trace.Expr, ...]:
-        """The roots of its graph, as of an `Equation`."""
-        return (self.value,)
+        return f"<{self._signature()}, {self.pattern}>"
 
     @property
     def depth(self) -> int | None:
@@ -186,26 +171,6 @@ class CubeEquation:
             if sum(abs(by) * (1 if atom is None else longest) for atom, by in total.items()) > LONGEST:
                 return False
         return True
-
-    def _trace(self, function):
-        given = list(inspect.signature(function).parameters)
-        if len(given) < 4:
-            raise InvalidInput(f"The function {self.name} must take the cells and three indices: f(M, i, j, k, ...).")
-        require_declared(given[4:], (*self.parameters, "n", "m", "p"), self.name, caller="CubeEquation")
-        with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
-            indices = *(trace.node(name, type="int") for name in "ij"), trace.node("k", type="int", data=THIRD)
-            result = function(Cells(self.cell, 3), *indices, *map(self._argument, given[4:]))
-            if isinstance(result, tuple):
-                raise InvalidInput(f"{self.name} must return one number: tables with three indices have no choices.")
-            value = parts_of(result, self, None)[0]
-        require_shallow(self.name, value)
-        (self.value,) = with_own_indices(value)
-
-    def _argument(self, name):
-        if name in self.parameters:
-            p = self.parameters[name]
-            return Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
-        return trace.node(name, type="int", data=LENGTH if name == "p" else None)
 
     def _steps(self, pattern):
         """Of each read, how many planes it goes on; None where that is not known."""

@@ -23,7 +23,7 @@ from clgeom.dp.analysis.work import OPERATIONS, work_of
 from clgeom.dp.cubes.equation import CubeEquation
 from clgeom.dp.cubes.proof import reads_inside
 from clgeom.dp.filling import watching
-from clgeom.dp.job import ROUNDED_DIVIDE, bind, build_options, check_values, given_values
+from clgeom.dp.fills import ROUNDED_DIVIDE, bind, build_options, check_values, given_values
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths.stages import DIVISION, INDEX, OVERFLOW, PATTERN, RANGE, SHIFT, base_case_hint, of_size
 from clgeom.errors import ClgeomError, DependencyError, DeviceLimit, IntegerOverflow, InvalidInput, short

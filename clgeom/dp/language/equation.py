@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from clgeom.arguments import instance, wrong
-from clgeom.core.cache import Cache
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.dp.analysis import dependences
 from clgeom.dp.codegen import cell, traps
 from clgeom.dp.codegen.wide import Wide, wide_of
-from clgeom.dp.language import trace, types, users_c
-from clgeom.dp.language.cells import CellType, RecordType, cell_type_of
-from clgeom.dp.language.indexed import Cells, Values, refused_by_python
+from clgeom.dp.language import users_c
 from clgeom.dp.language.mistakes import deep_enough
-from clgeom.dp.language.nodes import as_rows, from_rows, require_shallow, walk, with_own_indices
-from clgeom.dp.language.parameters import Parameter, annotated, parameters_of, require_declared
-from clgeom.dp.language.returned import parts_of
+from clgeom.dp.language.nodes import walk
+from clgeom.dp.language.returned import count_of
 from clgeom.dp.language.trace import Expr
+from clgeom.dp.language.traced import EquationBase
 from clgeom.dp.patterns import pattern_name
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import DeviceLike, DTypeLike
 
-#: Attributes that are not pickled: the nodes (pickled as rows), and values derived from them.
-NOT_PICKLED = ("value", "decision", "source", "wide", "cache")
+PLAIN = cell.Form()
 
 
 @keeps_subnormals
-class Equation:
+class Equation(EquationBase):
     """The functional equation of a table: the value of cell (i, j) from cells that are filled before.
 
     Parameters
@@ -119,18 +113,9 @@ class Equation:
     Near(offsets=((-1, -1), (-1, 0), (0, -1)))
     """
 
-    dtype: np.dtype[Any]
-    overflow: str
-    cell: CellType | RecordType
-    parameters: Mapping[str, Parameter]
     pattern: str | None
     reach: dependences.Near | dependences.Row | dependences.Split | dependences.Far
     decisions: int | str | None
-    places: Mapping[str, tuple[int, int]] | None
-    name: str
-    value: Expr | None
-    decision: Expr | None
-    traced: bool
     helpers: str
     body: str
     is_expression: bool
@@ -152,87 +137,56 @@ class Equation:
     ) -> None:
         if name is not None:
             instance(name, str, "text", "name", caller="Equation")
-        self.cell = cell_type_of(dtype, overflow)
-        self.dtype, self.overflow = self.cell.dtype, self.cell.overflow
-        self.pattern = pattern_name(pattern, caller="Equation")
-        self.traced, self.helpers = callable(what), helpers
-        self.value = self.decision = self.places = None
-        self.cache = Cache()
-        if not self.traced and (self.cell.fields or self.cell.fitted):
-            kind = "with fields" if self.cell.fields else f"of {self.cell.name} with overflow={self.overflow!r}"
-            raise InvalidInput(
-                "An equation in OpenCL C has cells of int32, int64 or uint64 that wrap around, of float32 or float64. "
-                f"Got cells {kind}: write the equation as a Python function."
-            )
-        if self.traced:
-            self.name = name or getattr(what, "__name__", "equation")
-            if helpers:
-                raise InvalidInput("The 'helpers' parameter of Equation goes with OpenCL C, not with Python.")
-            self.parameters = MappingProxyType(parameters_of(annotated(what, parameters)))
-            with deep_enough(self.name):
-                self._trace(what)
-        elif isinstance(what, str):
-            self.name = name or "equation"
-            self.parameters = MappingProxyType(parameters_of({} if parameters is None else parameters))
-            self.body, self.is_expression = users_c.body_and_kind(what)
-            self.helpers = users_c.c_text(helpers, caller="Equation", name="helpers", empty=True)
-            traps.check_arrays(self.body, self.helpers, self.parameters)
-        else:
+        if not callable(what) and not isinstance(what, str):
             raise InvalidInput(
                 "The first parameter of Equation must be OpenCL C text or a Python function. "
                 f"Got {type(what).__name__} instead."
             )
+        self.traced, self.helpers = callable(what), helpers
+        if callable(what):
+            parameters = self._annotated(what, parameters)
+        self._declare(name or getattr(what, "__name__", "equation"), dtype, overflow, parameters)
+        self.pattern = pattern_name(pattern, caller="Equation")
+        if callable(what):
+            if helpers:
+                raise InvalidInput("The 'helpers' parameter of Equation goes with OpenCL C, not with Python.")
+            self._trace(what)
+        else:
+            self._read(what)
         with deep_enough(self.name):
             self._set_decisions(decisions)
             self._set_reach()
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{p.name}: {p}" for p in self.parameters.values())
-        return f"<Equation {self.name}({inside}) -> {self.cell.name}, {self.pattern or 'no pattern'}, {self.reach}>"
+        return f"<{self._signature()}, {self.pattern or 'no pattern'}, {self.reach}>"
 
-    def __getstate__(self) -> dict[str, Any]:  # read-only views and deep graphs cannot be pickled
-        state = {name: value for name, value in self.__dict__.items() if name not in NOT_PICKLED}
-        state["parameters"] = dict(self.parameters)
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
         if self.traced:
             del state["reach"]  # it may contain nodes, and follows from them
-        return {**state, "nodes": as_rows(self.value, self.decision)}
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, parameters=MappingProxyType(state["parameters"]), cache=Cache())
-        self.value, self.decision = from_rows(*self.__dict__.pop("nodes"))
+        super().__setstate__(state)
         if "reach" not in state:
             self.reach = dependences.dependences_of(*self.roots)
-
-    @property
-    def roots(self) -> tuple[Expr, ...]:
-        """The roots of a traced equation's graph: its value, and its choice if it has one."""
-        return tuple(root for root in (self.value, self.decision) if root is not None)
 
     @property
     def computed(self) -> tuple[Expr, ...]:
         """The eager nodes and the roots: all that a cell computes."""
         return (*self.eager, *self.roots)
 
-    # --- construction
-
-    def _trace(self, function):
-        given = list(inspect.signature(function).parameters)
-        if len(given) < 3:
-            raise InvalidInput(f"The function {self.name} must take the cells and two indices: f(M, i, j, ...).")
-        require_declared(given[3:], (*self.parameters, "n", "m"), self.name, caller="Equation")
-        with types.Trace(self.cell.type, self.cell.exact, self.parameters).active(), refused_by_python():
-            i, j = (trace.node(name, type="int") for name in "ij")
-            result = function(Cells(self.cell), i, j, *map(self._argument, given[3:]))
-            value, decision, self.places = parts_of(result, self, _count)
-        require_shallow(self.name, value, decision)
-        self.value, self.decision = with_own_indices(value, decision)
-
-    def _argument(self, name):
-        """The argument of a traced function for the parameter of this name."""
-        if name not in self.parameters:
-            return trace.node(name, type="int")  # n or m
-        p = self.parameters[name]
-        return Values(p) if p.ndim else trace.node("parameter", type=p.type, data=name)
+    def _read(self, what: str) -> None:
+        """Set the text of an equation in OpenCL C."""
+        if self.cell.fields or self.cell.fitted:
+            kind = "with fields" if self.cell.fields else f"of {self.cell.name} with overflow={self.overflow!r}"
+            raise InvalidInput(
+                "An equation in OpenCL C has cells of int32, int64 or uint64 that wrap around, of float32 or float64. "
+                f"Got cells {kind}: write the equation as a Python function."
+            )
+        self.body, self.is_expression = users_c.body_and_kind(what)
+        self.helpers = users_c.c_text(self.helpers, caller="Equation", name="helpers", empty=True)
+        traps.check_arrays(self.body, self.helpers, self.parameters)
 
     def _set_decisions(self, decisions):
         if decisions is not None and not (isinstance(decisions, str) and decisions == "index"):
@@ -245,7 +199,7 @@ class Equation:
         if self.places is not None and decisions is None:
             decisions = max(math.prod(count for _, count in self.places.values()), 2)
         if self.decision is not None and decisions is None:
-            decisions = _count(self.decision)
+            decisions = count_of(self.decision)
             if decisions is None:
                 raise InvalidInput(
                     f"The number of choices of {self.name} cannot be seen: give the 'decisions' parameter."
@@ -285,17 +239,7 @@ class Equation:
         """The one reduction that a work-group can compute together, if there is one."""
         return wide_of(*self.roots) if self.traced else None
 
-    def text(
-        self,
-        *,
-        checked: bool = False,
-        trapped: bool = True,
-        split: bool = False,
-        clamped: bool = False,
-        wide: bool = False,
-        wraps: bool = False,
-        traps: bool = False,
-    ) -> str:
+    def text(self, form: cell.Form = PLAIN) -> str:
         """The text that a kernel includes to compute cells: types, macros and the function `dp_cell`.
 
         Before it, a kernel includes portable.h and dp/dp_math.h and defines ``M(a, b)`` and DP_CONTEXT: what `dp_cell`
@@ -304,44 +248,9 @@ class Equation:
         DP_KERNEL_PARAMETERS, DP_ARGUMENTS, DP_HAS_DECISION, DP_DECISION(p) and DP_STORED_DECISION(d), and calls::
 
             value = dp_cell(i, j, n, m, <context> DP_ARGUMENTS DP_DECISION(&decision));
-
-        Parameters
-        ----------
-        checked : bool or "trial"
-            Trap overflow, indices out of range and division by zero; DP_CONTEXT then has an ``int *dp_fault``. "trial":
-            in the types of the cells, so that overflow in C is not seen.
-        trapped : bool
-            In C, trap indices of parameters and divisors as well, by functions that not every text compiles with.
-        split : bool
-            Leave out the reduction of a `Split`: DP_CONTEXT has its value and index as dp_split and dp_split_k. Also
-            defines ``dp_split_term(i, j, k, n, m DP_ARGUMENTS)``.
-        clamped : bool
-            Move the indices of parameters in `dp_split_term` into range, for kernels that call it outside the table.
-        wide : bool
-            Leave the reduction of `Equation.wide` to a group: `dp_cell` takes its value and index, dp_split and
-            dp_split_k, after DP_CONTEXT. Also defines ``dp_range(&lo, &hi, i, j, n, m, <context> DP_ARGUMENTS)``, the
-            range of k, and ``dp_body(dp_k, i, j, n, m, <context> DP_ARGUMENTS)``, the value to reduce.
-        wraps : bool
-            Indices and conditions of a traced equation may go beyond their type, see `Job.wraps`.
-        traps : bool
-            `dp_cell` sets an int, its last argument DP_OVER(&over), if the value of a cell goes beyond its type, and
-            kernels note the cell (dp/dp_overflow.h).
         """
-
-        def make():
-            with deep_enough(self.name):
-                return cell.kernel_text(
-                    self,
-                    checked=checked,
-                    trapped=trapped,
-                    split=split,
-                    clamped=clamped,
-                    wide=wide,
-                    wraps="all" if wraps else "values",
-                    traps=traps,
-                )
-
-        return self.cache.get(("text", checked, trapped, split, clamped, wide, wraps, traps), make)
+        with deep_enough(self.name):
+            return self.cache.get(("text", form), lambda: cell.kernel_text(self, form))
 
     def release(self, device: DeviceLike = None) -> None:
         """Drop the programs that fills of this equation have built in a session; another fill builds them again.
@@ -420,28 +329,3 @@ def equation(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is not None:
         return Equation(function, **options)
     return lambda function: Equation(function, **options)
-
-
-# Arguments, and counts of choices ---------------------------------------------------------------------------------
-
-
-def _count(decision: Expr):
-    """The number of values of a choice if its operators tell it, else None."""
-    if decision.op in ("which_min", "which_max"):
-        return len(decision.args)
-    if decision.op == "argreduce":
-        return "index"
-    if decision.op == "const":
-        return max(decision.data + 1, 2) if decision.data >= 0 else None
-    if decision.op == "cast" and decision.args[0].type == "bool":
-        return 2
-    if decision.op == "add" and decision.args[1].op == "const" and decision.args[1].data >= 0:
-        first = _count(decision.args[0])
-        return first + decision.args[1].data if isinstance(first, int) else None
-    if decision.op == "where":
-        counts = [_count(arg) for arg in decision.args[1:]]
-        if None in counts:  # an index, or -1 for none
-            known = [c for c, arg in zip(counts, decision.args[1:]) if arg.op != "const" or arg.data != -1]
-            return "index" if known == ["index"] else None
-        return "index" if "index" in counts else max(counts)
-    return None

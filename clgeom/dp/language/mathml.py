@@ -40,7 +40,7 @@ def choices(equation) -> str | None:
 def _formulas(equation, named):
     """Values by their names, below each other."""
     writer, rows = _Writer(), []
-    indices = [_mi(name) for name in getattr(equation, "indices", "ij")]
+    indices = [_mi(name) for name in equation.indices]
     try:
         for name, value in named:
             rows.append(_row(_sub(name, indices), _mo("="), writer.cases(value)))

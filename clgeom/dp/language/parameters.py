@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import keyword
 import re
 from dataclasses import dataclass
@@ -86,20 +85,6 @@ class Parameter:
 
 
 # As users give them -----------------------------------------------------------------------------------------------
-
-
-def annotated(function, given) -> dict:
-    """The given parameters, and those that the annotations of the function declare."""
-    if given is not None and not isinstance(given, dict):
-        return given
-    found = {
-        name: p.annotation
-        for name, p in list(inspect.signature(function).parameters.items())[3:]
-        if p.annotation is not inspect.Parameter.empty
-    }
-    # from __future__ import annotations turns "int32[]" into "'int32[]'"
-    found = {name: a.strip("'\"") if isinstance(a, str) else a for name, a in found.items()}
-    return {**found, **(given or {})}
 
 
 def parameters_of(given) -> dict[str, Parameter]:

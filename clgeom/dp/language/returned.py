@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clgeom.dp.language import trace, types
+from clgeom.dp.language.trace import Expr
 from clgeom.errors import InvalidInput
 
 
-def parts_of(result, equation, count_of):
+def parts_of(result, equation):
     """(value, choice or None, places of the choices of fields or None) of what the function of an equation returned.
 
     The choices of fields are digits of one number, in the order of the fields: that of field f is
-    ``choice // places[f][0] % places[f][1]``. `count_of` gives the number of values of a choice, None if unknown.
+    ``choice // places[f][0] % places[f][1]``.
     """
     fields = equation.cell.fields
     value, decision, places = result, None, None
@@ -26,7 +27,7 @@ def parts_of(result, equation, count_of):
     else:
         value = _as_cell(trace.number(value), equation.cell, equation.name)
     if isinstance(decision, Mapping) and fields:
-        decision, places = _digits(_by_field(decision, equation, "choices"), equation, count_of)
+        decision, places = _digits(_by_field(decision, equation, "choices"), equation)
     elif decision is not None:
         decision = _choice(decision, equation)
     return value, decision, places
@@ -65,7 +66,7 @@ def _choice(decision, equation):
     return decision
 
 
-def _digits(choices, equation, count_of):
+def _digits(choices, equation):
     """One number with a digit for the choice of each field, and (place, count) of each digit."""
     number, places, place = None, {}, 1
     for name, choice in choices.items():
@@ -81,3 +82,25 @@ def _digits(choices, equation, count_of):
         number = digit if number is None else number + digit
         place *= count
     return number, places
+
+
+def count_of(decision: Expr):
+    """The number of values of a choice if its operators tell it, else None."""
+    if decision.op in ("which_min", "which_max"):
+        return len(decision.args)
+    if decision.op == "argreduce":
+        return "index"
+    if decision.op == "const":
+        return max(decision.data + 1, 2) if decision.data >= 0 else None
+    if decision.op == "cast" and decision.args[0].type == "bool":
+        return 2
+    if decision.op == "add" and decision.args[1].op == "const" and decision.args[1].data >= 0:
+        first = count_of(decision.args[0])
+        return first + decision.args[1].data if isinstance(first, int) else None
+    if decision.op == "where":
+        counts = [count_of(arg) for arg in decision.args[1:]]
+        if None in counts:  # an index, or -1 for none
+            known = [c for c, arg in zip(counts, decision.args[1:]) if arg.op != "const" or arg.data != -1]
+            return "index" if known == ["index"] else None
+        return "index" if "index" in counts else max(counts)
+    return None

@@ -19,7 +19,7 @@ from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import cuts
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.table.decisions import bits_of, new_packed, packed_pitch
 from clgeom.dp.table.table import CellStore, Filled
 
@@ -47,9 +47,9 @@ CELLS_PER_SECOND, LAUNCH_SECONDS, CELLS_PER_LAUNCH = (8e9, 2e9), 40e-6, 1 << 23
 LAUNCH_GPU, ROW_GPU, ITEM_GPU = 5e-6, 2e-7, 1e-10
 
 
-def step_of(job: Job) -> int | None:
+def step_of(fill: Fill) -> int | None:
     """-1 when every read is in the row above, 1 when in the row below, else None."""
-    reach = job.equation.reach
+    reach = fill.equation.reach
     if isinstance(reach, Row):
         return reach.step
     if isinstance(reach, Near) and {di for di, _ in reach.offsets} in ({-1}, {1}):
@@ -57,21 +57,21 @@ def step_of(job: Job) -> int | None:
     return None
 
 
-def applies(job: Job) -> bool:
-    """Whether all reads are in the row before, and what is kept fits in one buffer."""
-    step = step_of(job)
-    if step is None or not job.whole or job.layout not in (None, "ROWS"):
-        return False
-    if (job.pattern.last_is_column and job.keep != "table") or bits_of(job) is None:
-        return False
-    n, m = job.shape
-    # what is completed last must be what the pattern says
-    if job.keep != "table" and job.pattern.last(n, m) != (n - 1 if step < 0 else 0):
-        return False
-    most, itemsize = job.session.profile.max_alloc_bytes, job.equation.dtype.itemsize
-    rows = n if job.keep == "table" else 2
-    bits = bits_of(job)
-    return max(rows * _pitch(m) * itemsize, n * packed_pitch(m, bits, ALIGN)) <= most
+def obstacle(fill: Fill) -> str | None:
+    """Why this path does not apply; None if it does."""
+    step, bits = step_of(fill), bits_of(fill)
+    if step is None:
+        return f"it reads {fill.equation.reach}, not only the row before"
+    if fill.layout not in (None, "ROWS"):
+        return f"the layout is {fill.layout}, not ROWS"
+    if bits is None:
+        return "its choices need more than 8 bits"
+    n, m = fill.shape
+    if fill.keep != "table" and (fill.pattern.last_is_column or fill.pattern.last(n, m) != (n - 1 if step < 0 else 0)):
+        return f"the pattern {fill.pattern.name} completes another line last, and keep={fill.keep!r}"
+    rows = n if fill.keep == "table" else 2
+    nbytes = max(rows * _pitch(m) * fill.equation.dtype.itemsize, n * packed_pitch(m, bits, ALIGN))
+    return too_large(fill, nbytes)
 
 
 def _pitch(m):
@@ -98,16 +98,16 @@ class Launches(NamedTuple):
         return cls(np.ones(len(row), bool), row, np.minimum(each, n - row), none, none)
 
 
-def reaches_of(job: Job) -> tuple[np.ndarray, np.ndarray]:
+def reaches_of(fill: Fill) -> tuple[np.ndarray, np.ndarray]:
     """Largest dependence offsets of each row to the left and to the right, in the order of filling."""
-    n, m = job.shape
-    reach = job.equation.reach
+    n, m = fill.shape
+    reach = fill.equation.reach
     if isinstance(reach, Near):
         columns = [dj for _, dj in reach.offsets]
         left, right = np.full(n, -min(columns)), np.full(n, max(columns))
     else:
         rows = np.arange(n) if reach.step < 0 else np.arange(n)[::-1]
-        low, high = reach.bounds(rows[1:], job.values, job.shape)  # the first row reads nothing
+        low, high = reach.bounds(rows[1:], fill.values, fill.shape)  # the first row reads nothing
         left = np.full(n, UNBOUNDED) if low is None else np.append(0, -low)
         right = np.full(n, UNBOUNDED) if high is None else np.append(0, high)
     return np.clip(left, 0, UNBOUNDED), np.clip(right, 0, UNBOUNDED)
@@ -141,22 +141,22 @@ def launches(left, right, margin: int, guards, most: int = MOST_ROWS) -> Launche
     return Launches(direct, row, end - row, *sides)
 
 
-def fill(job: Job) -> Filled:
-    """Fill the table of a job."""
-    n, m = job.shape
-    session, dtype = job.session, job.equation.dtype
+def fill_table(fill: Fill) -> Filled:
+    """Fill a table."""
+    n, m = fill.shape
+    session, dtype = fill.session, fill.equation.dtype
     direct = select(session.profile, DIRECT, dtype, n * m)
     if direct.variant == "group" and direct.tile % 8:
         direct = replace(direct, items_per_thread=8)  # a byte of choices has one writer
     serial = direct.variant == "serial"
-    rows = Rows(job, step_of(job) > 0)
+    rows = Rows(fill, step_of(fill) > 0)
     parts = rows.on_cpu(direct) if serial else rows.on_gpu(direct, select(session.profile, FUSED, dtype, n * m))
-    result = job.run(Plan(*parts), **rows.buffers)
+    result = fill.run(Plan(*parts), **rows.buffers)
     last = corner = None
     if rows.table is None:
         last = LastRow(session, result["cells"], dtype, m, rows.last_slot * rows.pitch)
-        corner = last[job.pattern.corner(n, m)[1]]
-        last = last.copy() if job.keep == "last" else last if job.keep == "decisions" else None
+        corner = last[fill.pattern.corner(n, m)[1]]
+        last = last.copy() if fill.keep == "last" else last if fill.keep == "decisions" else None
     return Filled(NAME, "ROWS", rows.table, last, corner, rows.decisions)
 
 
@@ -180,28 +180,28 @@ class LastRow:
 class Rows:
     """Memory and launches of a fill."""
 
-    def __init__(self, job: Job, flip: bool):
-        n, m = job.shape
-        self.job, self.flip = job, flip
-        self.pitch, self.keep = _pitch(m), job.keep == "table"
-        self.bits = bits_of(job)
+    def __init__(self, fill: Fill, flip: bool):
+        n, m = fill.shape
+        self.fill, self.flip = fill, flip
+        self.pitch, self.keep = _pitch(m), fill.keep == "table"
+        self.bits = bits_of(fill)
         slots = n if self.keep else 2
-        self.buffers = {"cells": launch.allocate(job.session, slots * self.pitch * job.equation.dtype.itemsize)}
+        self.buffers = {"cells": launch.allocate(fill.session, slots * self.pitch * fill.equation.dtype.itemsize)}
         self.table = self.decisions = None
         if self.keep:
             self.table = CellStore(
-                job.session, (self.buffers["cells"],), job.equation.dtype, job.shape, "ROWS", pitch=self.pitch
+                fill.session, (self.buffers["cells"],), fill.equation.dtype, fill.shape, "ROWS", pitch=self.pitch
             )
         if self.bits:
-            self.decisions = new_packed(job, self.bits, multiple=ALIGN, flip_rows=flip)
+            self.decisions = new_packed(fill, self.bits, multiple=ALIGN, flip_rows=flip)
             self.buffers["decisions"] = self.decisions.buffer
         self.last_slot = 0
-        self.params = {**job.params, "equation": job.text(), "flip_rows": flip, "bits": self.bits}
+        self.params = {**fill.params, "equation": fill.text(), "flip_rows": flip, "bits": self.bits}
 
     @functools.cached_property
     def reaches(self) -> tuple[np.ndarray, np.ndarray]:
         """The offsets of `reaches_of`; whole rows of a narrow table do not need them."""
-        return reaches_of(self.job)
+        return reaches_of(self.fill)
 
     @property
     def left(self) -> np.ndarray:
@@ -218,25 +218,25 @@ class Rows:
             self.last_slot = len(at) % 2
             return at % 2, (at + 1) % 2
         places = np.maximum(parts.row - 1, 0), parts.row + parts.count - 1
-        return tuple(self.job.shape[0] - 1 - at for at in places) if self.flip else places
+        return tuple(self.fill.shape[0] - 1 - at for at in places) if self.flip else places
 
     def step(self, kernel, policy, args, params, rows):
-        """A step with the job's choices and parameters."""
-        n, m = self.job.shape
+        """A step with the fill's choices and parameters."""
+        n, m = self.fill.shape
         if self.bits:
             args += ("decisions", np.int32(self.decisions.pitch))
-        itemsize = self.job.equation.dtype.itemsize
+        itemsize = self.fill.equation.dtype.itemsize
         moved = rows * m * (itemsize * (1 if self.keep else 0) + self.bits // 8) + 2 * m * itemsize
         params = {**self.params, **params}
-        return Step(kernel, policy, (*args, *self.job.arguments), 1, params, moved, self.job.options)
+        return Step(kernel, policy, (*args, *self.fill.arguments), 1, params, moved, self.fill.options)
 
     def on_gpu(self, direct, fused):
         """Launches for GPUs: fused rows in local memory where their margins allow it, else direct rows."""
-        n, m = self.job.shape
-        fused, guards, margin = shape_of(self.job, fused, self.left, self.right)
-        most = most_cells(self.job, rate=RATE)
+        n, m = self.fill.shape
+        fused, guards, margin = shape_of(self.fill, fused, self.left, self.right)
+        most = most_cells(self.fill, rate=RATE)
         parts = launches(self.left, self.right, margin, guards, max(most // m, 1))
-        held, slots = cuts.held(self.job.equation, flip=self.flip, traps=self.job.traps), self.slots(parts)
+        held, slots = cuts.held(self.fill.equation, flip=self.flip, traps=self.fill.traps), self.slots(parts)
         zero, series = np.int32(0), []
         changes = np.flatnonzero(np.diff(parts.direct)) + 1
         for begin, end in zip([0, *changes.tolist()], [*changes.tolist(), len(parts.row)]):
@@ -260,13 +260,13 @@ class Rows:
 
     def on_cpu(self, policy):
         """Launches for CPUs: several rows each, by work-items that share the columns, or by one if that is faster."""
-        job, (n, m) = self.job, self.job.shape
-        items = max(policy.groups_per_unit, 1) * job.session.profile.compute_units
-        most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
+        fill, (n, m) = self.fill, self.fill.shape
+        items = max(policy.groups_per_unit, 1) * fill.session.profile.compute_units
+        most, alone = (most_cells(fill, rate=RATE, units=units) for units in (None, 1))
         core = min(max(ceil_div(ceil_div(m, items), ALIGN) * ALIGN, 1024), MOST_COLUMNS)
         core = min(core, max(alone // ALIGN * ALIGN, ALIGN))
         margin = core // MARGIN
-        loops = cuts.loops(job.equation, flip=self.flip, traps=job.traps)
+        loops = cuts.loops(fill.equation, flip=self.flip, traps=fill.traps)
         if core >= m or self._parts_cost(core, margin, items, loops) and m <= alone:
             core, margin = _pitch(m), 0  # whole rows have no margins
             parts = Launches.of_rows(n, max(min(max(MOST_ROWS, CELLS_PER_LAUNCH // m), alone // m), 1))
@@ -274,7 +274,7 @@ class Rows:
             parts = launches(self.left, self.right, margin, (margin, margin), max(most // m, 1))
         groups = min(ceil_div(m, core), max(most // core, 1))
         width = core + 2 * (margin + ALIGN) + 2 * margin
-        scratch = Scratch("scratch", job.equation.dtype, groups * 3 * width)
+        scratch = Scratch("scratch", fill.equation.dtype, groups * 3 * width)
         args = (
             np.int32(n),
             np.int32(m),
@@ -296,7 +296,7 @@ class Rows:
 
     def _parts_cost(self, core, margin, items, loops) -> bool:
         """Whether columns in parts, with margins, cost more time in launches than they save."""
-        n, m = self.job.shape
+        n, m = self.fill.shape
         far = int(((self.left > margin) | (self.right > margin)).sum())
         sums = [int(np.minimum(side, m).sum()) for side in (self.left, self.right)]
         count = max(n / MOST_ROWS, max(sums) / margin) + far
@@ -304,22 +304,22 @@ class Rows:
         return saved / CELLS_PER_SECOND[0 if loops else 1] < count * LAUNCH_SECONDS
 
 
-def shape_of(job, policy, left, right):
+def shape_of(fill, policy, left, right):
     """A policy whose tiles fit in local memory, the columns to read on each side of a tile, and the largest margin.
 
     Of the tiles that fit, those with the least estimated time: small ones for narrow tables, so that the whole device
     works; large ones where they save launches or columns computed twice.
     """
-    n, m = job.shape
-    each = job.equation.dtype.itemsize + (1 if bits_of(job) else 0)
-    room = min(job.session.profile.local_mem_bytes, LOCAL_BYTES)
+    n, m = fill.shape
+    each = fill.equation.dtype.itemsize + (1 if bits_of(fill) else 0)
+    room = min(fill.session.profile.local_mem_bytes, LOCAL_BYTES)
     sums = [int(np.minimum(side, m).sum()) for side in (left, right)]
 
     def seconds(policy):
         margin = max(policy.tile // MARGIN, 1)
         count = max(n / MOST_ROWS, *(total / margin for total in sums))
         core = policy.tile - min(sum(sums) / count, 2 * margin)
-        waves = ceil_div(ceil_div(m, max(int(core), 1)), job.session.profile.compute_units)
+        waves = ceil_div(ceil_div(m, max(int(core), 1)), fill.session.profile.compute_units)
         return count * LAUNCH_GPU + n * waves * (ROW_GPU + ITEM_GPU * policy.tile)
 
     halvings = range(0, policy.items_per_thread.bit_length(), 2)  # few, since each size is a build
@@ -333,6 +333,6 @@ def shape_of(job, policy, left, right):
     for side in (left, right):
         near = int(side[side <= margin].max(initial=0))
         guards.append(min(next((size for size in GUARDS if near <= size), margin), margin))
-    while sum(guards) > (room - policy.tile * each) // job.equation.dtype.itemsize:
+    while sum(guards) > (room - policy.tile * each) // fill.equation.dtype.itemsize:
         guards[guards.index(max(guards))] //= 2
     return policy, tuple(guards), margin

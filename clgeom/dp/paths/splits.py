@@ -20,7 +20,7 @@ from clgeom.dp.analysis.dependences import Split
 from clgeom.dp.analysis.sums import affine, range_of
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen.text import literal_of
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.language.nodes import NUMPY, walk
 from clgeom.dp.language.types import neutral
 from clgeom.dp.paths.rows import in_parts
@@ -68,19 +68,19 @@ class Frame:
     pitch: int
 
     @classmethod
-    def of(cls, job: Job) -> Frame | None:
-        """The frame of a job, None when its reduction is of another form."""
-        reach, turned = job.equation.reach, job.pattern.name == "NESO"
-        if not isinstance(reach, Split) or job.pattern.name not in ("SONE", "NESO"):
+    def of(cls, fill: Fill) -> Frame | None:
+        """The frame of a fill, None when its reduction is of another form."""
+        reach, turned = fill.equation.reach, fill.pattern.name == "NESO"
+        if not isinstance(reach, Split) or fill.pattern.name not in ("SONE", "NESO"):
             return None
         first, last = (_offset(bound, axis) for bound, axis in zip((reach.lo, reach.hi), "ji" if turned else "ij"))
         if first is None or last is None:
             return None
-        n, m = job.shape
+        n, m = fill.shape
         if turned:
             return cls(True, (m, n), reach.right, reach.left, first, last, n)
         pitch = ceil_div(m, PITCH) * PITCH
-        if job.session.profile.is_cpu and pitch % ALIASED == 0:
+        if fill.session.profile.is_cpu and pitch % ALIASED == 0:
             pitch += PITCH
         return cls(False, (n, m), reach.left, reach.right, first, last, pitch)
 
@@ -100,10 +100,10 @@ class Frame:
     def layout(self) -> str:
         return "COLUMNS" if self.turned else "ROWS"
 
-    def store(self, job: Job, buffer, dtype, *, index=False) -> CellStore:
+    def store(self, fill: Fill, buffer, dtype, *, index=False) -> CellStore:
         """Cells in this frame's order as the caller's table."""
         pitch = None if self.turned else self.pitch
-        return CellStore(job.session, (buffer,), dtype, job.shape, self.layout, pitch=pitch, index=index)
+        return CellStore(fill.session, (buffer,), dtype, fill.shape, self.layout, pitch=pitch, index=index)
 
 
 def _offset(expr, axis):
@@ -115,70 +115,71 @@ def _offset(expr, axis):
     return total.get(None, 0) if total[own] == 1 else None
 
 
-def applies(job: Job) -> bool:
-    """Whether the equation is such a reduction over reads that the pattern has, and its table fits in one buffer."""
-    frame, reach = Frame.of(job), job.equation.reach
-    if frame is None or reach.outer or not job.whole or job.layout not in (None, frame.layout):
-        return False
-    if job.equation.cell.fields or reach.node.type != job.equation.cell.type:
-        return False
+def obstacle(fill: Fill) -> str | None:
+    """Why this path does not apply; None if it does."""
+    frame, reach = Frame.of(fill), fill.equation.reach
+    if frame is None or reach.outer:
+        return f"it reads {reach} with the pattern {fill.pattern.name}, not splits with SONE or NESO"
+    if fill.layout not in (None, frame.layout):
+        return f"the layout is {fill.layout}, not {frame.layout}"
+    if fill.equation.cell.fields or reach.node.type != fill.equation.cell.type:
+        return f"its splits are of another type than its cells, {fill.equation.cell.name}"
     if frame.first + frame.right < 1 or frame.last + frame.left > 0:
-        return False  # a split reads its own row or column, or beyond
+        return "a split reads its own row or column, or beyond"
     if frame.first - frame.last < -1:
-        return False  # cells with splits would lie in tiles below the main diagonal
+        return "cells below the main diagonal have splits"
     n, m = frame.shape
     if m >= MOST_COLUMNS:
-        return False
-    tile, _, _ = shapes_of(job)
-    most = max(n * frame.pitch, ceil_div(n, tile) * tile * tile)
-    return most * max(job.equation.dtype.itemsize, 4) <= job.session.profile.max_alloc_bytes
+        return f"a row has {m:,} cells, and {MOST_COLUMNS - 1:,} is the most"
+    tile, _, _ = shapes_of(fill)
+    return too_large(fill, max(n * frame.pitch, ceil_div(n, tile) * tile * tile) * max(fill.equation.dtype.itemsize, 4))
 
 
-def shapes_of(job: Job):
+def shapes_of(fill: Fill):
     """Side of the tiles, and the policies of the product and of the tiles' own splits."""
-    n, m = job.shape
-    product, finish = (select(job.session.profile, kernel, job.equation.dtype, n * m) for kernel in (PRODUCT, FINISH))
+    n, m = fill.shape
+    product, finish = (select(fill.session.profile, kernel, fill.equation.dtype, n * m) for kernel in (PRODUCT, FINISH))
     if product.variant == "serial":
         tile = product.items_per_thread
-        while tile > 1 and tile * tile * (job.equation.dtype.itemsize + 4) > PRIVATE_BYTES:
+        while tile > 1 and tile * tile * (fill.equation.dtype.itemsize + 4) > PRIVATE_BYTES:
             tile //= 2
         product = replace(product, items_per_thread=tile)
         return tile, product, replace(finish, variant="serial", wg_size=1)
     side = math.isqrt(1 << (product.wg_size.bit_length() - 1) // 2 * 2)  # items along a side: a power of two
     items = product.items_per_thread
-    while items > 1 and finish_bytes(job, side * items, finish) > LOCAL_BYTES:
+    while items > 1 and finish_bytes(fill, side * items, finish) > LOCAL_BYTES:
         items //= 2
     tile = side * items
     finish = replace(finish, variant="group", wg_size=max(finish.wg_size // tile, 1) * tile)
     return tile, replace(product, wg_size=side * side, items_per_thread=items), finish
 
 
-def finish_bytes(job: Job, tile: int, finish) -> int:
+def finish_bytes(fill: Fill, tile: int, finish) -> int:
     """Bytes of local memory that `split_finish` needs with both triangles beside a tile."""
-    itemsize = np.dtype(NUMPY[job.equation.reach.node.type]).itemsize
+    itemsize = np.dtype(NUMPY[fill.equation.reach.node.type]).itemsize
     return 2 * tile * (tile + 1) * itemsize + max(finish.wg_size, tile) * (itemsize + 4)
 
 
-def fill(job: Job) -> Filled:
-    """Fill the table of a job."""
-    session, equation, dtype = job.session, job.equation, job.equation.dtype
-    frame, reach = Frame.of(job), equation.reach
+def fill_table(fill: Fill) -> Filled:
+    """Fill a table."""
+    session, equation, dtype = fill.session, fill.equation, fill.equation.dtype
+    frame, reach = Frame.of(fill), equation.reach
     n, m = frame.shape
-    tile, product, finish = shapes_of(job)
-    decided = equation.decisions is not None and job.keep in ("table", "decisions")
+    tile, product, finish = shapes_of(fill)
+    decided = equation.decisions is not None and fill.keep in ("table", "decisions")
     track = decided or dtype.kind == "f"  # of 0.0 and -0.0, the one with the lower k
     buffers = {"table": launch.allocate(session, n * frame.pitch * dtype.itemsize)}
-    table = frame.store(job, buffers["table"], dtype)
+    table = frame.store(fill, buffers["table"], dtype)
     decisions, kept = None, ()
     if decided:
-        kind = equation.decision_dtype(job.shape)
+        kind = equation.decision_dtype(fill.shape)
         buffers["decisions"] = launch.allocate(session, n * frame.pitch * kind.itemsize)
-        decisions = frame.store(job, buffers["decisions"], kind, index=equation.decisions == "index")
+        decisions = frame.store(fill, buffers["decisions"], kind, index=equation.decisions == "index")
         kept = ("decisions",)
     cells, memory = (np.int32(n), np.int32(m)), ("table", np.int32(frame.pitch))
     common = {
-        **job.params,
-        "equation": job.text(split=True, clamped=leaves_parameters(job, frame)),
+        **fill.params,
+        "equation": fill.text(reduction="clamped split" if leaves_parameters(fill, frame) else "split"),
         "turned": frame.turned,
         "start": literal_of(neutral(reach.op, reach.node.type), reach.node.type),
         "first": frame.first,
@@ -195,70 +196,70 @@ def fill(job: Job) -> Filled:
     }
     kind = {"decided": c_name(decisions.dtype) if decided else None}
     room = min(session.profile.local_mem_bytes, LOCAL_BYTES)
-    near = frame.tight and (finish.variant == "serial" or finish_bytes(job, tile, finish) <= room)
-    diagonals = diagonals_of(job, frame.shape, tile, finish.variant == "serial")
+    near = frame.tight and (finish.variant == "serial" or finish_bytes(fill, tile, finish) <= room)
+    diagonals = diagonals_of(fill, frame.shape, tile, finish.variant == "serial")
     most = max(tiles * max(parts, 1) for tiles, parts in diagonals)
     best = Scratch("best_of", np.dtype(NUMPY[reach.node.type]), most * tile * tile)
     ks = Scratch("k_of", np.dtype(np.int32), most * tile * tile if track else 1)
     policy, groups = select(session.profile, EMPTY, dtype, n * m), min(n, 8 * session.profile.compute_units)
-    rows = np.arange(0, n, max(most_cells(job, rate=RATE) // m, 1))
-    args = (*cells, np.int32(0), np.int32(0), *memory, *kept, *job.arguments)
+    rows = np.arange(0, n, max(most_cells(fill, rate=RATE) // m, 1))
+    args = (*cells, np.int32(0), np.int32(0), *memory, *kept, *fill.arguments)
     moved = n * m // 2 * dtype.itemsize
-    empty = Step(EMPTY, policy, args, groups, {**common, **kind}, moved, job.options)
+    empty = Step(EMPTY, policy, args, groups, {**common, **kind}, moved, fill.options)
     ends = np.stack([rows, np.append(rows[1:], n)], axis=1)
     steps = [Series(empty, (2, 3), ends, np.full(len(rows), groups))]
     ending = {**sums, **kind, "tile": tile, "near": near}
     for diagonal, (tiles, parts) in enumerate(diagonals):
         where = (*cells, np.int32(diagonal), np.int32(parts), np.int32(0), *memory, best, ks)
         moved = tiles * tile * tile * dtype.itemsize
-        _, first, count = in_parts(np.array([tiles]), most_tiles(job, diagonal, tile))
+        _, first, count = in_parts(np.array([tiles]), most_tiles(fill, diagonal, tile))
         for kernel, shape, more, params, bytes_moved, each in (
             (PRODUCT, product, (), sums, 2 * diagonal * moved, parts),
             (FINISH, finish, kept, ending, 4 * moved, 1),
         ):
             if each:
-                args = (*where, *more, *job.arguments)
-                step = Step(kernel, shape, args, 1, params, bytes_moved, job.options)
+                args = (*where, *more, *fill.arguments)
+                step = Step(kernel, shape, args, 1, params, bytes_moved, fill.options)
                 steps.append(Series(step, (4,), first[:, None], count * each))
-    job.run(Plan(*steps), **buffers)
-    last = table.row(job.pattern.last(*job.shape)) if job.keep != "table" else None
+    fill.run(Plan(*steps), **buffers)
+    last = table.row(fill.pattern.last(*fill.shape)) if fill.keep != "table" else None
     return Filled(
         NAME,
         frame.layout,
-        table if job.keep == "table" else None,
-        last if job.keep in ("last", "decisions") else None,
-        None if last is None else last[job.pattern.corner(*job.shape)[1]],
+        table if fill.keep == "table" else None,
+        last if fill.keep in ("last", "decisions") else None,
+        None if last is None else last[fill.pattern.corner(*fill.shape)[1]],
         decisions,
     )
 
 
-def diagonals_of(job: Job, shape, tile: int, serial: bool) -> list[tuple[int, int]]:
+def diagonals_of(fill: Fill, shape, tile: int, serial: bool) -> list[tuple[int, int]]:
     """(tiles, parts of their products) of each diagonal of tiles from the main one upwards."""
     rows, columns = (ceil_div(side, tile) for side in shape)
-    wanted = GROUPS_PER_UNIT * job.session.profile.compute_units
-    room = job.session.profile.max_alloc_bytes // (tile * tile * max(job.equation.dtype.itemsize, 4))
+    wanted = GROUPS_PER_UNIT * fill.session.profile.compute_units
+    room = fill.session.profile.max_alloc_bytes // (tile * tile * max(fill.equation.dtype.itemsize, 4))
     found = []
     for diagonal in range(columns):
         tiles = min(rows, columns - diagonal)
         parts = min(diagonal, max(min(ceil_div(wanted, tiles), room // tiles), 1))
-        if serial and tiles >= job.session.profile.compute_units:
+        if serial and tiles >= fill.session.profile.compute_units:
             parts = 0  # each item does its tile's product, too
         found.append((tiles, parts))
     return found
 
 
-def most_tiles(job: Job, diagonal: int, tile: int) -> int:
+def most_tiles(fill: Fill, diagonal: int, tile: int) -> int:
     """Most tiles of a diagonal for one launch, so that it does not take long."""
-    each = (diagonal + 1) * tile**3 * (1 + _nodes(job.equation.reach.term) / 8)
-    return max(int(SPLITS * job.session.profile.compute_units / each), 1)
+    each = (diagonal + 1) * tile**3 * (1 + _nodes(fill.equation.reach.term) / 8)
+    return max(int(SPLITS * fill.session.profile.compute_units / each), 1)
 
 
-def leaves_parameters(job: Job, frame: Frame) -> bool:
+def leaves_parameters(fill: Fill, frame: Frame) -> bool:
     """Whether the term may index a parameter out of range where no cell needs it: then indices are clamped."""
-    term = job.equation.reach.term
+    term = fill.equation.reach.term
     if term is None:
         return False
-    n, m = job.shape
+    n, m = fill.shape
     ranges = {
         "i": (0, n - 1),
         "j": (0, m - 1),
@@ -269,7 +270,7 @@ def leaves_parameters(job: Job, frame: Frame) -> bool:
         if total is None:
             return True
         low, high = range_of(total, ranges)
-        if low < 0 or high >= job.values[name].shape[axis]:
+        if low < 0 or high >= fill.values[name].shape[axis]:
             return True
     return False
 

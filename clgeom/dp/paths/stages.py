@@ -13,7 +13,7 @@ from clgeom.core.tuning import select
 from clgeom.dp.analysis.dependences import Near, Row
 from clgeom.dp.analysis.overflows import overflow_of
 from clgeom.dp.analysis.work import OPERATIONS, costs, work_of
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill
 from clgeom.dp.patterns import Pattern
 from clgeom.dp.table.decisions import PackedStore, bits_of, new_packed
 from clgeom.dp.table.table import MOST_CHUNKS, CellStore, Filled, new_store
@@ -31,101 +31,105 @@ RANGE, PATTERN, START, OVERFLOW, INDEX, DIVISION, SHIFT, DECISION, QUOTIENT = ra
 NO_FAULT = np.array([0, 2**31 - 1, 0, 0, 0], np.int32)
 
 
-def applies(job: Job) -> bool:
-    return True
+def obstacle(fill: Fill) -> str | None:
+    """None: this path applies to every fill."""
+    return None
 
 
-def is_quickest(job: Job) -> bool:
+def is_quickest(fill: Fill) -> bool:
     """Whether one group fills all rows (or columns) in one launch or a few, which is the fastest path to start.
 
     H200, in ms: knapsack of 1000 x 999 0.9, as fused rows 2.9; 1000^2 binomial coefficients 0.6 and 1.2. PoCL: 1.1
     and 0.7, 0.5 and 0.35, for rows go in vectors there.
     """
-    if job.pattern.kind not in ("rows", "columns") or job.equation.loops or job.keep == "decisions":
+    if fill.pattern.kind not in ("rows", "columns") or fill.equation.loops or fill.keep == "decisions":
         return False
-    policy = _policy(job)
-    if policy.variant == "serial" and job.pattern.kind == "rows" and job.equation.traced and job.equation.reach_proven:
+    policy = _policy(fill)
+    by_rows, equation = fill.pattern.kind == "rows", fill.equation
+    if policy.variant == "serial" and by_rows and equation.traced and equation.reach_proven:
         return False  # an item of `rows` does the same, in vectors
-    return job.shape[1 if job.pattern.kind == "rows" else 0] <= policy.tile
+    return fill.shape[by_rows] <= policy.tile
 
 
-def _policy(job):
-    return select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
+def _policy(fill):
+    return select(fill.session.profile, KERNEL, fill.equation.dtype, fill.shape[0] * fill.shape[1])
 
 
-def fill(job: Job) -> Filled:
-    """Fill the table of a job."""
-    n, m = job.shape
-    ring = ring_of(job)
-    policy = _policy(job)
-    diagonals = job.pattern.kind in ("nose", "sone")
-    layout = job.layout or (policy.layout if diagonals and policy.layout != "stages" else job.pattern.layout)
-    dtype = job.equation.dtype
-    width = {"rows": m, "columns": n}.get(job.pattern.kind, min(n, m))
+def fill_table(fill: Fill) -> Filled:
+    """Fill a table."""
+    n, m = fill.shape
+    ring = ring_of(fill)
+    policy = _policy(fill)
+    diagonals = fill.pattern.kind in ("nose", "sone")
+    layout = fill.layout or (policy.layout if diagonals and policy.layout != "stages" else fill.pattern.layout)
+    dtype = fill.equation.dtype
+    width = {"rows": m, "columns": n}.get(fill.pattern.kind, min(n, m))
     if ring:
-        buffer = launch.allocate(job.session, ring * width * dtype.itemsize)
-        store = CellStore(job.session, (buffer,), dtype, job.shape, layout)
-        launch.fill(job.session, buffer, np.uint8(0), ring * width * dtype.itemsize)
-        if job.initial is not None:
-            _bring_lines(job, buffer, ring, width)
+        buffer = launch.allocate(fill.session, ring * width * dtype.itemsize)
+        store = CellStore(fill.session, (buffer,), dtype, fill.shape, layout)
+        launch.fill(fill.session, buffer, np.uint8(0), ring * width * dtype.itemsize)
+        if fill.initial is not None:
+            _bring_lines(fill, buffer, ring, width)
     else:
-        store = new_store(job.session, dtype, job.shape, layout, zero=not job.whole)
-        if job.initial is not None:
-            job.initial.write(job, store)
+        store = new_store(fill.session, dtype, fill.shape, layout, zero=not fill.whole)
+        if fill.initial is not None:
+            fill.initial.write(fill, store)
     decisions = None
-    if job.equation.decisions is not None and job.keep in ("table", "decisions"):
-        decisions = _new_decisions(job, layout)
-    kept = Scratch("kept", dtype, n if job.pattern.last_is_column else m) if ring else None
-    result = run_stages(job, policy, store, decisions, kept, ring)
+    if fill.equation.decisions is not None and fill.keep in ("table", "decisions"):
+        decisions = _new_decisions(fill, layout)
+    kept = Scratch("kept", dtype, n if fill.pattern.last_is_column else m) if ring else None
+    result = run_stages(fill, policy, store, decisions, kept, ring)
     last = None
     if ring:
         last = result.read(kept)
-    elif job.keep != "table":
-        line = job.pattern.last(n, m)
-        last = store.column(line) if job.pattern.last_is_column else store.row(line)
-    i, j = job.pattern.corner(n, m)
+    elif fill.keep != "table":
+        line = fill.pattern.last(n, m)
+        last = store.column(line) if fill.pattern.last_is_column else store.row(line)
+    i, j = fill.pattern.corner(n, m)
     return Filled(
         NAME,
         layout,
-        table=store if job.keep == "table" else None,
-        last=last if job.keep in ("last", "decisions") else None,
-        corner=None if last is None else last[i if job.pattern.last_is_column else j],
+        table=store if fill.keep == "table" else None,
+        last=last if fill.keep in ("last", "decisions") else None,
+        corner=None if last is None else last[i if fill.pattern.last_is_column else j],
         decisions=decisions,
     )
 
 
-def _new_decisions(job: Job, layout):
+def _new_decisions(fill: Fill, layout):
     """Memory for choices: an integer for each, or a few bits where integers would need more than one buffer."""
-    n, m = job.shape
-    kind, bits = job.equation.decision_dtype(job.shape), bits_of(job)
-    if job.keep == "decisions" and bits in (1, 2, 4) and n * m > job.session.profile.max_alloc_bytes:
-        packed = new_packed(job, bits, multiple=32 // bits, flip_rows=False)
-        launch.fill(job.session, packed.buffer, np.uint32(0), n * packed.pitch // 4)
+    n, m = fill.shape
+    kind, bits = fill.equation.decision_dtype(fill.shape), bits_of(fill)
+    if fill.keep == "decisions" and bits in (1, 2, 4) and n * m > fill.session.profile.max_alloc_bytes:
+        packed = new_packed(fill, bits, multiple=32 // bits, flip_rows=False)
+        launch.fill(fill.session, packed.buffer, np.uint32(0), n * packed.pitch // 4)
         return packed
-    index = job.equation.decisions == "index"
-    return new_store(job.session, kind, job.shape, layout, index=index, zero=not job.whole, what="The table of choices")
+    index = fill.equation.decisions == "index"
+    return new_store(
+        fill.session, kind, fill.shape, layout, index=index, zero=not fill.whole, what="The table of choices"
+    )
 
 
-def _bring_lines(job: Job, buffer, ring, width) -> None:
+def _bring_lines(fill: Fill, buffer, ring, width) -> None:
     """Write the last lines that are given to the memory of a fill that holds only a few lines."""
-    size = job.equation.dtype.itemsize
-    for stage in range(max(job.initial.first, job.start - ring + 1), job.start):
-        number = job.stages - 1 - stage if job.pattern.reverse else stage
-        line = job.initial.line(job, stage)
-        given = launch.allocate(job.session, line.nbytes)
-        launch.write(job.session, given, line)
-        launch.copy(job.session, given, buffer, width * size, at=number % ring * width * size)
+    size = fill.equation.dtype.itemsize
+    for stage in range(max(fill.initial.first, fill.start - ring + 1), fill.start):
+        number = fill.stages - 1 - stage if fill.pattern.reverse else stage
+        line = fill.initial.line(fill, stage)
+        given = launch.allocate(fill.session, line.nbytes)
+        launch.write(fill.session, given, line)
+        launch.copy(fill.session, given, buffer, width * size, at=number % ring * width * size)
 
 
-def ring_of(job: Job) -> int:
+def ring_of(fill: Fill) -> int:
     """Number of lines in memory when the table need not be kept; 0 for all of them."""
-    reach, pattern = job.equation.reach, job.pattern
-    if job.keep == "table" or job.check or not job.equation.reach_proven:
+    reach, pattern = fill.equation.reach, fill.pattern
+    if fill.keep == "table" or fill.check or not fill.equation.reach_proven:
         return 0
-    if job.initial is not None and pattern.kind not in ("rows", "columns"):
+    if fill.initial is not None and pattern.kind not in ("rows", "columns"):
         return 0
-    profile = job.session.profile
-    if profile.is_cpu and job.shape[0] * job.shape[1] * job.equation.dtype.itemsize <= profile.max_alloc_bytes // 8:
+    profile = fill.session.profile
+    if profile.is_cpu and fill.shape[0] * fill.shape[1] * fill.equation.dtype.itemsize <= profile.max_alloc_bytes // 8:
         return 0  # a whole table costs less than finding the line
     if isinstance(reach, Near):
         depth = max((abs(_stages_between(pattern, di, dj)) for di, dj in reach.offsets), default=0)
@@ -133,46 +137,46 @@ def ring_of(job: Job) -> int:
         depth = 1
     else:
         return 0
-    return depth + 1 if depth + 1 < job.stages else 0
+    return depth + 1 if depth + 1 < fill.stages else 0
 
 
 def _stages_between(pattern: Pattern, di, dj):
     return {"rows": di, "columns": dj, "nose": di + dj, "sone": dj - di}[pattern.kind]
 
 
-def run_stages(job: Job, policy, store, decisions, kept, ring):
-    """Run all stages of a job; raise the error for a trapped fault."""
+def run_stages(fill: Fill, policy, store, decisions, kept, ring):
+    """Run all stages of a fill; raise the error for a trapped fault."""
     try:
-        return _run_stages(job, policy, store, decisions, kept, ring)
+        return _run_stages(fill, policy, store, decisions, kept, ring)
     except KernelBuildError:
-        if not job.check or job.equation.traced:
+        if not fill.check or fill.equation.traced:
             raise
-        found = _run_stages(job, policy, store, decisions, kept, ring, trapped=False)
+        found = _run_stages(fill, policy, store, decisions, kept, ring, trapped=False)
         warn(
-            f"{job.equation.name} does not compile with traps around indices of parameters and divisors (vectors, or a "
-            "variable that is called as a parameter): only reads of cells and overflow were checked.",
+            f"{fill.equation.name} does not compile with traps around indices of parameters and divisors (vectors, or "
+            "a variable that is called as a parameter): only reads of cells and overflow were checked.",
             EquationWarning,
         )
         return found
 
 
-def _run_stages(job: Job, policy, store, decisions, kept, ring, trapped=True):
+def _run_stages(fill: Fill, policy, store, decisions, kept, ring, trapped=True):
     buffers: dict = {}
-    whole = one_step(job, policy, store, decisions, kept, ring, buffers, trapped=trapped)
-    step, n, m = whole.step, *job.shape
-    group = select(job.session.profile, WIDE, job.equation.dtype, max(n, m))
+    whole = one_step(fill, policy, store, decisions, kept, ring, buffers, trapped=trapped)
+    step, n, m = whole.step, *fill.shape
+    group = select(fill.session.profile, WIDE, fill.equation.dtype, max(n, m))
     parts = []
-    for wide, begin, end in shares(job, group):
+    for wide, begin, end in shares(fill, group):
         here = step
         if wide:
             params = {name: value for name, value in step.params.items() if name != "checked"}
-            params["equation"] = job.text(wide=True, wraps=job.wraps)
+            params["equation"] = fill.text(reduction="group")
             here = replace(step, kernel=WIDE, policy=group, params=params)
-        planned = launches(job, group if wide else policy, begin, end, wide=wide)
+        planned = launches(fill, group if wide else policy, begin, end, wide=wide)
         parts.append(Series(here, whole.indices, planned.numbers, planned.groups))
-    result = job.run(Plan(*parts), **buffers)
-    if job.check:
-        raise_first(job, whole, result, buffers)
+    result = fill.run(Plan(*parts), **buffers)
+    if fill.check:
+        raise_first(fill, whole, result, buffers)
     return result
 
 
@@ -184,21 +188,21 @@ class OneStep(NamedTuple):
     faults: Scratch
 
 
-def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True) -> OneStep:
-    """The step that fills a job's stages, its memory bound in `buffers`. `trial`: trap as the check before a fill."""
-    n, m = job.shape
-    checked = "trial" if trial else job.check
+def one_step(fill: Fill, policy, store, decisions, kept, ring, buffers, *, trial=False, trapped=True) -> OneStep:
+    """The step that fills stages, its memory bound in `buffers`. `trial`: trap as the check before a fill."""
+    n, m = fill.shape
+    checks = "trial" if trial else "all" if fill.check else None
     params = {
-        **job.params,
-        "cell": job.equation.cell.in_c,
-        "kind": job.pattern.kind,
-        "reverse": job.pattern.reverse,
+        **fill.params,
+        "cell": fill.equation.cell.in_c,
+        "kind": fill.pattern.kind,
+        "reverse": fill.pattern.reverse,
         "layout": store.layout,
         "ring": ring,
-        "keep": 0 if kept is None else 2 if job.pattern.last_is_column else 1,
+        "keep": 0 if kept is None else 2 if fill.pattern.last_is_column else 1,
         **_chunking(store, "chunks", "shift"),
-        "equation": job.text(checked=checked, trapped=trapped, wraps=job.wraps),
-        "checked": 2 if trial else int(job.check),
+        "equation": fill.text(checks=checks, loads_in_c=trapped),
+        "checked": 2 if trial else int(fill.check),
     }
     if "dp_divide" in params["equation"]:
         params["divisors"] = True
@@ -214,23 +218,23 @@ def one_step(job: Job, policy, store, decisions, kept, ring, buffers, *, trial=F
             **_chunking(decisions, "decision_chunks", "decision_shift"),
         }
     if kept is not None:
-        args += [kept, np.int32(job.pattern.last(n, m))]
-        buffers["kept"] = launch.allocate(job.session, kept.nbytes)
-        launch.fill(job.session, buffers["kept"], np.uint8(0), kept.nbytes)
+        args += [kept, np.int32(fill.pattern.last(n, m))]
+        buffers["kept"] = launch.allocate(fill.session, kept.nbytes)
+        launch.fill(fill.session, buffers["kept"], np.uint8(0), kept.nbytes)
     args += [np.int32(n), np.int32(m)]
     indices = tuple(range(len(args), len(args) + 4))
     args += [np.int32(0), np.int32(0), np.uint32(0), ALL_CELLS]
     faults = Scratch("faults", np.dtype(np.int32), FAULTS)
-    if checked:
-        args += [np.int32(job.known_from), np.int32(1), np.int32(-1), faults]
-        buffers["faults"] = launch.allocate(job.session, faults.nbytes)
-        launch.write(job.session, buffers["faults"], NO_FAULT)
-    moved = 2 * n * m * job.equation.dtype.itemsize
-    step = Step(KERNEL, policy, (*args, *job.arguments), 1, params, moved, job.options)
+    if checks:
+        args += [np.int32(fill.known_from), np.int32(1), np.int32(-1), faults]
+        buffers["faults"] = launch.allocate(fill.session, faults.nbytes)
+        launch.write(fill.session, buffers["faults"], NO_FAULT)
+    moved = 2 * n * m * fill.equation.dtype.itemsize
+    step = Step(KERNEL, policy, (*args, *fill.arguments), 1, params, moved, fill.options)
     return OneStep(step, indices, faults)
 
 
-def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
+def raise_first(fill: Fill, whole: OneStep, result, buffers, known=1) -> None:
     """Raise the error for the first fault that checked stages have noted, if there is one."""
     stage, index = result.read(whole.faults)[:2].tolist()
     if stage:
@@ -238,8 +242,8 @@ def raise_first(job: Job, whole: OneStep, result, buffers, known=1) -> None:
         only[first : first + 4] = np.int32(stage - 1), np.int32(stage), np.uint32(index), np.uint32(index + 1)
         only[first + 5 : first + 7] = np.int32(known), np.int32(index)
         again = replace(whole.step, args=tuple(only))
-        kind, a, b = job.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
-        raise fault(job, job.pattern.cell(stage - 1, index, *job.shape), kind, a, b)
+        kind, a, b = fill.run(Plan(again), **buffers).read(whole.faults)[2:].tolist()
+        raise fault(fill, fill.pattern.cell(stage - 1, index, *fill.shape), kind, a, b)
 
 
 def _chunking(store, chunks, shift):
@@ -255,23 +259,23 @@ def _pointers(store, stem, buffers):
     return names
 
 
-def counts_of(job: Job, begin, end):
+def counts_of(fill: Fill, begin, end):
     """The stages begin <= s < end, and how many cells each has."""
-    n, m = job.shape
+    n, m = fill.shape
     stages = np.arange(begin, end, dtype=np.int64)
-    if job.pattern.kind in ("rows", "columns"):
-        return stages, np.full(len(stages), m if job.pattern.kind == "rows" else n)
-    return stages, np.minimum(np.minimum(stages + 1, job.stages - stages), min(n, m))
+    if fill.pattern.kind in ("rows", "columns"):
+        return stages, np.full(len(stages), m if fill.pattern.kind == "rows" else n)
+    return stages, np.minimum(np.minimum(stages + 1, fill.stages - stages), min(n, m))
 
 
-def shares(job: Job, group):
+def shares(fill: Fill, group):
     """(wide, begin, end) of ranges of stages. Wide: a group reduces each cell, for stages of few cells."""
-    if group.variant != "group" or job.check or job.equation.wide is None:
-        return [(False, job.start, job.stop)]
-    _, counts = counts_of(job, job.start, job.stop)
-    wide = counts <= group.groups_per_unit * job.session.profile.compute_units
+    if group.variant != "group" or fill.check or fill.equation.wide is None:
+        return [(False, fill.start, fill.stop)]
+    _, counts = counts_of(fill, fill.start, fill.stop)
+    wide = counts <= group.groups_per_unit * fill.session.profile.compute_units
     turns = [0, *(np.flatnonzero(wide[1:] != wide[:-1]) + 1).tolist(), len(wide)]
-    return [(bool(wide[a]), job.start + a, job.start + b) for a, b in zip(turns, turns[1:])]
+    return [(bool(wide[a]), fill.start + a, fill.start + b) for a, b in zip(turns, turns[1:])]
 
 
 class Launches(NamedTuple):
@@ -292,24 +296,24 @@ class Launches(NamedTuple):
         return np.stack(self[:4], axis=1)
 
 
-def launches(job: Job, policy, begin, end, *, wide=False) -> Launches:
+def launches(fill: Fill, policy, begin, end, *, wide=False) -> Launches:
     """Launches that fill stages: a stage each, several small ones together by one group, or long ones in parts."""
-    stages, counts = counts_of(job, begin, end)
-    units = job.session.profile.compute_units
+    stages, counts = counts_of(fill, begin, end)
+    units = fill.session.profile.compute_units
     if wide:
         together, groups = counts == 1, counts
         cap = np.iinfo(np.int32).max
         cells = np.full(len(stages), cap)  # few cells: a group for each
-        each = np.full(len(stages), work_of(job.equation).most(max(job.shape)) / policy.wg_size)
+        each = np.full(len(stages), work_of(fill.equation).most(max(fill.shape)) / policy.wg_size)
     else:
         # a cell with a loop gets its own work-item
-        tile = policy.wg_size if job.equation.loops else policy.tile
+        tile = policy.wg_size if fill.equation.loops else policy.tile
         cap = policy.groups_per_unit * units if policy.groups_per_unit else np.iinfo(np.int32).max
         groups = np.clip(-(-counts // tile), 1, cap)
         together = counts <= tile
-        each = costs(job, begin, end, counts, OPERATIONS)
+        each = costs(fill, begin, end, counts, OPERATIONS)
         cells = np.maximum(OPERATIONS * np.minimum(groups, units) / each, 1)
-    if job.check and policy.variant == "group":
+    if fill.check and policy.variant == "group":
         together[:] = False  # a checked stage ends with its launch
     parts = np.ceil(counts / cells).astype(np.int64)
     together &= parts == 1
@@ -358,25 +362,25 @@ def base_case_hint(cell, negative, traced=True) -> str:
     return f" If the cell is a base case, write dp.where({condition}, value, ...)."
 
 
-def fault(job: Job, cell, kind, a, b):
+def fault(fill: Fill, cell, kind, a, b):
     """The error for a fault of a checked cell: `a` and `b` are the cell that it read, or an index and the size."""
-    name, pattern = job.equation.name, job.pattern
-    where, given = f"Cell {cell} of {name}", "filled" if job.initial is None else "given"
+    name, pattern = fill.equation.name, fill.pattern
+    where, given = f"Cell {cell} of {name}", "filled" if fill.initial is None else "given"
     if kind in (RANGE, PATTERN, START):
         reason = {
-            RANGE: f"which is outside the table of {job.shape[0]} x {job.shape[1]}",
+            RANGE: f"which is outside the table of {fill.shape[0]} x {fill.shape[1]}",
             PATTERN: f"which the pattern {pattern.name} has not filled then: it allows {pattern.reads()} only",
-            START: f"which is before the first stage {given} (start={job.start})",
+            START: f"which is before the first stage {given} (start={fill.start})",
         }[kind]
-        hint = base_case_hint(cell, (a < 0, b < 0), job.equation.traced) if kind == RANGE else ""
+        hint = base_case_hint(cell, (a < 0, b < 0), fill.equation.traced) if kind == RANGE else ""
         error = DependencyError(f"{where} reads cell {(a, b)}, {reason}: {cell} -> {(a, b)}.{hint}")
         error.cell, error.read = cell, (a, b)
     elif kind == OVERFLOW:
-        error = overflow_of(job, cell)
+        error = overflow_of(fill, cell)
     elif kind == INDEX:
         error = InvalidInput(
-            f"{where} reads {of_size(job.equation, job.values, b)} at index {a}, and its size there is {b}."
-            f"{base_case_hint(cell, (a < 0, a < 0), job.equation.traced)}"
+            f"{where} reads {of_size(fill.equation, fill.values, b)} at index {a}, and its size there is {b}."
+            f"{base_case_hint(cell, (a < 0, a < 0), fill.equation.traced)}"
         )
     elif kind == DIVISION:
         error = InvalidInput(f"{where} divides by zero.")
@@ -385,8 +389,8 @@ def fault(job: Job, cell, kind, a, b):
     elif kind == SHIFT:
         error = InvalidInput(f"{where} shifts by a negative count, {a}.")
     else:
-        count = job.equation.decisions
-        least, most = (-1, max(job.shape)) if count == "index" else (0, count - 1)
+        count = fill.equation.decisions
+        least, most = (-1, max(fill.shape)) if count == "index" else (0, count - 1)
         error = InvalidInput(f"{where} chooses {a}, and a choice is from {least} to {most}.")
     error.cell = cell
     return error

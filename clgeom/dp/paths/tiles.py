@@ -19,7 +19,7 @@ from clgeom.dp.analysis.bands import OUTSIDE
 from clgeom.dp.analysis.dependences import Near
 from clgeom.dp.analysis.work import most_cells
 from clgeom.dp.codegen import pieces
-from clgeom.dp.job import Job
+from clgeom.dp.fills import Fill, too_large
 from clgeom.dp.paths import tickets
 from clgeom.dp.paths.rows import in_parts
 from clgeom.dp.policies import TilePolicy
@@ -56,27 +56,29 @@ def flips_of(offsets, wanted=(False, False)):
     return None
 
 
-def flips_for(job: Job, moves=()):
-    """The flips of a job with near dependences: those that fill the pattern's corner last, if its offsets allow them.
+def flips_for(fill: Fill, moves=()):
+    """The flips of a fill with near dependences: those that fill the pattern's corner last, if its offsets allow them.
 
     `moves` are offsets that must lead up and left, too.
     """
-    i, j = job.pattern.corner(2, 2)
-    return flips_of((*job.equation.reach.offsets, *moves), (i == 0, j == 0))
+    i, j = fill.pattern.corner(2, 2)
+    return flips_of((*fill.equation.reach.offsets, *moves), (i == 0, j == 0))
 
 
-def applies(job: Job) -> bool:
-    """Whether all dependences are near, in one quadrant, and what is kept fits in one buffer."""
-    reach = job.equation.reach
-    if not (isinstance(reach, Near) and reach.offsets and job.whole):
-        return False
-    flips = flips_for(job)
-    if flips is None or job.layout not in (None, "ROWS") or bits_of(job) is None:
-        return False
-    if job.keep != "table" and (job.pattern.last_is_column or flips[0] != (job.pattern.last(2, 2) == 0)):
-        return False  # what is completed last must be what the pattern says
-    sweep = Sweep.of(job, flips)
-    return sweep is not None and sweep.largest_buffer <= job.session.profile.max_alloc_bytes
+def obstacle(fill: Fill) -> str | None:
+    """Why this path does not apply; None if it does."""
+    reach = fill.equation.reach
+    flips = flips_for(fill) if isinstance(reach, Near) and reach.offsets else None
+    if flips is None:
+        return f"it reads {reach}, not cells nearby in one quadrant"
+    if fill.layout not in (None, "ROWS"):
+        return f"the layout is {fill.layout}, not ROWS"
+    if bits_of(fill) is None:
+        return "its choices need more than 8 bits"
+    if fill.keep != "table" and (fill.pattern.last_is_column or flips[0] != (fill.pattern.last(2, 2) == 0)):
+        return f"the pattern {fill.pattern.name} completes another line last, and keep={fill.keep!r}"
+    sweep = Sweep.of(fill, flips)
+    return "it reads cells too far away for a tile" if sweep is None else too_large(fill, sweep.largest_buffer)
 
 
 @dataclass(frozen=True)
@@ -99,23 +101,23 @@ class Sweep:
     band: tuple[int, int] | None = None
 
     @classmethod
-    def of(cls, job: Job, flips) -> Sweep | None:
-        """The sweep of a job, None when its dependence offsets are too large for a block. Kept by the equation."""
-        policy = select(job.session.profile, KERNEL, job.equation.dtype, job.shape[0] * job.shape[1])
-        key = job.shape, flips, job.keep, policy, job.session.profile, job.band
-        return job.equation.cache.get(("sweep", *key), lambda: cls._of(job, flips, policy))
+    def of(cls, fill: Fill, flips) -> Sweep | None:
+        """The sweep of a fill, None when its dependence offsets are too large for a block. Kept by the equation."""
+        policy = select(fill.session.profile, KERNEL, fill.equation.dtype, fill.shape[0] * fill.shape[1])
+        key = fill.shape, flips, fill.keep, policy, fill.session.profile, fill.band
+        return fill.equation.cache.get(("sweep", *key), lambda: cls._of(fill, flips, policy))
 
     @classmethod
-    def _of(cls, job, flips, policy):
-        n, m = job.shape
-        reach = job.equation.reach
+    def _of(cls, fill, flips, policy):
+        n, m = fill.shape
+        reach = fill.equation.reach
         offsets = tuple((-abs(di), -abs(dj)) for di, dj in reach.offsets)
-        bits = bits_of(job)
+        bits = bits_of(fill)
         if policy.wg_size == 1:
             policy = replace(policy, variant="serial")  # groups of one work-item have nothing to hand to each other
-        if bits or job.keep == "table":
+        if bits or fill.keep == "table":
             policy = replace(policy, wg_size=min(policy.wg_size, WRITERS))
-        if bits and job.keep != "table" and policy.wg_size > 1:
+        if bits and fill.keep != "table" and policy.wg_size > 1:
             policy = replace(policy, block_columns=max(policy.block_columns, min(8, 64 // bits)))
         up, left = _depths(offsets)
         packed = bits * policy.block_columns
@@ -125,22 +127,22 @@ class Sweep:
             if max(rows, columns) > 8 or bits * columns > 64:
                 return None
             policy = replace(policy, block_rows=rows, block_columns=columns)
-        band = _band_of(job, flips)
+        band = _band_of(fill, flips)
         if band is not None:
             policy = _narrowed(policy, band[1] - band[0] + 1)
         strip = policy.wg_size * policy.block_rows * policy.steps * policy.block_columns  # cells
-        most, alone = (most_cells(job, rate=RATE, units=units) for units in (None, 1))
+        most, alone = (most_cells(fill, rate=RATE, units=units) for units in (None, 1))
         policy = replace(policy, strips=min(policy.strips, max(alone // strip, 1)))
         together = max(most // (strip * policy.strips), 1)
         return cls(
             policy,
-            job.shape,
+            fill.shape,
             offsets,
             flips,
-            job.equation.dtype.itemsize,
+            fill.equation.dtype.itemsize,
             bits,
-            job.keep == "table",
-            bool(job.equation.cell.fields),
+            fill.keep == "table",
+            bool(fill.equation.cell.fields),
             together,
             band,
         )
@@ -255,18 +257,18 @@ class Sweep:
             room -= size if kind == "column" else 0
         return tuple(held), room
 
-    def params(self, job: Job, *, last: bool) -> dict:
+    def params(self, fill: Fill, *, last: bool) -> dict:
         """Parameters of the kernel's template, for the equation of this sweep."""
         flip_rows, flip_columns = self.flips
-        held = pieces.held(job.equation, inner=not any(self.flips), traps=job.traps)
-        kinds, room = self.local(held.kinds if held else (), job.session.profile.local_mem_bytes)
+        held = pieces.held(fill.equation, inner=not any(self.flips), traps=fill.traps)
+        kinds, room = self.local(held.kinds if held else (), fill.session.profile.local_mem_bytes)
         return {
-            **job.params,
-            "equation": job.text(),
+            **fill.params,
+            "equation": fill.text(),
             "reads": reads_text(self.offsets, self.flips),
             "elements": elements_text(held, kinds) if held else "",
             "held": kinds if held else None,
-            "cell": job.equation.cell.in_c,
+            "cell": fill.equation.cell.in_c,
             "vector": self.vector,
             "offsets": self.offsets,
             "flip_rows": flip_rows,
@@ -325,11 +327,11 @@ class Sweep:
         return np.stack([launches[which], first[which] + more], axis=1), count
 
 
-def _band_of(job, flips):
-    """The band of a job, counted in the order of filling: of column - row, or where one is flipped, of their sum."""
-    if job.band is None:
+def _band_of(fill, flips):
+    """The band of a fill, counted in the order of filling: of column - row, or where one is flipped, of their sum."""
+    if fill.band is None:
         return None
-    (n, m), (low, high), (rows, columns) = job.shape, job.band, flips
+    (n, m), (low, high), (rows, columns) = fill.shape, fill.band, flips
     if rows and columns:
         return m - n - high, m - n - low
     return (n - 1 + low, n - 1 + high) if rows else (m - 1 - high, m - 1 - low) if columns else (low, high)
@@ -381,22 +383,22 @@ def elements_text(held, kinds) -> str:
     )
 
 
-def _write_outside(job, buffer, count):
-    """Set cells to what those outside the band of a job are."""
-    cell = np.zeros((), job.equation.dtype)
-    for name in job.equation.cell.fields:
-        cell[name] = job.values[f"{OUTSIDE}_{name}"]
-    if not job.equation.cell.fields:
-        cell[...] = job.values[OUTSIDE]
+def _write_outside(fill, buffer, count):
+    """Set cells to what those outside the band of a fill are."""
+    cell = np.zeros((), fill.equation.dtype)
+    for name in fill.equation.cell.fields:
+        cell[name] = fill.values[f"{OUTSIDE}_{name}"]
+    if not fill.equation.cell.fields:
+        cell[...] = fill.values[OUTSIDE]
     if cell.nbytes & (cell.nbytes - 1) == 0:
-        launch.fill(job.session, buffer, cell[()], count)
+        launch.fill(fill.session, buffer, cell[()], count)
         return
     some = np.full(min(count, FILLED), cell)  # OpenCL fills memory with patterns of a power of two of bytes
-    source = launch.allocate(job.session, some.nbytes)
-    launch.write(job.session, source, some)
+    source = launch.allocate(fill.session, some.nbytes)
+    launch.write(fill.session, source, some)
     for at in range(0, count, FILLED):
         nbytes = min(FILLED, count - at) * cell.nbytes
-        launch.copy(job.session, source, buffer, nbytes, at=at * cell.nbytes)
+        launch.copy(fill.session, source, buffer, nbytes, at=at * cell.nbytes)
 
 
 def _depths(offsets):
@@ -404,61 +406,61 @@ def _depths(offsets):
     return tuple(max([1, *(-offset[axis] for offset in offsets)]) for axis in (0, 1))
 
 
-def fill(job: Job, *, waited=False) -> Filled:
-    """Fill the table of a job. `waited`: groups of one launch have waited in vain, so take many."""
-    n, m = job.shape
-    dtype = job.equation.dtype
-    sweep, plan, line = job.cache.get(("tiles", waited), lambda: _planned(job, waited))
+def fill_table(fill: Fill, *, waited=False) -> Filled:
+    """Fill a table. `waited`: groups of one launch have waited in vain, so take many."""
+    n, m = fill.shape
+    dtype = fill.equation.dtype
+    sweep, plan, line = fill.cache.get(("tiles", waited), lambda: _planned(fill, waited))
     single = not waited and sweep.policy.launches == "single"
     buffers = {}
     if single:
-        tickets.require(job.session, sweep.policy)
-        buffers["progress"] = tickets.new_counters(job.session, 1 + ceil_div(n, sweep.strip) + 1)
+        tickets.require(fill.session, sweep.policy)
+        buffers["progress"] = tickets.new_counters(fill.session, 1 + ceil_div(n, sweep.strip) + 1)
     table = decisions = None
     if sweep.table:
-        buffers["table"] = launch.allocate(job.session, n * sweep.pitch * dtype.itemsize)
-        table = CellStore(job.session, (buffers["table"],), dtype, job.shape, "ROWS", pitch=sweep.pitch)
+        buffers["table"] = launch.allocate(fill.session, n * sweep.pitch * dtype.itemsize)
+        table = CellStore(fill.session, (buffers["table"],), dtype, fill.shape, "ROWS", pitch=sweep.pitch)
     elif sweep.band is not None:
-        buffers["last"] = launch.allocate(job.session, line.nbytes)
+        buffers["last"] = launch.allocate(fill.session, line.nbytes)
     if sweep.band is not None:
-        _write_outside(job, *((buffers["table"], n * sweep.pitch) if sweep.table else (buffers["last"], line.count)))
+        _write_outside(fill, *((buffers["table"], n * sweep.pitch) if sweep.table else (buffers["last"], line.count)))
     if sweep.bits:
         flip_rows, flip_columns = sweep.flips
         columns = sweep.policy.block_columns
-        decisions = new_packed(job, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
+        decisions = new_packed(fill, sweep.bits, multiple=columns, flip_rows=flip_rows, flip_columns=flip_columns)
         buffers["decisions"] = decisions.buffer
         if sweep.band is not None:
-            launch.fill(job.session, decisions.buffer, np.uint8(0), n * decisions.pitch)
-    result = job.run(plan, **buffers)
-    if single and launch.read(job.session, buffers["progress"], np.int32, 1, 1 + ceil_div(n, sweep.strip))[0]:
+            launch.fill(fill.session, decisions.buffer, np.uint8(0), n * decisions.pitch)
+    result = fill.run(plan, **buffers)
+    if single and launch.read(fill.session, buffers["progress"], np.int32, 1, 1 + ceil_div(n, sweep.strip))[0]:
         warn(
-            f"The groups of one launch on {job.session.profile.name} waited too long for each other: "
-            f"{job.equation.name} was filled by one launch for each diagonal of tiles.",
+            f"The groups of one launch on {fill.session.profile.name} waited too long for each other: "
+            f"{fill.equation.name} was filled by one launch for each diagonal of tiles.",
             DeviceWarning,
         )
-        return fill(job, waited=True)
+        return fill_table(fill, waited=True)
     last = None if sweep.table else sweep.in_order(result.read(line))
-    corner = None if last is None else last[job.pattern.corner(n, m)[1]]
-    return Filled(NAME, "ROWS", table, last if job.keep != "corner" else None, corner, decisions)
+    corner = None if last is None else last[fill.pattern.corner(n, m)[1]]
+    return Filled(NAME, "ROWS", table, last if fill.keep != "corner" else None, corner, decisions)
 
 
-def _planned(job: Job, waited) -> tuple[Sweep, Plan, Scratch]:
-    """The sweep of a job, the plan of its launches, and the memory of the row that is completed last."""
-    n, m = job.shape
-    dtype = job.equation.dtype
-    sweep = Sweep.of(job, flips_for(job))
+def _planned(fill: Fill, waited) -> tuple[Sweep, Plan, Scratch]:
+    """The sweep of a fill, the plan of its launches, and the memory of the row that is completed last."""
+    n, m = fill.shape
+    dtype = fill.equation.dtype
+    sweep = Sweep.of(fill, flips_for(fill))
     single = not waited and sweep.policy.launches == "single"
     line = Scratch("last", dtype, sweep.edge_pitch)
     args = [*sweep.numbers(), Scratch("edges", dtype, sweep.edges)]
-    args += ["progress", tickets.patience(job.session)] if single else [Scratch("state", dtype, sweep.state)]
+    args += ["progress", tickets.patience(fill.session)] if single else [Scratch("state", dtype, sweep.state)]
     args += ["table", np.int32(sweep.pitch)] if sweep.table else [line]
     if sweep.bits:
         columns = sweep.policy.block_columns
         args += ["decisions", np.int32(packed_pitch(m, sweep.bits, columns) * 8 // (sweep.bits * columns))]
-    params = {**sweep.params(job, last=not sweep.table), "single": single}
+    params = {**sweep.params(fill, last=not sweep.table), "single": single}
     moved = dtype.itemsize * (
         n * m * sweep.table + sweep.edges * sweep.rows + (0 if single else 2 * sweep.state * sweep.columns)
     )
     groups = ceil_div(n, sweep.strip)  # of one launch
-    step = Step(KERNEL, sweep.policy, (*args, *job.arguments), groups, params, moved, job.options)
+    step = Step(KERNEL, sweep.policy, (*args, *fill.arguments), groups, params, moved, fill.options)
     return sweep, Plan(step if single else Series(step, (2, 3), *sweep.launches)).kept(), line

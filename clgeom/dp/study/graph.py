@@ -20,7 +20,8 @@ from clgeom.core.launch import allocate, fill, read, run, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
-from clgeom.dp.job import bind, build_options, check_values, given_values
+from clgeom.dp.codegen.cell import Form
+from clgeom.dp.fills import bind, build_options, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.patterns import PATTERNS
@@ -416,7 +417,7 @@ class Cells:
         params = {
             "mode": mode,
             "cell": c_name(self.equation.dtype),
-            "equation": self.equation.text(wraps=True),
+            "equation": self.equation.text(Form(wraps=True)),
             "rounded": bool(build_options(self.session)),
         }
         groups = policy.groups(ceil_div(count, policy.wg_size), self.session.profile.compute_units)

@@ -10,7 +10,7 @@ from clgeom.arguments import integer, wrong
 from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.tuning import select
-from clgeom.dp.job import build_options
+from clgeom.dp.fills import build_options
 from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import C_NAMES, c_name

@@ -22,7 +22,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.dp.analysis import bands, bounds, overflows, trial
 from clgeom.dp.filling import hold_to_pattern, hold_to_table
-from clgeom.dp.job import Job, bind, check_shape, check_values, given_values
+from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
@@ -130,7 +130,7 @@ def traceback(
     fields, moves = _moves(moves, equation, job.pattern, caller)
     if field is not None and not callable(field) and not (isinstance(field, str) and field in fields):
         raise wrong("field", caller, "a field with choices", short(field))
-    if not job.equation.reach_proven or not tiles.applies(job):
+    if not job.equation.reach_proven or tiles.obstacle(job):
         raise InvalidInput(
             f"{caller} needs an equation with near dependences in one quadrant. {equation.name} reads {equation.reach}."
         )
@@ -150,7 +150,7 @@ def traceback(
         return overflows.trapped(job, trace) if overflows.are_trapped(job) else trace(job)
 
 
-def _job(equation, shape, values, device, parameters, caller, band, outside) -> Job:
+def _job(equation, shape, values, device, parameters, caller, band, outside) -> Fill:
     if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
         raise InvalidInput(f"{caller} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
     shape = check_shape(shape, caller=caller)
@@ -167,7 +167,9 @@ def _job(equation, shape, values, device, parameters, caller, band, outside) -> 
     hold_to_pattern(equation, pattern, held, shape)
     arguments, buffers = bind(session, equation, held, caller=caller)
     stages = pattern.stages(*shape)
-    return Job(equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers, band=band)
+    return Fill(
+        equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers, band=band
+    )
 
 
 def _moves(moves, equation, pattern, caller):

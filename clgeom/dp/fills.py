@@ -1,4 +1,4 @@
-"""`Job`: the checked arguments of a fill, bound to a device; the input of every path."""
+"""`Fill`: the checked arguments of a fill, bound to a device; the input of every path."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from clgeom.arguments import is_masked_array, rows_and_columns, wrong
 from clgeom.core.cache import Cache
 from clgeom.core.launch import run
+from clgeom.dp.codegen.cell import Form
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.parameters import Parameter, declaration, require_given
@@ -26,7 +27,7 @@ LONGEST_SIDE = 2**31 - 2
 
 
 @dataclass(eq=False)
-class Job:
+class Fill:
     """The checked arguments of a fill.
 
     Attributes
@@ -101,9 +102,9 @@ class Job:
     def options(self) -> tuple:
         return build_options(self.session)
 
-    def text(self, **options) -> str:
-        """`Equation.text` for the kernels of this job."""
-        return self.equation.text(traps=self.traps, **options)
+    def text(self, **options: Any) -> str:
+        """`Equation.text` for the kernels of this fill; the options are those of `Form`."""
+        return self.equation.text(Form(wraps=self.wraps, notes=self.traps, **options))
 
     def run(self, plan, *, span=(0.0, 1.0), **buffers):
         """Run a plan with the parameters bound. `span` is its part of the progress."""
@@ -115,6 +116,14 @@ class Job:
                 self.watch(low + (high - low) * share)
 
         return run(self.session, plan, watch=watch, **self.buffers, **buffers)
+
+
+def too_large(fill: Fill, nbytes: int) -> str | None:
+    """Why a path with a buffer of this size does not apply; None if the device allows it."""
+    profile = fill.session.profile
+    if nbytes <= profile.max_alloc_bytes:
+        return None
+    return f"it needs a buffer of {nbytes:,} bytes, and {profile.name} allows {profile.max_alloc_bytes:,}"
 
 
 def build_options(session) -> tuple:
