@@ -191,8 +191,9 @@ def test_hull_of_frames_and_bags():
 
 def test_hull_of_geometries():
     geopandas, dask_geopandas = pytest.importorskip("geopandas"), pytest.importorskip("dask_geopandas")
+    shapely = pytest.importorskip("shapely")
     points = cloud("normal", 60, np.float64)
-    series = geopandas.GeoSeries.from_xy(*points.T, crs="EPSG:25832").buffer(0.5, quad_segs=2)
+    series = geopandas.GeoSeries(shapely.buffer(shapely.points(points), 0.5, quad_segs=2), crs="EPSG:25832")
     frame = geopandas.GeoDataFrame({"kind": np.arange(60) % 3}, geometry=series)
     expected = clgeom.convex_hull(frame)
     for collection in (dask_geopandas.from_geopandas(one, npartitions=4) for one in (frame, series)):
