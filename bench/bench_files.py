@@ -19,7 +19,7 @@ import common
 import numpy as np
 
 from clgeom.core.device import as_session
-from clgeom.io import quick
+from clgeom.io import tables
 from clgeom.io.points import read_cloud
 
 PACKAGES = ("pyarrow", "laspy", "lazrs")
@@ -77,11 +77,11 @@ def candidates(name, path):
 
 def by_rules(path):
     """Read a table without PyArrow."""
-    least, quick.LEAST = quick.LEAST, 1 << 60
+    least, tables.ARROW_LEAST = tables.ARROW_LEAST, 1 << 60
     try:
         return read_cloud(path).points
     finally:
-        quick.LEAST = least
+        tables.ARROW_LEAST = least
 
 
 def main():

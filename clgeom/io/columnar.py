@@ -11,13 +11,13 @@ from clgeom.arguments import wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import listed, shown
 from clgeom.errors import InvalidInput
-from clgeom.io import quick
 from clgeom.io.arrays import check_exact, side_by_side
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import is_stdin, opened, reading, suffix_of
 from clgeom.io.geometries import points_of
 from clgeom.io.labels import NO_GROUP, Groups, Texts, groups_of_values
+from clgeom.io.layout import MissingNumber
 from clgeom.io.numbers import EXACT, what_is_lost
 from clgeom.optional import require
 
@@ -101,7 +101,7 @@ def read_rows(path, choose):
     ----------
     path : path-like
     choose : callable
-        As for `clgeom.io.tables.read_blocks`.
+        A `clgeom.io.layout.Choice`.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def read_rows(path, choose):
     with _opened(path) as file:
         schema, read = _reader(path, file)
         names = tuple(schema.names)
-        positions, table = choose(names, len(names)), next(read(list(names), []))
+        (positions, _), table = choose(names, len(names)), next(read(list(names), []))
         numbers = [numbers_of(path, table[names[position]], names[position]).tolist() for position in positions]
         texts = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
         return names, [list(row) for row in zip(*texts)], numbers
@@ -273,8 +273,7 @@ def _points(path, table, pair, nan_if_empty) -> np.ndarray:
     if x.type != y.type or x.null_count or y.null_count or not _is_plain(x.type):
         how = {"nan_if_empty": nan_if_empty}
         return side_by_side(path, pair, [numbers_of(path, column, name, **how) for column, name in zip((x, y), pair)])
-    pieces = [[chunk.to_numpy() for chunk in column.chunks] for column in (x, y)]
-    return quick.stacked([pieces], 2, x.type.to_pandas_dtype())
+    return np.column_stack([x.to_numpy(), y.to_numpy()])
 
 
 def _is_plain(type) -> bool:
@@ -312,9 +311,8 @@ def keys_of(path, column, name) -> np.ndarray:
 def _without_nulls(path, column, name) -> np.ndarray:
     if column.null_count:
         row = column.is_null().to_numpy().argmax() + 1
-        error = wrong_file(path, f"has a null in row {row:,} of '{shown(name)}': a number is missing")
-        error.empty = True
-        raise error
+        fault = f"has a null in row {row:,} of '{shown(name)}': a number is missing"
+        raise MissingNumber(str(wrong_file(path, fault)))
     return column.to_numpy()
 
 
@@ -357,7 +355,7 @@ def groups_of(path, column, name) -> Groups:
         texts = Texts()
         for chunk in column.chunks:
             coded = chunk if types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-            texts.add_coded(coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist())
+            texts.add(coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist())
         return texts.groups(name, integers=False)
     if not (_is_plain(type) or types.is_boolean(type)):
         raise InvalidInput(f"The groups in '{path}' must be integers or text. Got {type} instead.")

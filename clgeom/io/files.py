@@ -10,10 +10,13 @@ import stat
 import sys
 import zlib
 from pathlib import Path
+from typing import TypeAlias
 
 from clgeom.arguments import wrong_file
 from clgeom.errors import InvalidInput
 
+#: The name of a file.
+FilePath: TypeAlias = "str | os.PathLike[str]"
 #: The name of standard input.
 STDIN = "-"
 #: Endings of tables of text.

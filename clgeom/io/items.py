@@ -14,8 +14,9 @@ from clgeom.errors import InvalidInput
 from clgeom.io.atomic import replacing
 from clgeom.io.columns import position_of
 from clgeom.io.files import kind_of
+from clgeom.io.layout import decoded, malformed, what_is_wrong
 from clgeom.io.numbers import EXACT, as_int_or_float
-from clgeom.io.tables import decoded, malformed, read_blocks, what_is_wrong
+from clgeom.io.tables import read_blocks
 
 #: Names of columns that are found by default, best first; compared in lower case.
 VALUES = ("value", "values", "profit", "price", "v", "p")
@@ -71,12 +72,9 @@ def read_items(path, columns=None, *, lightest=0) -> Items:
     checks = _wrong_value, lambda weight: _wrong_weight(weight, lightest)
 
     def choose(names, width):
-        return [
-            _column(path, names, width, wanted, what, known, default)
-            for wanted, what, known, default in zip(
-                columns or (None, None), ("values", "weights"), (VALUES, WEIGHTS), (0, 1)
-            )
-        ]
+        wanted = columns or (None, None)
+        values = _column(path, names, width, wanted[0], "values", VALUES, 0)
+        return (values, _column(path, names, width, wanted[1], "weights", WEIGHTS, 1)), None
 
     read = _of_arrow if kind_of(path, ("table", "arrow")) == "arrow" else _of_text
     header, rows, numbers, notes = read(path, choose, checks)

@@ -40,7 +40,7 @@ def read_numbers(path, *, column=None, array=None, layer=None, progress=None, to
     progress : callable, optional
         Called as progress(bytes_read, bytes_in_all) now and then while text is read.
     told : callable, optional
-        Called with the `clgeom.io.tables.Layout` of a table of text.
+        Called with the `clgeom.io.layout.Layout` of a table of text.
 
     Returns
     -------
@@ -81,13 +81,13 @@ def _of_table(path, column, progress, told) -> np.ndarray:
         if column is None and width > 1:
             what = f"{width} columns" if names is None else f"the columns {listed(names)}"
             raise wrong_file(path, f"has {what}; name one (--column)")
-        return (position_of(path, names, width, "1" if column is None else column),)
+        return (position_of(path, names, width, "1" if column is None else column),), None
 
     parts = []
     for number, block in enumerate(read_blocks(path, choose, progress=progress)):
         if number == 0 and told is not None:
             told(block.layout)
-        part = block.numbers_quickly()
+        part = block.integers_or_floats()
         if part is None:
             return _of_texts(path, choose, progress)
         parts.append(part)
@@ -118,7 +118,7 @@ def _is_exact(integers) -> bool:
 def _of_texts(path, choose, progress) -> np.ndarray:
     texts = []
     for block in read_blocks(path, choose, progress=progress):
-        texts += [field.strip(" \t") for field in block.texts(block.layout.columns[0])]
+        texts += block.texts(block.layout.columns[0])
     return narrowest(path, texts, lambda row: line_of_row(path, row))
 
 

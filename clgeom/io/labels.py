@@ -44,13 +44,8 @@ class Texts:
         self.distinct: dict[str, int] = {}
         self.codes: list[np.ndarray] = []
 
-    def add(self, texts):
-        """Add a list of texts."""
-        distinct = self.distinct
-        self.codes.append(np.array([distinct.setdefault(text, len(distinct)) for text in texts], np.int64))
-
-    def add_coded(self, codes, texts):
-        """Add texts that are numbered already."""
+    def add(self, codes: np.ndarray, texts: list[str]) -> None:
+        """Add texts by their numbers in a list, which may hold a text twice."""
         distinct = self.distinct
         numbers = np.array([distinct.setdefault(text, len(distinct)) for text in texts], np.int64)
         self.codes.append(numbers[codes] if len(codes) else np.empty(0, np.int64))

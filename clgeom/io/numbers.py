@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
 
 from clgeom.arguments import wrong_file
 from clgeom.core.messages import shown
+from clgeom.errors import InvalidInput
+from clgeom.io.files import FilePath
 
 #: A number in digits (group 1), or a word. No hexadecimal digits, no underscores, ASCII only.
 NUMBER = re.compile(r"(?:([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)|[+-]?(?:nan|inf|infinity))\Z", re.I)
@@ -41,7 +43,7 @@ MISSING = re.compile(
 LOGICAL = re.compile(r"[<('\"‘“]?(?:true|false)[>)'\"’”]?\Z", re.I)
 #: Text that begins like a number, in any script: a line of such fields is not a header.
 BEGINS_LIKE_A_NUMBER = re.compile(r"\W*[\d²³¹¼-¾⁰-₉⅐-↉∞]")
-#: Blanks of ASCII, besides space and tab, that NumPy's parser would skip.
+#: Blanks of ASCII, besides space and tab, that Python's ``float`` and ``str.split`` skip.
 OTHER_BLANKS = "\x0b\x0c\x1c\x1d\x1e\x1f"
 #: First characters of a field that decide whether it was meant as a number.
 LOOKED_AT = 100
@@ -89,6 +91,23 @@ def as_float(field: str) -> float:
     return value
 
 
+def as_floats(fields: list[str]) -> np.ndarray | None:
+    """Return fields as float64; None if `as_float` may refuse one."""
+    text = "\n".join(fields)
+    if not _is_plain(text):
+        return None
+    try:
+        values = np.fromiter(map(float, fields), np.float64, len(fields))
+    except ValueError:
+        return None
+    return None if may_lose(text.encode(), values) else values
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether Python's ``float`` and ``int`` take nothing in a text that is no number here."""
+    return text.isascii() and "_" not in text and not any(blank in text for blank in OTHER_BLANKS)
+
+
 def what_is_lost(text: str, value: float) -> str:
     """Return why a number in digits must not become its nearest float64; "" for one that may."""
     if abs(value) >= EXACT:
@@ -127,7 +146,7 @@ def may_lose(data: bytes, values: np.ndarray) -> bool:
     return bool((values == 0).any()) and (MANY_ZEROS in data or any(pattern.search(data) for pattern in TINY))
 
 
-def _is_lost(found) -> bool:
+def _is_lost(found: re.Match[bytes]) -> bool:
     try:
         as_float(found[0].decode("latin-1"))
     except ValueError:  # or text that is not a number, such as a date
@@ -147,6 +166,8 @@ def as_int_or_float(field: str) -> int | float:
 
 def as_int(text: str) -> int:
     """Return a whole number as an int; one longer than all floats becomes a power of two beyond them."""
+    if len(text) <= MOST_DIGITS:
+        return int(text)
     digits = text.lstrip("+-0")
     return (-1 if text[0] == "-" else 1) * (int(digits or 0) if len(digits) <= MOST_DIGITS else 1 << 1024)
 
@@ -154,7 +175,7 @@ def as_int(text: str) -> int:
 # A column -------------------------------------------------------------------------------------------------------------
 
 
-def narrowest(path, texts, line_of) -> np.ndarray:
+def narrowest(path: FilePath, texts: list[str], line_of: Callable[[int], int]) -> np.ndarray:
     """Return the fields of a column as an array: int64 or uint64 if all are whole numbers, else float64.
 
     Parameters
@@ -173,55 +194,46 @@ def narrowest(path, texts, line_of) -> np.ndarray:
     """
     if not texts:
         return np.empty(0)
-    whole = "\n".join(texts)
-    plain = whole.isascii() and not any(blank in whole for blank in OTHER_BLANKS)
-    for dtype in (np.int64, np.uint64, np.float64) if plain else ():
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy only warns of fractions among whole numbers
-            try:
-                # with a delimiter that is in no field, blanks do not split one
-                values = np.loadtxt(texts, dtype, delimiter="\0", comments=None, ndmin=1)
-            except (ValueError, OverflowError, DeprecationWarning, UserWarning):
-                continue
-        if values.shape == (len(texts),):  # NumPy leaves out empty fields
-            return _kept_whole(path, texts, line_of, values) if dtype == np.float64 else values
-    row = next((row for row, text in enumerate(texts) if not is_number(text)), 0)
-    what = f"'{shown(texts[row])}' is not a number" if texts[row] else "a number is missing"
-    raise wrong_file(path, f"is malformed in line {line_of(row)}: {what}")
-
-
-def _kept_whole(path, texts, line_of, floats) -> np.ndarray:
-    """Return numbers read as float64, or as integers if float64 would round one; refuse a mix with such a number."""
-    is_large = np.abs(floats) >= EXACT
-    other = next((row for row, text in enumerate(texts) if not WHOLE.fullmatch(text)), None)
-    if other is None and is_large.any():
-        return _integers(path, texts, line_of)
-    for row in np.flatnonzero(is_large | (floats == 0)).tolist():
-        text = texts[row]
-        lost = what_is_lost(text, floats[row].item()) if NUMBER.match(text)[1] else ""
-        if lost and WHOLE.fullmatch(text):
+    if WHOLE.fullmatch(texts[0]) and _is_plain("\n".join(texts)):
+        try:
+            as_number = int if max(map(len, texts)) <= MOST_DIGITS else as_int
+            return _integers(path, list(map(as_number, texts)), line_of)
+        except ValueError as error:  # a number that is not whole
+            if isinstance(error, InvalidInput):
+                raise
+    floats = as_floats(texts)
+    if floats is not None:
+        return floats
+    row = next((row for row, text in enumerate(texts) if not is_number(text)), None)
+    if row is not None:
+        what = f"'{shown(texts[row])}' is not a number" if texts[row] else "a number is missing"
+        raise wrong_file(path, f"is malformed in line {line_of(row)}: {what}")
+    for row, text in enumerate(texts):
+        try:
+            as_float(text)
+        except ValueError as error:
+            if not WHOLE.fullmatch(text):
+                raise wrong_file(path, f"is malformed in line {line_of(row)}: '{shown(text)}' {error}") from None
+            other = next(row for row, text in enumerate(texts) if not WHOLE.fullmatch(text))
             raise wrong_file(
                 path,
                 f"has a whole number in line {line_of(row)} that float64 would round, and '"
                 f"{shown(texts[other])}' in line {line_of(other)}, which no type of whole numbers holds",
-            )
-        if lost:
-            raise wrong_file(path, f"is malformed in line {line_of(row)}: '{shown(text)}' {lost}")
-    return floats
+            ) from None
+    return np.fromiter(map(float, texts), np.float64, len(texts))
 
 
-def _integers(path, texts, line_of) -> np.ndarray:
-    """Return whole numbers as int64 or uint64 that NumPy's parser refused, as it does uint64 with a -0."""
-    found = [(as_int(text), row) for row, text in enumerate(texts)]
-    (low, low_row), (high, high_row) = min(found), max(found)
+def _integers(path: FilePath, numbers: list[int], line_of: Callable[[int], int]) -> np.ndarray:
+    """Return whole numbers as int64, or as uint64 if they need it."""
+    low, high = min(numbers), max(numbers)
     for dtype in (np.int64, np.uint64):
         if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-            return np.array([value for value, _ in found], dtype)
-    beyond = low_row if low < -(1 << 63) else high_row if high >= 1 << 64 else None
+            return np.array(numbers, dtype)
+    beyond = low if low < -(1 << 63) else high if high >= 1 << 64 else None
     if beyond is not None:
-        raise wrong_file(path, f"has a whole number beyond 64 bits in line {line_of(beyond)}")
+        raise wrong_file(path, f"has a whole number beyond 64 bits in line {line_of(numbers.index(beyond))}")
     raise wrong_file(
         path,
-        f"has whole numbers of which no type holds all: {low} in line {line_of(low_row)} needs int64, "
-        f"{high} in line {line_of(high_row)} needs uint64",
+        f"has whole numbers of which no type holds all: {low} in line {line_of(numbers.index(low))} needs int64, "
+        f"{high} in line {line_of(numbers.index(high))} needs uint64",
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +13,13 @@ from clgeom.arguments import wrong, wrong_file
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput, short
-from clgeom.io import arrays, quick
+from clgeom.io import arrays
 from clgeom.io.cloud import Cloud
 from clgeom.io.columns import choose_columns, position_of
 from clgeom.io.files import check_selection, kind_of
-from clgeom.io.labels import Groups, Texts, groups_of_values
-from clgeom.io.tables import decoded, line_of_row, read_blocks
+from clgeom.io.labels import Texts, groups_of_values
+from clgeom.io.layout import MissingNumber
+from clgeom.io.tables import Block, line_of_row, read_blocks
 
 
 @keeps_subnormals
@@ -170,7 +173,7 @@ def saying_where(paths, counts, *, drop=True):
     try:
         yield
     except InvalidInput as error:
-        if drop and getattr(error, "empty", False):
+        if drop and isinstance(error, MissingNumber):
             raise InvalidInput(f"{str(error).removesuffix('.')}{DROP}.") from error
         if not hasattr(error, "row"):
             raise
@@ -193,77 +196,58 @@ def place_of(path, row, column) -> str:
 
 def read_table(path, *, columns=None, by=None, value=None, nan_if_empty=False, progress=None) -> Cloud:
     """Return the points of a table of text; parameters as in `read_cloud`."""
-    layout, text_column, values, texts = None, None, [], Texts()
-
-    def choose(names, width):
-        nonlocal text_column
-        other = by if value is None else value
-        other = None if other is None else position_of(path, names, width, other)
-        text_column = None if by is None else other
-        pair = choose_columns(path, names, width, columns, by=other)
-        return pair if value is None else (*pair, other)
-
-    missing = "a coordinate" if value is None else "a number"
-    for block in read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress):
-        layout, quickly = block.layout, block.quickly(text_column)
-        if quickly is None:
-            values.append(block.floats_by_rules())
-            if by is not None:
-                texts.add(block.texts(text_column))
-            continue
-        values.append(quickly[0])
+    layout, texts, parts = None, Texts(), []
+    for block in _blocks(path, columns, by, value, nan_if_empty, progress):
+        layout = block.layout
+        parts.append(block.floats())
         if by is not None:
-            texts.add_coded(quickly[1], [decoded(text.decode("latin-1").strip(" \t")) for text in quickly[2]])
-    names, title, notes = None, "group", () if layout is None else layout.notes
-    if layout is not None and layout.names is not None:
-        names = tuple(layout.names[column] for column in layout.columns[:2])
-        title = title if text_column is None else layout.names[text_column] or title
-    values = quick.stacked(values, 2 + (value is not None))
-    groups = None if by is None else _groups_of_lines(path, texts, title)
+            texts.add(*block.numbered_texts())
+    values = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else np.empty((0, 3 - (value is None)))
     if value is None:
-        return Cloud(values, names, groups, notes=notes)
-    points, values = np.ascontiguousarray(values[:, :2]), np.ascontiguousarray(values[:, 2])
-    return Cloud(points, names, values=values, notes=notes)
+        return _cloud_of_lines(path, layout, values, None if by is None else texts)
+    cloud = _cloud_of_lines(path, layout, np.ascontiguousarray(values[:, :2]))
+    return replace(cloud, values=np.ascontiguousarray(values[:, 2]))
 
 
 @keeps_subnormals
-def table_clouds(path, *, columns=None, by=None, nan_if_empty=False, progress=None):
+def table_clouds(path, *, columns=None, by=None, nan_if_empty=False, progress=None) -> Iterator[Cloud]:
     """Yield the points of a table of text, block by block; parameters as in `read_cloud`. Groups are texts."""
-    text_column, row = None, 0
-
-    def choose(names, width):
-        nonlocal text_column
-        text_column = None if by is None else position_of(path, names, width, by)
-        return choose_columns(path, names, width, columns, by=text_column)
-
-    for block in read_blocks(path, choose, missing="a coordinate", nan_if_empty=nan_if_empty, progress=progress):
-        names, texts, quickly = None, Texts(), block.quickly(text_column)
-        if quickly is None:
-            values = block.floats_by_rules()
-            if by is not None:
-                texts.add(block.texts(text_column))
-        else:
-            values = quick.stacked([quickly[0]], 2)
-            if by is not None:
-                texts.add_coded(quickly[1], [decoded(text.decode("latin-1").strip(" \t")) for text in quickly[2]])
-        layout, title = block.layout, "group"
-        if layout.names is not None:
-            names = tuple(layout.names[column] for column in layout.columns)
-            title = title if text_column is None else layout.names[text_column] or title
-        groups = None if by is None else _groups_of_lines(path, texts, title, row, integers=False)
-        yield Cloud(values, names, groups, notes=layout.notes)
+    row = 0
+    for block in _blocks(path, columns, by, None, nan_if_empty, progress):
+        values, texts = block.floats(), None if by is None else Texts()
+        if texts is not None:
+            texts.add(*block.numbered_texts())
+        yield _cloud_of_lines(path, block.layout, values, texts, first=row, integers=False)
         row += len(values)
     if row == 0:
         yield read_table(path, columns=columns, by=by)
 
 
-def _groups_of_lines(path, texts, title, first=0, *, integers=True) -> Groups:
-    """Return the groups that the lines of a table name; `InvalidInput` names the first line without one.
+def _blocks(path, columns, by, value, nan_if_empty, progress) -> Iterator[Block]:
+    """Yield the blocks of a table with the columns of x and y, and that of groups or of values."""
+    other = by if value is None else value
 
-    `first` is the number of the first row.
+    def choose(names, width):
+        position = None if other is None else position_of(path, names, width, other)
+        pair = choose_columns(path, names, width, columns, by=position)
+        return (pair, position) if value is None else ((*pair, position), None)
+
+    missing = "a coordinate" if value is None else "a number"
+    return read_blocks(path, choose, missing=missing, nan_if_empty=nan_if_empty, progress=progress)
+
+
+def _cloud_of_lines(path, layout, points, texts=None, *, first=0, integers=True) -> Cloud:
+    """Return points of a table with their groups; `InvalidInput` names the first line without a group.
+
+    `first` is the number of the first row. With `integers` names of groups become int if all are.
     """
-    row = texts.row_of_missing()
+    names, title = None, "group"
+    if layout is not None and layout.names is not None:
+        names = tuple(layout.names[column] for column in layout.columns[:2])
+        title = title if layout.text is None else layout.names[layout.text] or title
+    row = None if texts is None else texts.row_of_missing()
     if row is not None:
-        line, column = line_of_row(path, first + row), shown(title)
-        raise wrong_file(path, f"is malformed in line {line}: the group in '{column}' is missing")
-    return texts.groups(title, integers=integers)
+        line = line_of_row(path, first + row)
+        raise wrong_file(path, f"is malformed in line {line}: the group in '{shown(title)}' is missing")
+    groups = None if texts is None else texts.groups(title, integers=integers)
+    return Cloud(points, names, groups, notes=() if layout is None else layout.notes)

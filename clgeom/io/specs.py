@@ -15,8 +15,9 @@ from clgeom.core.messages import shown
 from clgeom.errors import InvalidInput, short
 from clgeom.io.arrays import load_array
 from clgeom.io.atomic import replacing
+from clgeom.io.layout import malformed, what_is_wrong
 from clgeom.io.numbers import as_int_or_float
-from clgeom.io.tables import malformed, read_blocks, what_is_wrong
+from clgeom.io.tables import read_blocks
 
 KEYS = ("equation", "helpers", "dtype", "pattern", "shape", "keep", "parameters", "check", "path", "layout")
 #: Parts of a table that may be kept.
@@ -57,7 +58,7 @@ class Spec:
 def read_spec(path, *, told=None) -> Spec:
     """Return the content of a specification.
 
-    `told` is called with the `clgeom.io.tables.Layout` of each table that it names, if given.
+    `told` is called with the `clgeom.io.layout.Layout` of each table that it names, if given.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def read_spec(path, *, told=None) -> Spec:
 def read_instance(path, *, told=None) -> dict:
     """Return the parameters in a specification of a problem, by name; those of files as arrays.
 
-    `told` is called with the `clgeom.io.tables.Layout` of each table that it names, if given.
+    `told` is called with the `clgeom.io.layout.Layout` of each table that it names, if given.
 
     Raises
     ------
@@ -166,13 +167,13 @@ def _type(spelled) -> np.dtype:
 def read_matrix(path, dtype=np.float64, *, told=None) -> np.ndarray:
     """Return all numbers of a table: shape (rows, columns), or (n,) for a single row or column.
 
-    `told` is called with the `clgeom.io.tables.Layout`, if given. Integers are exact, floats are rounded to `dtype`.
+    `told` is called with the `clgeom.io.layout.Layout`, if given. Integers are exact, floats are rounded to `dtype`.
     The rules of the table are in `clgeom.io.tables`.
     """
     dtype = np.dtype(dtype)
     read = _floats if dtype.kind == "f" else _integers
     parts = []
-    for number, block in enumerate(read_blocks(path, lambda names, width: range(width))):
+    for number, block in enumerate(read_blocks(path, lambda names, width: (range(width), None))):
         if number == 0 and told is not None:
             told(block.layout)
         parts.append(read(path, block, dtype))

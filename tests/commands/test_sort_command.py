@@ -255,7 +255,7 @@ def test_a_line_that_is_taken_for_the_header_is_named(command):
 )
 @pytest.mark.parametrize("least", [0, 1 << 20])
 def test_numbers_that_float64_does_not_hold_are_refused(command, monkeypatch, lines, words, least):
-    monkeypatch.setattr("clgeom.io.quick.LEAST", least)
+    monkeypatch.setattr("clgeom.io.tables.ARROW_LEAST", least)
     with open("a.csv", "w") as file:
         file.write(lines + "\n")
     result = command("a.csv")

@@ -11,7 +11,7 @@ from hypothesis import given
 from reference import table as reference
 
 from clgeom.errors import InvalidInput
-from clgeom.io import files, quick, tables
+from clgeom.io import files, tables
 from clgeom.io.items import read_items
 from clgeom.io.keys import read_numbers
 from clgeom.io.points import read_cloud, read_points
@@ -27,11 +27,11 @@ def stdin(monkeypatch, data):
 
 def quickly(path, **what):
     """Read a table with PyArrow, whatever its size."""
-    least, quick.LEAST = quick.LEAST, 0
+    least, tables.ARROW_LEAST = tables.ARROW_LEAST, 0
     try:
         return outcome(path, **what)
     finally:
-        quick.LEAST = least
+        tables.ARROW_LEAST = least
 
 
 def outcome(path, **what):
@@ -128,11 +128,11 @@ def test_pyarrow_and_the_rules_agree(tmp_path_factory, rows, delimiter, newline,
             {"value": "1", "columns": ("2", "3")},
         ):
             assert quickly(path, **what) == outcome(path, **what)
-        least, quick.LEAST = quick.LEAST, 0
+        least, tables.ARROW_LEAST = tables.ARROW_LEAST, 0
         try:
             found = numbers_of(path)
         finally:
-            quick.LEAST = least
+            tables.ARROW_LEAST = least
         assert found == numbers_of(path)
     finally:
         tables.BLOCK_BYTES = before
@@ -160,11 +160,11 @@ def test_numbers_at_the_ends_of_float64(tmp_path_factory, numbers):
         else:
             points = np.frombuffer(found[0]).reshape(-1, 2)
             np.testing.assert_array_equal(points[:, 0].view(np.int64), np.array(expected).view(np.int64))
-    least, quick.LEAST = quick.LEAST, 0
+    least, tables.ARROW_LEAST = tables.ARROW_LEAST, 0
     try:
         found = numbers_of(path, "1")
     finally:
-        quick.LEAST = least
+        tables.ARROW_LEAST = least
     assert found == numbers_of(path, "1")
     whole = [number.lstrip("+-").isdecimal() for number in numbers]
     if None in expected and not (all(whole) or any(whole)):
@@ -181,9 +181,9 @@ def test_large_tables_are_read_by_pyarrow(tmp_path, monkeypatch):
     lines = [f'{x!r},{y!r},"tile {i}",{i}' for (x, y), i in zip(xy.tolist(), k.tolist())]
     path = tmp_path / "t.csv"
     path.write_text("x,y,tile,id\n" + "\n".join(lines) + "\n")
-    assert path.stat().st_size > quick.LEAST
-    monkeypatch.setattr(tables.Block, "floats_by_rules", lambda self: pytest.fail("not read by PyArrow"))
-    monkeypatch.setattr(tables.Block, "texts", lambda self, column: pytest.fail("not read by PyArrow"))
+    assert path.stat().st_size > tables.ARROW_LEAST
+    monkeypatch.setattr(tables.Block, "_fields", property(lambda self: pytest.fail("not read by PyArrow")))
+    monkeypatch.setattr(tables.Block, "rows", lambda self: pytest.fail("not read by PyArrow"))
     np.testing.assert_array_equal(read_points(path), xy)
     groups = read_cloud(path, by="id").groups
     np.testing.assert_array_equal(np.array(groups.names)[groups.numbers], k)
@@ -197,7 +197,7 @@ def test_large_tables_are_read_by_pyarrow(tmp_path, monkeypatch):
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("row", ["0.5,9007199254740993", "9007199254740993,0.5"])
 def test_long_integers_are_not_rounded_by_pyarrow(tmp_path, monkeypatch, newline, row):
-    monkeypatch.setattr(quick, "LEAST", 1)
+    monkeypatch.setattr(tables, "ARROW_LEAST", 1)
     path = tmp_path / "t.csv"
     path.write_bytes(newline.join(["x,y", "1.5,2.5", row, ""]).encode())
     with pytest.raises(InvalidInput, match=r"line 3: '9007199254740993' is beyond the integers that float64 holds"):
@@ -205,7 +205,7 @@ def test_long_integers_are_not_rounded_by_pyarrow(tmp_path, monkeypatch, newline
 
 
 def test_blocks_of_other_numbers_keep_the_sign_of_zero(tmp_path, monkeypatch):
-    monkeypatch.setattr(quick, "LEAST", 1)
+    monkeypatch.setattr(tables, "ARROW_LEAST", 1)
     monkeypatch.setattr(tables, "BLOCK_BYTES", 4)
     path = tmp_path / "t.csv"
     path.write_text("1.5\n2.5\n-0\n3\n#####\n#####\n")
@@ -217,7 +217,7 @@ def test_blocks_of_other_numbers_keep_the_sign_of_zero(tmp_path, monkeypatch):
 
 def test_errors_in_large_tables_name_the_line(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "BLOCK_BYTES", 1 << 16)
-    monkeypatch.setattr(quick, "LEAST", 1 << 12)
+    monkeypatch.setattr(tables, "ARROW_LEAST", 1 << 12)
     for newline in ("\n", "\r\n", "\r"):
         lines = ["# note", "x,y", *(f"{i}.5,{i}" for i in range(30_000))]
         lines[20_000] = "7,b"
