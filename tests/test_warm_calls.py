@@ -41,7 +41,7 @@ def modules_entered(call):
 @pytest.mark.parametrize(
     ("call", "most"),
     (
-        (lambda session: clgeom.convex_hull(POINTS, device=session), 15),
+        (lambda session: clgeom.convex_hull(POINTS, device=session), 14),
         (lambda session: clgeom.sort(KEYS, device=session), 18),
         (lambda session: clgeom.sort(KEYS[:1000], device=session), 10),
     ),

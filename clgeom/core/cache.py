@@ -15,7 +15,7 @@ equation               ``Equation.cache``        its OpenCL C, what is proven of
 =====================  ========================  =========================================  ===========================
 
 A key is the kind of the result, then all values that the result depends on, besides the owner. A plan also depends on
-the policies in force: ``session.cached(key, make, policies=True)`` adds them. A kind that is full drops its older half.
+the policies in force, which `policies` adds to its key. A kind that is full drops its older half.
 Sessions and equations do not hold each other: what depends on both is the equation's, with the session in the key by a
 weak reference.
 
@@ -30,6 +30,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from typing import Any
+
+from clgeom.core import stored_policies
+from clgeom.core.tuning import overrides
 
 #: Most results of a kind, if the caller does not say.
 MOST = 128
@@ -50,8 +53,10 @@ class Cache:
         self._by_kind: dict[str, dict[tuple[Any, ...], Any]] = {}
         self._lock = lock or contextlib.nullcontext()
 
-    def get(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int = MOST) -> Any:
+    def get(self, key: tuple[Any, ...], make: Callable[[], Any], *, most: int = MOST, policies: bool = False) -> Any:
         """The result for this key; ``make()`` if there is none."""
+        if policies:
+            key = _with_policies(key)
         results = self._by_kind.setdefault(key[0], {})
         found = results.get(key, _MISSING)
         if found is not _MISSING:
@@ -66,8 +71,10 @@ class Cache:
                     results.pop(old, None)
             return results.setdefault(key, made)
 
-    def known(self, key: tuple[Any, ...]) -> Any:
+    def known(self, key: tuple[Any, ...], *, policies: bool = False) -> Any:
         """The result for this key; None if there is none."""
+        if policies:
+            key = _with_policies(key)
         return self._by_kind.get(key[0], {}).get(key)
 
     def of(self, kind: str) -> dict[tuple[Any, ...], Any]:
@@ -80,3 +87,8 @@ class Cache:
 
     def __reduce__(self) -> tuple[type[Cache], tuple[()]]:
         return Cache, ()  # pickles and deep copies of the owner start with an empty cache
+
+
+def _with_policies(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key with the policies in force: those that the context overrides, and the generation of the store."""
+    return key[0], overrides.get().key, stored_policies.current.generation, *key[1:]

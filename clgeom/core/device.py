@@ -24,7 +24,6 @@ from clgeom.core.failures import failures
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.memory import Pool, trim_heap
 from clgeom.core.profile import DeviceProfile, describe
-from clgeom.core.tuning import with_policies
 from clgeom.errors import ClgeomError, InvalidInput, NoDevice, short
 from clgeom.markup import card
 from clgeom.quirks import drivers
@@ -161,7 +160,7 @@ class Session:
         The first entry of a key names the kind of value. When a kind has `most` values, the older half is dropped. With
         `policies`, the value is for the policies in force only, as plans are.
         """
-        return self.cache.get(with_policies(key) if policies else key, make, most=most)
+        return self.cache.get(key, make, most=most, policies=policies)
 
     def known(self, key: tuple[Any, ...], *, policies: bool = False) -> Any:
         """The cached value of a key, without making one.
@@ -183,7 +182,7 @@ class Session:
         IndexError
             The key is empty.
         """
-        return self.cache.known(with_policies(key) if policies else key)
+        return self.cache.known(key, policies=policies)
 
     @property
     def thread_cache(self) -> Cache:

@@ -35,7 +35,8 @@ class Overrides(dict[str, Policy]):
         self.key = frozenset(self.items())
 
 
-_overrides: contextvars.ContextVar[Overrides] = contextvars.ContextVar(
+#: The policies that this context overrides.
+overrides: contextvars.ContextVar[Overrides] = contextvars.ContextVar(
     "clgeom_policy_overrides",
     default=Overrides(),  # noqa: B039
 )
@@ -52,8 +53,8 @@ def select(profile: DeviceProfile, kernel: str, dtype: np.dtype | None = None, n
     dtype, n : optional
         Type and number of the elements, for rows that depend on them.
     """
-    if kernel in _overrides.get():
-        return _overrides.get()[kernel]
+    if kernel in overrides.get():
+        return overrides.get()[kernel]
     own = stored_policies.stored_policy(profile, kernel, dtype)
     return shipped_policy(profile, kernel, dtype, n) if own is None else within_limits(own.policy, profile)
 
@@ -97,12 +98,7 @@ def select_fitting(
 
 def is_overridden(kernel: str | None = None) -> bool:
     """Whether this context overrides policies, or that of a kernel."""
-    return bool(_overrides.get()) if kernel is None else kernel in _overrides.get()
-
-
-def with_policies(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A cache's key with the policies in force: those that the context overrides, and the generation of the store."""
-    return key[0], _overrides.get().key, stored_policies.current.generation, *key[1:]
+    return bool(overrides.get()) if kernel is None else kernel in overrides.get()
 
 
 @contextlib.contextmanager
@@ -116,8 +112,8 @@ def override(policies: dict[str, Policy]) -> Iterator[None]:
         raise KeyError(f"no such kernel: {', '.join(unknown)}; known: {', '.join(sorted(all_rows()))}")
     for kernel, policy in policies.items():
         require_shape(kernel, policy)
-    token = _overrides.set(Overrides({**_overrides.get(), **policies}))
+    token = overrides.set(Overrides({**overrides.get(), **policies}))
     try:
         yield
     finally:
-        _overrides.reset(token)
+        overrides.reset(token)

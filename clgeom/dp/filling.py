@@ -24,7 +24,6 @@ from clgeom.core.call import Call, unrecorded
 from clgeom.core.device import as_session
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import finish
-from clgeom.core.tuning import with_policies
 from clgeom.dp.analysis import bands, bounds, overflows, readiness, trial
 from clgeom.dp.analysis import outside as outside_table
 from clgeom.dp.analysis.infer import forbidden_read, infer_pattern
@@ -196,8 +195,8 @@ def fill(
     start, stop = _stage(start, "start"), None if stop is None else _stage(stop, "stop")
     check = "auto" if isinstance(check, str) else bool(check)
     options = shape, wanted, layout, path, keep, start, stop, check, band, *facts_of(held)
-    key = with_policies(("fills", weakref.ref(session), *options))  # weak, since equations may outlive sessions
-    choice = equation.cache.known(key) if initial is None else None
+    key = "fills", weakref.ref(session), *options  # weak, since equations may outlive sessions
+    choice = equation.cache.known(key, policies=True) if initial is None else None
     if choice is None:
         found, basis = (wanted, "given") if wanted else _inferred(equation, shape, session, held)
         chosen = PATTERNS[found]
@@ -229,7 +228,7 @@ def fill(
         if choice is None:
             choice = _checked(fill, path, check, basis)
             if choice.lasts:
-                equation.cache.get(key, lambda: choice)
+                equation.cache.get(key, lambda: choice, policies=True)
         fill.wraps, fill.cache = choice.wraps, choice.cache
         with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
             filled = choice.run(fill)
