@@ -18,6 +18,7 @@ MOVED = {
     "dp.paths.bits": "sequences.bits",
     "dp.problems.sequences": "sequences.distances",
     "geodesy": "geo.geodesy",
+    "intake.given": "intake.points",
     "io.antimeridian": "geo.antimeridian",
     "io.degrees": "geo.degrees",
     "io.geojson": "geo.geojson",

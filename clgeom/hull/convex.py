@@ -1,8 +1,8 @@
 """Convex hulls: the sieve; for many points left, or on request, a lexicographic sort and Wagener's merge of hoods.
 
 points -> HullWork: at once, in pieces, or shared out (`clgeom.intake.dispatch`)
-each device array -> start_hull -> Found
-hulls of pieces -> hull of their vertices -> Found
+each device array -> start_hull -> Solution
+hulls of pieces -> hull of their vertices -> Solution
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from clgeom.intake.arrays import (
     to_device,
 )
 from clgeom.intake.dispatch import Work, dispatch
-from clgeom.intake.given import take_points
+from clgeom.intake.points import take_points
 from clgeom.intake.subnormals import refuse_flushed
 from clgeom.intake.typing import AnyArray, ChunksLike, Collinear, DevicesLike, Nonfinite
 from clgeom.primitives.extremes import is_finite, require_finite
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from clgeom.hull.sieve.sieve import Sieved
     from clgeom.intake.arrays import DeviceArray
     from clgeom.intake.chunks import Chunks, Meter
-    from clgeom.intake.given import Given
+    from clgeom.intake.points import PointCloud
     from clgeom.intake.typing import CLArray
 
 #: Fewest points of a piece for one of several devices.
@@ -153,28 +153,28 @@ def convex_hull(
     """
     call = Call("convex_hull", profile=profile, options=_checked(collinear, filter), progress=progress)
     antimeridian = antimeridian is not False and boolean(antimeridian, "antimeridian", caller=call.caller)
-    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, many=True)
-    if given.chunks is not None:
-        return _hull_of_chunks(call, given.chunks, nonfinite, antimeridian)
-    turn = _turn_of(call, given, antimeridian)
+    cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, many=True)
+    if cloud.chunks is not None:
+        return _hull_of_chunks(call, cloud.chunks, nonfinite, antimeridian)
+    turn = _turn_of(call, cloud, antimeridian)
     with call:
-        found = dispatch(call, HullWork(call, given))
-    if turn is None and found.is_on_device:
-        return HullOnDevice(found.vertices, found.dimension, len(given), tuple(call.phases), found.session)
-    vertices, corners = found.read()
-    given.require_whole()
+        solution = dispatch(call, HullWork(call, cloud))
+    if turn is None and solution.is_on_device:
+        return HullOnDevice(solution.vertices, solution.dimension, len(cloud), tuple(call.phases), solution.session)
+    vertices, corners = solution.read()
+    cloud.require_whole()
     hull = Hull(
-        vertices=given.numbers(vertices),
+        vertices=cloud.numbers(vertices),
         points=corners,
-        dimension=found.dimension,
-        n=len(given),
+        dimension=solution.dimension,
+        n=len(cloud),
         phases=tuple(call.phases),
-        session=found.session,
-        crs=given.crs,
+        session=solution.session,
+        crs=cloud.crs,
     )
     if turn is None:
         return hull
-    return _over_antimeridian(call, hull, lambda: [given.source_on_host()], turn, antimeridian)
+    return _over_antimeridian(call, hull, lambda: [cloud.source_on_host()], turn, antimeridian)
 
 
 class HullOptions(NamedTuple):
@@ -193,13 +193,13 @@ def _checked(collinear: str, filter: str) -> HullOptions:
 class HullWork(Work):
     """The hull of points: of all at once, or of the vertices of the hulls of their pieces or parts."""
 
-    def __init__(self, call: Call, given: Given) -> None:
-        self.call, self.given, self.rows, self.options = call, given, given.rows, call.options
+    def __init__(self, call: Call, cloud: PointCloud) -> None:
+        self.call, self.cloud, self.rows, self.options = call, cloud, cloud.rows, call.options
         self.least, self.least_cost = LEAST_OF_DEVICES, LEAST_SHARED
-        if given.parts:
-            firsts = np.cumsum([0, *map(len, given.parts)]).tolist()
-            self.parts = [(session_of(part, None), (part, first)) for part, first in zip(given.parts, firsts)]
-            self.part_sizes = [part.nbytes for part in given.parts]
+        if cloud.parts:
+            firsts = np.cumsum([0, *map(len, cloud.parts)]).tolist()
+            self.parts = [(session_of(part, None), (part, first)) for part, first in zip(cloud.parts, firsts)]
+            self.part_sizes = [part.nbytes for part in cloud.parts]
 
     @property
     def kind(self) -> str:
@@ -223,20 +223,20 @@ class HullWork(Work):
         return lambda done, n: tell(done * nbytes, n * nbytes)
 
     def fits(self, session: Session) -> bool:
-        in_place = session.profile.is_cpu and not self.given.in_file
-        return in_place or self.given.on_device or not streams(session, self.rows)
+        in_place = session.profile.is_cpu and not self.cloud.in_file
+        return in_place or self.cloud.on_device or not streams(session, self.rows)
 
-    def at_once(self, session: Session) -> Found:
-        return hull_of(self.given.on(session), self.options)
+    def at_once(self, session: Session) -> Solution:
+        return hull_of(self.cloud.on(session), self.options)
 
-    def in_pieces(self, session: Session) -> Found | None:
+    def in_pieces(self, session: Session) -> Solution | None:
         """The hull of the hulls of pieces; None when these are not smaller than the pieces."""
         stream, count = pieces_of(session, self.rows), 0
         with contextlib.closing(_hulls_of_pieces(stream, self.options)) as parts:
             union = Union(session, self.options, stream.most)
             for piece, vertices, corners in parts:
                 count += len(vertices)
-                if 2 * count > piece.end and not self.given.in_file:
+                if 2 * count > piece.end and not self.cloud.in_file:
                     return None
                 union.add(piece.numbers(vertices), corners)
                 if self.progress is not None:
@@ -258,17 +258,17 @@ class HullWork(Work):
 
         return result
 
-    def join(self, session: Session, results: list[list[Part]]) -> Found:
+    def join(self, session: Session, results: list[list[Part]]) -> Solution:
         ids, corners = zip(*(hull for hulls in results for hull in hulls))
         return _hull_of_hulls(session, ids, corners, self.options)
 
 
-def _turn_of(call: Call, given: Given, antimeridian: bool) -> float | None:
+def _turn_of(call: Call, cloud: PointCloud, antimeridian: bool) -> float | None:
     """The longitude of one turn for points that may lie across the antimeridian, None for others."""
-    if given.parts and antimeridian:
+    if cloud.parts and antimeridian:
         raise call.wrong("antimeridian", "False for several arrays on devices", short(antimeridian))
-    if antimeridian or given.crs is not None:
-        return checked_turn(given.crs, antimeridian, caller=call.caller)
+    if antimeridian or cloud.crs is not None:
+        return checked_turn(cloud.crs, antimeridian, caller=call.caller)
     return None
 
 
@@ -291,8 +291,8 @@ def _over_antimeridian(
 
 
 @dataclass(frozen=True)
-class Found:
-    """A hull: its vertices, on the host or still on the device, its dimension, and coordinates if on the host."""
+class Solution:
+    """Vertices of a hull, on the host or still on the device, its dimension, and coordinates of host vertices."""
 
     session: Session
     vertices: np.ndarray | VerticesOnDevice
@@ -313,15 +313,14 @@ class Found:
         return vertices, self.vertices.read_corners() if host is None else rows_at(host, vertices)
 
 
-def hull_of(points: DeviceArray, options: HullOptions) -> Found:
-    """The hull of a DeviceArray."""
+def hull_of(points: DeviceArray, options: HullOptions) -> Solution:
     return start_hull(points, options)()
 
 
-def start_hull(points: DeviceArray, options: HullOptions) -> Callable[[], Found]:
+def start_hull(points: DeviceArray, options: HullOptions) -> Callable[[], Solution]:
     """Enqueue the first launches for the hull of a DeviceArray; return a function that finishes it."""
     if points.n == 0:
-        nothing = Found(points.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
+        nothing = Solution(points.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2), points.dtype))
         return lambda: nothing
     if points.chunks[0].count > MOST_ITEMS:
         raise DeviceLimit(f"convex_hull takes up to 2**31 points of a pyopencl.array.Array. Got {points.n:,} instead.")
@@ -333,25 +332,25 @@ def start_hull(points: DeviceArray, options: HullOptions) -> Callable[[], Found]
     return functools.partial(_finish_hull, points, finish_sieve, options)
 
 
-def _finish_hull(points: DeviceArray, finish_sieve: Callable[[], Sieved] | None, options: HullOptions) -> Found:
+def _finish_hull(points: DeviceArray, finish_sieve: Callable[[], Sieved] | None, options: HullOptions) -> Solution:
     if finish_sieve is None:
         survivors = filter_points(points, caller="convex_hull")
         ids, n = None, points.n
         if survivors.scattered is not None and survivors.indices is not None:
             ids, n = survivors.scattered[survivors.indices], survivors.n
     else:
-        found = finish_sieve()
-        if found.nonfinite:
+        sieved = finish_sieve()
+        if sieved.nonfinite:
             refuse_nonfinite(points, caller="convex_hull")
-        if found.vertices is not None:
-            return Found(points.session, found.vertices, found.dimension, found.corners)
-        ids, n = found.ids, found.n
+        if sieved.vertices is not None:
+            return Solution(points.session, sieved.vertices, sieved.dimension, sieved.corners)
+        ids, n = sieved.ids, sieved.n
         if options.filter == "none":
             require_finite(points, caller="convex_hull")
     return _merged_hull(points, ids, n, keep_collinear=options.keep_collinear)
 
 
-def _merged_hull(points: DeviceArray, ids: cl.Buffer | None, n: int, *, keep_collinear: bool) -> Found:
+def _merged_hull(points: DeviceArray, ids: cl.Buffer | None, n: int, *, keep_collinear: bool) -> Solution:
     """The hull of `n` points of a DeviceArray (those of `ids`, or all), by sorting and merging hoods of blocks."""
     session, picked, bound = points.session, None, {}
     if ids is not None:
@@ -369,10 +368,10 @@ def _merged_hull(points: DeviceArray, ids: cl.Buffer | None, n: int, *, keep_col
     buffers: dict[str, Any] = {s.name: ordered[s] for s in (order, rows)}
     merged = run(session, plan, **buffers)
     count, dimension, _, _ = merged.read(shape).tolist()
-    return Found(session, VerticesOnDevice(points, merged[vertices], count), dimension)
+    return Solution(session, VerticesOnDevice(points, merged[vertices], count), dimension)
 
 
-def _hull_of_buffers(points: DeviceArray, options: HullOptions) -> Found:
+def _hull_of_buffers(points: DeviceArray, options: HullOptions) -> Solution:
     """The hull of points in several buffers: that of the hulls in each."""
     hulls = [hull_of(part, options).read() for part in points.split()]
     ids = [chunk.start + vertices for chunk, (vertices, _) in zip(points.chunks, hulls)]
@@ -387,13 +386,13 @@ def _hull_of_buffers(points: DeviceArray, options: HullOptions) -> Found:
 
 def _hull_of_hulls(
     session: Session, ids: Sequence[np.ndarray], corners: Sequence[np.ndarray], options: HullOptions
-) -> Found:
+) -> Solution:
     """The hull of all points from the vertices of their parts' hulls: indices and coordinates, part by part."""
     union = to_device(session, np.concatenate(corners), caller="convex_hull")
     refuse_flushed(union, caller="convex_hull", name="points")
     whole = hull_of(union, options)
     vertices, places = whole.read()
-    return Found(session, np.concatenate(ids)[vertices], whole.dimension, places)
+    return Solution(session, np.concatenate(ids)[vertices], whole.dimension, places)
 
 
 # Pieces ---------------------------------------------------------------------------------------------------------------
@@ -427,11 +426,10 @@ class Union:
         self.nbytes, self.most = 0, most_bytes
 
     def add(self, ids: np.ndarray, corners: np.ndarray) -> None:
-        if len(ids) == 0:
-            return
-        self.ids.append(ids)
-        self.corners.append(corners)
-        self._count(ids.nbytes + corners.nbytes)
+        if len(ids):
+            self.ids.append(ids)
+            self.corners.append(corners)
+            self._count(ids.nbytes + corners.nbytes)
         if self.nbytes > self.most:
             ids, corners = self.hull().read()
             self._count(ids.nbytes + corners.nbytes - self.nbytes)
@@ -443,9 +441,9 @@ class Union:
         if self.meter is not None:
             self.meter.add(nbytes)
 
-    def hull(self) -> Found:
+    def hull(self) -> Solution:
         if not self.ids:
-            return Found(self.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2)))
+            return Solution(self.session, np.empty(0, np.int64), -1, corners=np.empty((0, 2)))
         try:
             return self._hull_of(slice(None))
         except DeviceLimit:  # once more, with less memory: in two halves
@@ -455,7 +453,7 @@ class Union:
             ids, corners = zip(*parts)
             return _hull_of_hulls(self.session, ids, corners, self.options)
 
-    def _hull_of(self, part: slice) -> Found:
+    def _hull_of(self, part: slice) -> Solution:
         return _hull_of_hulls(self.session, self.ids[part], self.corners[part], self.options)
 
 
@@ -484,13 +482,13 @@ def _hull_of_chunks(call: Call, chunks: Chunks[Any], nonfinite: str, antimeridia
             meter.see(session)
             if call.progress is not None:
                 call.progress(piece.end * 2 * piece.rows.itemsize, nbytes)
-        found = union.hull()
+        solution = union.hull()
     meter.see(session)
-    vertices, corners = found.read()
+    vertices, corners = solution.read()
     hull = Hull(
         vertices=vertices,
         points=corners.astype(stream.dtype, copy=False),
-        dimension=found.dimension,
+        dimension=solution.dimension,
         n=stream.n,
         phases=tuple(call.phases),
         session=session,

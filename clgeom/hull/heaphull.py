@@ -22,7 +22,7 @@ from clgeom.core.launch import allocate, run, write
 from clgeom.core.plan import Phase, Plan, Scratch, Step
 from clgeom.hull.predicates import orientation, predicate_parameters
 from clgeom.intake.arrays import refuse_nonfinite
-from clgeom.intake.given import take_points
+from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, DeviceLike, NDArray, Nonfinite
 from clgeom.primitives import compact
 from clgeom.primitives.extremes import extremes, is_finite
@@ -117,18 +117,18 @@ def heaphull_filter(
     ([3, 1, 0, 1, 2], [0, 1, 3, 4])
     """
     call = Call("heaphull_filter", profile=profile)
-    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
-    array, kept = given.on(call.session), given.kept
+    cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite, shared=False)
+    array, kept = cloud.on(call.session), cloud.kept
     if array.n == 0:
         none = np.empty(0, np.int64)
-        return HeaphullFilter(np.zeros(len(given), np.uint8), none, (none,) * QUEUES)
+        return HeaphullFilter(np.zeros(len(cloud), np.uint8), none, (none,) * QUEUES)
     with call:
         survivors = filter_points(array, caller=call.caller)
     labels = survivors.read_labels()
     queues = np.split(survivors.read_indices(), np.cumsum(survivors.queue_sizes())[:-1])
     octagon = survivors.octagon
     if kept is not None:
-        everywhere = np.zeros(len(given), np.uint8)
+        everywhere = np.zeros(len(cloud), np.uint8)
         everywhere[kept] = labels
         labels, octagon, queues = everywhere, kept[octagon], [kept[queue] for queue in queues]
     return HeaphullFilter(labels, octagon, tuple(queues), tuple(call.phases))

@@ -21,7 +21,7 @@ from clgeom.intake.arrays import (
     one_or_more_as_given,
     session_of,
 )
-from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, DeviceLike
 from clgeom.primitives.extremes import require_finite
 
@@ -74,14 +74,13 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     >>> clgeom.orient2d((0, 0), (1, 0), [(0, 1), (0, -1), (5, 0)]).tolist()
     [1, -1, 0]
     """
-    given = {name: one_or_more_as_given(value, caller="orient2d", name=name) for name, value in zip("abc", (a, b, c))}
-    on_device = [value for value in given.values() if is_device_array(value)]
+    points = {name: one_or_more_as_given(value, caller="orient2d", name=name) for name, value in zip("abc", (a, b, c))}
+    on_device = [value for value in points.values() if is_device_array(value)]
     session = session_of(on_device[0] if on_device else None, device)
-    alike = _alike_on_device(given) if on_device else _alike(given)
-    single = all(len(value.shape) == 1 for value in given.values())
+    single = all(len(value.shape) == 1 for value in points.values())
     arrays = {
-        name: as_device_points(session, value, caller="orient2d", name=name, compared=False)
-        for name, value in alike.items()
+        name: as_device_points(session, value, caller="orient2d", name=name, compared=False, checked=True)
+        for name, value in (_alike_on_device if on_device else _alike)(points).items()
     }
     sizes = {name: array.n for name, array in arrays.items()}
     types = {array.dtype for array in arrays.values()}
@@ -101,31 +100,28 @@ def orient2d(a: AnyArray, b: AnyArray, c: AnyArray, *, device: DeviceLike = None
     return signs[0] if single else signs
 
 
-def _alike(given: dict[str, Any]) -> dict[str, np.ndarray]:
+def _alike(points: dict[str, Any]) -> dict[str, np.ndarray]:
     """Host points broadcast to one length and brought to one type."""
-    given = {name: canonical_one_or_more(value, caller="orient2d", name=name) for name, value in given.items()}
-    dtype = np.result_type(*given.values())
-    n = max(map(len, given.values())) if all(map(len, given.values())) else 0
+    points = {name: canonical_one_or_more(value, caller="orient2d", name=name) for name, value in points.items()}
+    dtype = np.result_type(*points.values())
+    n = max(map(len, points.values())) if all(map(len, points.values())) else 0
     return {
         name: np.ascontiguousarray(np.broadcast_to(value, (n, 2)) if len(value) == 1 else value, dtype=dtype)
-        for name, value in given.items()
+        for name, value in points.items()
     }
 
 
-def _alike_on_device(given: dict[str, Any]) -> dict[str, Any]:
+def _alike_on_device(points: dict[str, Any]) -> dict[str, Any]:
     """`_alike` where some points are on the device: the arrays there give the number of points and their type."""
-    for name, value in given.items():
-        if is_device_array(value):
-            within_memory(value, caller="orient2d", name=name)
-    given = {
+    points = {
         name: fetched(value) if is_device_array(value) and value.shape in ((2,), (1, 2)) else value
-        for name, value in given.items()
+        for name, value in points.items()
     }
-    there = next((value for value in given.values() if is_device_array(value)), None)
+    there = next((value for value in points.values() if is_device_array(value)), None)
     if there is None:
-        return _alike(given)
+        return _alike(points)
     dtype, n = there.dtype.newbyteorder("="), there.shape[0] if there.shape else 0
-    for name, value in given.items():
+    for name, value in points.items():
         if is_device_array(value):
             continue
         value = canonical_one_or_more(value, caller="orient2d", name=name)
@@ -133,8 +129,8 @@ def _alike_on_device(given: dict[str, Any]) -> dict[str, Any]:
             cast = value.astype(dtype)
         if np.array_equal(cast, value, equal_nan=True):
             value = cast
-        given[name] = np.repeat(value, n, axis=0) if len(value) == 1 else value
-    return given
+        points[name] = np.repeat(value, n, axis=0) if len(value) == 1 else value
+    return points
 
 
 def orient2d_plan(session: Session, like: DeviceArray) -> Plan:

@@ -17,7 +17,7 @@ from clgeom.geo.geodesy import axes_of_crs
 from clgeom.geo.longitudes import Across
 from clgeom.hull.measures import polygon_area, polygon_perimeter
 from clgeom.hull.predicates import host_signs, orient2d
-from clgeom.intake.arrays import canonical_queries, fetched_points, rows_at
+from clgeom.intake.arrays import canonical_points, canonical_queries, rows_at
 from clgeom.intake.chunks import Peak
 from clgeom.intake.cl_arrays import new_array, to_array
 from clgeom.intake.typing import ArrayLike, CLArray, NDArray
@@ -217,7 +217,7 @@ class Hull(Exchange):
         """
         from clgeom.plotting.hulls import plot_hull
 
-        points = None if points is None else fetched_points(points, caller="plot")
+        points = None if points is None else canonical_points(points, caller="plot")
         if self.across is not None and points is not None:
             points = self.across.continuous(points)
         style = {"filled": self.dimension == 2, "axes": axes_of_crs(self.crs), **options}

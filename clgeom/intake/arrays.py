@@ -15,14 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clgeom.arguments import held, is_masked_array, too_large, unmasked, wrong
+from clgeom.arguments import finite, held, is_masked_array, too_large, unmasked, wrong
 from clgeom.core import device as devices
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.host_memory import host_buffer
 from clgeom.core.launch import allocate, read, write
 from clgeom.core.staging import map_pinned
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.intake.device_arrays import buffer_of, fetched, is_device_array, native_array, within_memory
+from clgeom.intake.device_arrays import (
+    buffer_of,
+    fetched,
+    is_device_array,
+    native_array,
+    on_host,
+    readable,
+    within_memory,
+)
 from clgeom.intake.interop import objects
 from clgeom.intake.interop.geometries import is_point
 from clgeom.intake.subnormals import refuse_flushed
@@ -142,7 +150,7 @@ def session_of(value: Any, device: DevicesLike) -> Session:
 
 
 def as_device_points(
-    session: Session, points: Any, *, caller: str, name: str = "points", compared: bool = True
+    session: Session, points: Any, *, caller: str, name: str = "points", compared: bool = True, checked: bool = False
 ) -> DeviceArray:
     """2D points in memory that kernels of this session read.
 
@@ -154,9 +162,11 @@ def as_device_points(
         The public function and its parameter, for error messages.
     compared : bool
         Whether kernels compare coordinates as floats, so that a device must not flush any of them to zero.
+    checked : bool
+        Whether an array on a device is known to lie `within_memory`.
     """
     if is_device_array(points):
-        array = _adopt(session, points, caller=caller, name=name, width=2, types=POINT_TYPES)
+        array = _adopt(session, points, caller=caller, name=name, width=2, types=POINT_TYPES, checked=checked)
     else:
         array = to_device(session, canonical_points(points, caller=caller, name=name), caller=caller)
     if compared:
@@ -165,7 +175,7 @@ def as_device_points(
 
 
 def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
-    """Points as a native, C-contiguous (n, 2) array of float32, float64 or int32; no copy when they are one already.
+    """Points on the host as a native, C-contiguous (n, 2) array of float32, float64 or int32; one as it is.
 
     float16 becomes float32, integers of up to 16 bits int32, wider ones float64 when all are within 2**53.
     """
@@ -179,12 +189,10 @@ def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.nd
     if array.ndim != 2 or array.shape[1] != 2:
         hint = ""
         if array.ndim == 2 and array.shape[1] == 3:
-            hint = f" clgeom computes in the plane: {name}[:, :2] has its two columns."
+            hint = f"clgeom computes in the plane: {name}[:, :2] has its two columns."
         elif array.ndim == 2 and array.shape[0] == 2:
-            hint = f" {name}.T has that shape."
-        raise InvalidInput(
-            f"The '{name}' parameter of {caller} must have shape (n, 2). Got {array.shape} instead.{hint}"
-        )
+            hint = f"{name}.T has that shape."
+        raise wrong(name, caller, "shape (n, 2)", array.shape, verb="have", hint=hint)
     return _in_rows(_as_coordinates(array, caller=caller, name=name))
 
 
@@ -196,15 +204,10 @@ def canonical_one_or_more(points: Any, *, caller: str, name: str = "points") -> 
 
 def canonical_queries(points: Any, *, caller: str) -> tuple[np.ndarray, bool]:
     """Finite query points, as `canonical_points` returns them, and whether they came as one point."""
-    given = fetched(points) if is_device_array(points) else one_or_more_as_given(points, caller=caller)
-    queries = canonical_one_or_more(given, caller=caller)
-    if not np.isfinite(queries).all():
-        row, column = np.argwhere(~np.isfinite(queries))[0]
-        raise InvalidInput(
-            f"The 'points' parameter of {caller} must be finite. "
-            f"Got {queries[row, column]} at index [{row}, {column}] instead."
-        )
-    return queries, given.shape == (2,)
+    array = one_or_more_as_given(points, caller=caller)
+    queries = canonical_one_or_more(array, caller=caller)
+    finite(queries, "points", caller=caller)
+    return queries, array.shape == (2,)
 
 
 def host_values(values: Any, *, caller: str, name: str, expected: str = "an array of numbers") -> np.ndarray:
@@ -228,8 +231,8 @@ def _as_array(values: Any, *, caller: str, name: str, expected: str = "an array 
 
 
 def _unmasked_points(points: Any, *, caller: str, name: str) -> np.ndarray:
-    """The points of any object as an array; masked entries are refused."""
-    points = as_given(points, caller=caller, name=name)
+    """The points of any object as an array on the host; masked entries are refused."""
+    points = on_host(as_given(points, caller=caller, name=name))
     unmasked(points, name, caller=caller)
     return np.ma.getdata(points) if is_masked_array(points) else points
 
@@ -247,15 +250,10 @@ def _as_coordinates(array: np.ndarray, *, caller: str, name: str) -> np.ndarray:
         beyond = (array > limit) | (array < -limit) if dtype.kind == "i" else array > limit
         if beyond.any():
             row, column = np.argwhere(beyond)[0]
-            raise InvalidInput(
-                f"The '{name}' parameter of {caller} must hold integers within 2**53. "
-                f"Got {array[row, column]} at [{row}, {column}] instead."
-            )
+            got = f"{array[row, column]} at [{row}, {column}]"
+            raise wrong(name, caller, "integers within 2**53", got, verb="hold")
         return array.astype(np.float64)
-    raise InvalidInput(
-        f"The '{name}' parameter of {caller} must be float32, float64, int32, or a type that fits one of them. "
-        f"Got {dtype} instead."
-    )
+    raise wrong(name, caller, "float32, float64, int32, or a type that fits one of them", dtype)
 
 
 def _in_rows(points: np.ndarray) -> np.ndarray:
@@ -276,16 +274,10 @@ def as_given(points: Any, *, caller: str, name: str = "points", in_order: bool =
     return as_given_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
 
 
-def fetched_points(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
-    """The caller's points as an array of shape (n, 2) on the host."""
-    given = as_given(points, caller=caller, name=name)
-    return canonical_points(fetched(given) if is_device_array(given) else given, caller=caller)
-
-
 def one_or_more_as_given(points: Any, *, caller: str, name: str = "points") -> Any:
     """`as_given`, with shape (2,) for one point: a pair of numbers, or a geometry."""
-    given = as_given(points, caller=caller, name=name)
-    return given.reshape(2) if is_point(points) else given
+    array = as_given(points, caller=caller, name=name)
+    return array.reshape(2) if is_point(points) else array
 
 
 def as_given_with_sizes(
@@ -308,14 +300,14 @@ def leave_out(points: Any, *, nonfinite: str, caller: str, first: int = 0) -> tu
     Returns
     -------
     points, kept
-        The points left and their int64 indices in what was given; (points, None) when all stay.
+        The points that stay and their int64 indices; (points, None) when all stay.
     """
     if not isinstance(nonfinite, str) or nonfinite not in ("raise", "drop"):
         raise wrong("nonfinite", caller, "'raise' or 'drop'", short(nonfinite))
     masked = is_masked_array(points) and points.ndim == 2 and np.ma.is_masked(points)
     if not masked and nonfinite == "raise":
         return points, None
-    array, kept = fetched(points) if is_device_array(points) else points, None
+    array, kept = points, None
     if masked:
         hidden = functools.reduce(np.logical_or, np.ma.getmaskarray(points).T)
         kept = np.flatnonzero(~hidden)
@@ -412,11 +404,10 @@ def as_device_values(
         return _adopt(session, values, caller=caller, name=name, width=1, types=types)
     array = host_values(values, caller=caller, name=name)
     if array.ndim != 1:
-        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape (n,). Got {array.shape} instead.")
+        raise wrong(name, caller, "shape (n,)", array.shape, verb="have")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype not in types:
-        allowed = ", ".join(t.name for t in types)
-        raise InvalidInput(f"The '{name}' parameter of {caller} must be one of {allowed}. Got {array.dtype} instead.")
+        raise wrong(name, caller, f"one of {', '.join(t.name for t in types)}", array.dtype)
     return to_device(session, np.require(array, requirements=["C", "A"]), caller=caller)
 
 
@@ -503,20 +494,27 @@ def chunk_bounds(profile: DeviceProfile, n: int, item_bytes: int) -> list[tuple[
 
 
 def _adopt(
-    session: Session, array: CLArray, *, caller: str, name: str, width: int, types: tuple[np.dtype, ...]
+    session: Session,
+    array: CLArray,
+    *,
+    caller: str,
+    name: str,
+    width: int,
+    types: tuple[np.dtype, ...],
+    checked: bool = False,
 ) -> DeviceArray:
     """A ``pyopencl.array.Array`` as a DeviceArray: in place if kernels can read it there, else a copy."""
     if array.ndim != width or (width == 2 and array.shape[1] != 2):
-        wanted = "(n, 2)" if width == 2 else "(n,)"
-        raise InvalidInput(f"The '{name}' parameter of {caller} must have shape {wanted}. Got {array.shape} instead.")
+        raise wrong(name, caller, "shape (n, 2)" if width == 2 else "shape (n,)", array.shape, verb="have")
     dtype = array.dtype.newbyteorder("=")
     if dtype not in types:  # converted on the host, or refused
         if width == 2:
-            return to_device(session, canonical_points(fetched(array), caller=caller, name=name), caller=caller)
+            return to_device(session, canonical_points(array, caller=caller, name=name), caller=caller)
         return as_device_values(session, fetched(array), caller=caller, name=name, types=types)
     if dtype == np.float64:
         session.profile.require_fp64(caller)
-    return adopted(session, native_array(session, array, caller=caller, name=name), dtype, width)
+    native = readable(session, array) if checked else native_array(session, array, caller=caller, name=name)
+    return adopted(session, native, dtype, width)
 
 
 def adopted(session: Session, array: CLArray, dtype: np.dtype, width: int = 1) -> DeviceArray:

@@ -50,6 +50,11 @@ def native_array(session: Session, array: CLArray, *, caller: str, name: str) ->
         or are enqueued in the session's queue. A copy is on the array's queue, which waits for them.
     """
     require_memory(session, array, caller=caller, name=name)
+    return readable(session, array)
+
+
+def readable(session: Session, array: CLArray) -> CLArray:
+    """The `native_array` of an array that is known to lie within its memory."""
     complete(session, array)
     swapped = array.dtype.kind in "iufMm" and not array.dtype.isnative
     if array.size and (swapped or not array.flags.c_contiguous or not _begins_a_buffer(session, array)):
@@ -73,6 +78,11 @@ def fetched(array: CLArray, *, caller: str = "clgeom", name: str = "array") -> n
     if out.size:
         read(session, buffer_of(plain), out.dtype, out.size, out=out)
     return out
+
+
+def on_host(array: Any) -> np.ndarray:
+    """A device array as a new host array; any other array as it is."""
+    return fetched(array) if is_device_array(array) else array
 
 
 def flattened(array: CLArray, *, caller: str, name: str) -> CLArray:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -233,7 +234,7 @@ def choose_faster(
     """
     if len(sessions) < 2:
         return alone()
-    key = "gains", kind, tuple(map(id, sessions))
+    key = "gains", kind, tuple(map(weakref.ref, sessions))
     known = sessions[0].cached(key, lambda: Gains(least_of(sessions, least)), most=256)
     shared, begin = known.shares(cost), time.perf_counter()
     try:

@@ -23,7 +23,7 @@ import numpy as np
 from clgeom.arguments import held, instance, is_masked_array, unmasked, wrong
 from clgeom.core.call import Call
 from clgeom.errors import InvalidInput
-from clgeom.intake.device_arrays import fetched, flattened, is_device_array
+from clgeom.intake.device_arrays import fetched, flattened, is_device_array, on_host
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.typing import AnyArray, NDArray
 
@@ -280,8 +280,7 @@ def with_common_codes(*batches: Sequences) -> tuple[Sequences, ...]:
 
 def offsets_of(offsets: Any, count: int, parameter: str, *, take_floats: bool = False) -> np.ndarray:
     """Offsets as int64: integers, or whole floats, from 0 to the number of letters that never descend."""
-    if is_device_array(offsets):
-        offsets = fetched(offsets)
+    offsets = on_host(offsets)
     try:
         array = np.asarray(offsets)
     except ValueError:
@@ -403,11 +402,6 @@ def _of_arrow(column: Any, name: str, *, caller: str) -> Sequences | None:
 def _bytes_on_device(array: Any) -> Any:
     """Letters of a device array: there if they are of uint8, else on the host."""
     return array if array.dtype == np.uint8 else fetched(array)
-
-
-def on_host(letters: Any) -> np.ndarray:
-    """Letters that may be an array of pyopencl as one of NumPy."""
-    return fetched(letters) if is_device_array(letters) else letters
 
 
 def _code_type(count: int) -> type[np.unsignedinteger[Any]]:

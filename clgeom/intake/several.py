@@ -20,7 +20,8 @@ import functools
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -138,8 +139,8 @@ def spread(
         Of the errors of all devices the one of the first items, once the pieces that others work on have ended.
         `DeviceLimit` if no device has memory for the fewest items.
     """
-    key = "speeds", kind, tuple(map(id, sessions))
-    rates = {} if kind is None else sessions[0].cached(key, dict, most=256)
+    key = "speeds", kind, tuple(map(weakref.ref, sessions))
+    rates = {} if kind is None else sessions[0].cached(key, weakref.WeakKeyDictionary, most=256)
     queue = _Queue(sessions, n, least, None if costs is None else np.asarray(costs, np.float64), rates)
     jobs = {session: [lambda session=session: queue.serve(session, work)] for session in sessions}
     _run(jobs, queue.stop, lambda: queue.done, n, tell)
@@ -268,7 +269,7 @@ class _Queue:
         n: int,
         least: int,
         costs: np.ndarray | None,
-        rates: dict[Session, tuple[float, float]],
+        rates: MutableMapping[Session, tuple[float, float]],
     ) -> None:
         self.least, self.costs, self.stopped = max(least, 1), costs, False
         self.total = float(n) if costs is None else float(costs[-1] - costs[0])

@@ -16,7 +16,7 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.intake.arrays import as_device_values, c_name, to_device
-from clgeom.intake.letters import on_host
+from clgeom.intake.device_arrays import on_host
 from clgeom.sequences.bits import BitTable
 
 CALLER = "a batch of pairs"

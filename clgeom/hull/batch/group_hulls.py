@@ -21,7 +21,7 @@ from clgeom.hull.measures import measure_doubtful, ragged_measures
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.intake.arrays import as_device_values, c_name, to_device
 from clgeom.intake.cl_arrays import as_array
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import on_host
 from clgeom.primitives.gather import gather_plan
 from clgeom.primitives.operators import OPERATORS
 from clgeom.primitives.scan import Piece, scan_plan
@@ -52,14 +52,6 @@ MOST_POINTS = (1 << 32) - (1 << 20)
 Alone: TypeAlias = tuple[int, np.ndarray, np.ndarray, int]
 #: Indices of vertices, their coordinates, offsets, areas, perimeters: of all groups.
 Solved: TypeAlias = "tuple[HostOrDevice, ...]"
-
-
-def on_host(array: HostOrDevice) -> np.ndarray:
-    """An array as one on the host; integers as int64."""
-    if not is_device_array(array):
-        return array
-    array = fetched(array)
-    return array.astype(np.int64, copy=False) if array.dtype.kind in "iu" and array.ndim == 1 else array
 
 
 def checked_offsets(offsets: np.ndarray, n: int, *, caller: str) -> np.ndarray:
@@ -112,9 +104,10 @@ class _Results:
     """
 
     def __init__(self, job: GroupHulls, dtype: DTypeLike, *shape: int) -> None:
-        self.session, self.queue = job.session, job.work.queue if job.on_device else None
+        on_device = job.work.on_device
+        self.session, self.queue = job.session, job.work.queue if on_device else None
         self.dtype, self.shape = np.dtype(dtype), shape
-        self.host = np.empty(shape, dtype) if job.profile.is_cpu and not job.on_device else None
+        self.host = np.empty(shape, dtype) if job.profile.is_cpu and not on_device else None
         nbytes = math.prod(shape) * self.dtype.itemsize
         self.buffer = in_place(job.session, self.host) if self.host is not None else allocate(job.session, nbytes)
 
@@ -135,11 +128,9 @@ class GroupHulls:
     number of vertices of each group, then of each piece.
     """
 
-    def __init__(
-        self, work: HullsWork, array: DeviceArray, offsets: HostOrDevice, groups: int, on_device: bool
-    ) -> None:
-        self.work, self.array, self.on_device = work, array, on_device
-        self.offsets, self.groups = offsets, groups
+    def __init__(self, work: HullsWork, array: DeviceArray, offsets: HostOrDevice) -> None:
+        self.work, self.array = work, array
+        self.offsets, self.groups = offsets, len(offsets) - 1
         self.session = array.session
         self.profile = self.session.profile
         self.policy = select(self.profile, HULLS, array.dtype, array.n)
@@ -157,7 +148,7 @@ class GroupHulls:
         fill(self.session, self.status, np.uint32(0), 3)
         self.measures: tuple[_Results, _Results] | None = None  # areas, perimeters; None: the host computes them
         if self.profile.fp64:
-            self.measures = _Results(self, np.float64, groups), _Results(self, np.float64, groups)
+            self.measures = _Results(self, np.float64, self.groups), _Results(self, np.float64, self.groups)
         self.held: list[DeviceArray] = []  # arrays whose memory kernels may read
 
     def run(self) -> Solved:
@@ -172,10 +163,8 @@ class GroupHulls:
         listed, large, count = self._sized()
         pieces = self._most_pieces(self.array.n, count) + 1 if count else 1  # one more for the end of a scan
         self.counts = allocate(self.session, 4 * (self.groups + pieces))
-        if listed is None:
-            step, buffers = self._hulls(ALL, self.groups, "starts")
-        else:
-            step, buffers = self._hulls(LISTED, self.groups, "starts", listed="listed")
+        step, buffers = self._hulls(ALL if listed is None else LISTED, self.groups, "starts")
+        if listed is not None:
             buffers["listed"] = listed
         run(self.session, Plan(step), rows=self.array.chunks[0].buffer, starts=self.starts, **buffers)
         alone = [] if large is None else self._cut(large, count)
@@ -193,24 +182,22 @@ class GroupHulls:
         """
         if self.serial:
             self.offsets = checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
-            self.starts = self._given(self.offsets)
+            self.starts = self._numbers(self.offsets)
             which = np.flatnonzero(np.diff(self.offsets) > self.capacity)
-            return None, self._given(which) if len(which) else None, len(which)
+            return None, self._numbers(which) if len(which) else None, len(which)
         wrong, seen, large = (int(word) for word in self._sizes_summary())
         if wrong <= self.groups:
             checked_offsets(on_host(self.offsets), self.array.n, caller=self.work.caller)
         if seen & (seen - 1) == 0 and not large:
             return None, None, 0
+        options: dict[str, Any] = {
+            "payload": "index",
+            "keep_keys": False,
+            "windows": digit_windows(15),
+            "prefix": "batch",
+        }
         plan, _, listed = radix_plan(
-            self.profile,
-            "classes",
-            self.groups,
-            np.uint8,
-            payload="index",
-            keep_keys=False,
-            windows=digit_windows(15),
-            means=means_of(self.session),
-            prefix="batch",
+            self.profile, "classes", self.groups, np.uint8, means=means_of(self.session), **options
         )
         result = run(self.session, plan, classes=self.classes)
         return result[listed], result[listed] if large else None, large
@@ -239,37 +226,35 @@ class GroupHulls:
     # Hulls
 
     def _hulls(
-        self, kind: np.uint32, count: int, jobs: str | Scratch, *, listed: str = "status", ids: str = "status"
+        self, kind: np.uint32, count: int, jobs: str | Scratch, *, ids: str = "status"
     ) -> tuple[Step, dict[str, Any]]:
         """A step of batch_hulls over `count` jobs, and its buffers. The caller binds "rows" and the names it passes."""
         bound: dict[str, Any] = {}
         share: str | np.uint32
         if self.serial:
             bounds = self._bounds(count, even=kind == PIECES)
-            bound["bounds"] = self._given(bounds)
+            bound["bounds"] = self._numbers(bounds)
             share, groups = "bounds", len(bounds) - 1
         else:
             share, groups = np.uint32(count), ceil_div(count, self.policy.wg_size)
-        outputs, buffers, params = self._outputs(ids, np.uint32(self.groups))
+        outputs, buffers = self._outputs(ids, np.uint32(self.groups))
         moved = self.array.nbytes if kind != PIECES else 0
-        args = ("rows", kind, jobs, listed, share, *outputs)
-        return Step(HULLS, self.policy, args, groups, params, bytes_moved=moved), bound | buffers
+        args = ("rows", kind, jobs, "listed" if kind == LISTED else "status", share, *outputs)
+        return Step(HULLS, self.policy, args, groups, self._params(), bytes_moved=moved), bound | buffers
 
-    def _outputs(
-        self, ids: str, *before_measures: np.uint32
-    ) -> tuple[tuple[str | np.uint32, ...], dict[str, Any], dict[str, Any]]:
-        """The last arguments of batch_hulls and batch_tiles, the buffers of these, and the parameters of both."""
+    def _outputs(self, ids: str, *before_measures: np.uint32) -> tuple[tuple[str | np.uint32, ...], dict[str, Any]]:
+        """The last arguments of batch_hulls and batch_tiles, and the buffers of these."""
         args: tuple[str | np.uint32, ...] = (np.uint32(ids != "status"), ids, "slots", "counts", "status")
         buffers = {"slots": self.slots, "counts": self.counts, "status": self.status}
         if self.measures is not None:
             args += (*before_measures, "areas", "perimeters")
             buffers |= {"areas": self.measures[0].buffer, "perimeters": self.measures[1].buffer}
-        params = {
-            **predicate_parameters(self.session, self.array.dtype),
-            "keep_collinear": self.work.keep_collinear,
-            "measures": self.measures is not None,
-        }
-        return args, buffers, params
+        return args, buffers
+
+    def _params(self) -> dict[str, Any]:
+        """Template parameters of the kernels that solve groups or pieces."""
+        own = {"keep_collinear": self.work.keep_collinear, "measures": self.measures is not None}
+        return {**predicate_parameters(self.session, self.array.dtype), **own}
 
     def _bounds(self, jobs: int, *, even: bool) -> np.ndarray:
         """The first job of each work-item, then the number of jobs. All ranges cost about the same."""
@@ -290,8 +275,9 @@ class GroupHulls:
         """A step that solves pieces, with one work-item or work-group each, and its buffers. See `_hulls`."""
         if self.tiles is None:
             return self._hulls(PIECES, most, jobs, ids=ids)
-        outputs, buffers, params = self._outputs(ids)
-        return Step(TILES, self.tiles, ("rows", np.uint32(self.groups), jobs, *outputs), most, params), buffers
+        outputs, buffers = self._outputs(ids)
+        args = ("rows", np.uint32(self.groups), jobs, *outputs)
+        return Step(TILES, self.tiles, args, most, self._params()), buffers
 
     def _most_pieces(self, points: int, groups: int) -> int:
         """An upper bound of the pieces of `groups` groups with `points` points in all."""
@@ -309,47 +295,18 @@ class GroupHulls:
         }
         memory |= {"large": large, "starts": self.starts, "rows": self.array.chunks[0].buffer}
         memory |= {"before": self.status, "points": self.array}
-        plan, alone, n, count = Plan(), [], self.array.n, np.uint32(groups)
-        rounds = -1
+        plan, alone, n, count, rounds = Plan(), [], self.array.n, np.uint32(groups), 0
         while True:
-            rounds += 1
             most = self._most_pieces(n, groups)
             jobs, slot_of = Scratch("jobs", np.uint32, 4 * most), Scratch("slot_of", np.uint32, most)
             left = Scratch("left", np.uint32, most + 1)
             hulls, buffers = self._pieces_solved(most, jobs, "ids" if rounds else "status")
-            plan += self._step(
-                CUT,
-                groups + 1,
-                "large",
-                count,
-                "starts",
-                np.uint32(rounds),
-                "first",
-                "before",
-                "begins",
-                "sizes",
-                parts,
-                "stalled",
-                "status",
-                piece=self.piece,
-                capacity=self.solvable,
-            )
+            ranges = "begins", "sizes"
+            args = "large", count, "starts", np.uint32(rounds), "first", "before", *ranges, parts, "stalled", "status"
+            plan += self._step(CUT, groups + 1, *args, piece=self.piece, capacity=self.solvable)
             plan += self._scan(parts, 0, groups + 1, first, "parts_scan")
-            plan += self._step(
-                PIECES_OF,
-                most + 1,
-                "large",
-                count,
-                "starts",
-                first,
-                np.uint32(most),
-                "begins",
-                "sizes",
-                np.uint32(self.groups),
-                jobs,
-                slot_of,
-                "counts",
-            )
+            numbers = np.uint32(self.groups), jobs, slot_of, "counts"
+            plan += self._step(PIECES_OF, most + 1, "large", count, "starts", first, np.uint32(most), *ranges, *numbers)
             plan += Plan(hulls) + self._scan("counts", self.groups, most + 1, left, "left_scan")
             made = run(self.session, plan, **memory, **buffers)
             stalled = self._require_finite()
@@ -358,9 +315,9 @@ class GroupHulls:
                 alone += self._crowded({**memory, **made.buffers}, groups, stalled)
             if total == 0:
                 return alone
-            n = total
+            n, rounds = total, rounds + 1
             ids, rows = Scratch("ids", np.uint32, n), Scratch("rows", self.array.dtype, 2 * n)
-            plan = Plan(self._emission(most, n, ids, np.uint32, starts="slots_before", before="before"))
+            plan = Plan(self._emission(most, n, ids, np.uint32, starts="slots_before"))
             plan += gather_plan(self.profile, self.array, "points", ids, n, rows)
             memory.pop("rows", None)
             memory |= {"before": made[left], "slots_before": made[slot_of], "offsets_out": self.status}
@@ -372,31 +329,11 @@ class GroupHulls:
         begins, sizes = (read(self.session, made[name], np.uint32, groups)[which] for name in ("begins", "sizes"))
         policy = select(self.profile, CROWDED, self.array.dtype, stalled)
         most = policy.items_per_thread if self.serial else worth_an_item(sizes, policy.items_per_thread)
-        step = Step(
-            CROWDED,
-            policy,
-            args=(
-                "rows",
-                "ids",
-                "large",
-                "starts",
-                "begins",
-                "sizes",
-                "stalled",
-                np.uint32(stalled),
-                np.uint32(most),
-                "slots",
-                Scratch("other", np.uint32, self.array.n),
-                "counts",
-                *(("status", "areas", "perimeters") if self.measures is not None else ()),
-            ),
-            groups=ceil_div(stalled, policy.wg_size),
-            params={
-                **predicate_parameters(self.session, self.array.dtype),
-                "keep_collinear": self.work.keep_collinear,
-                "measures": self.measures is not None,
-            },
-        )
+        groups_of_all = "rows", "ids", "large", "starts", "begins", "sizes", "stalled"
+        outputs = "slots", Scratch("other", np.uint32, self.array.n), "counts"
+        measures = ("status", "areas", "perimeters") if self.measures is not None else ()
+        args = (*groups_of_all, np.uint32(stalled), np.uint32(most), *outputs, *measures)
+        step = Step(CROWDED, policy, args, ceil_div(stalled, policy.wg_size), self._params())
         run(self.session, Plan(step), **{name: buffer for name, buffer in made.items() if name != "points"})
         return [self._alone(made, int(which[i]), int(begins[i]), int(sizes[i])) for i in np.flatnonzero(sizes > most)]
 
@@ -419,26 +356,17 @@ class GroupHulls:
         dtype: type[np.generic],
         *,
         first: int = 0,
-        offsets: str | None = None,
+        with_offsets: bool = False,
         starts: str = "starts",
-        before: str = "before",
     ) -> Step:
+        """A step that writes vertices one after another as numbers of a type, and the offsets of all groups."""
         policy = select(self.profile, EMIT, np.dtype(dtype), total)
-        reach = max(total, groups + 1 if offsets else 0)
+        reach = max(total, groups + 1 if with_offsets else 0)
+        counts = np.uint32(groups), np.uint32(total), np.uint32(first), np.uint32(with_offsets)
         return Step(
             EMIT,
             policy,
-            args=(
-                "slots",
-                starts,
-                before,
-                np.uint32(groups),
-                np.uint32(total),
-                np.uint32(first),
-                np.uint32(offsets is not None),
-                values,
-                offsets or "offsets_out",
-            ),
+            args=("slots", starts, "before", *counts, values, "offsets_out"),
             groups=max(ceil_div(reach, policy.tile), 1),
             params={"number": c_name(np.dtype(dtype))},
             bytes_moved=total * (4 + np.dtype(dtype).itemsize),
@@ -454,7 +382,7 @@ class GroupHulls:
         vertices, offsets = _Results(self, np.int64, total), _Results(self, np.int64, self.groups + 1)
         corners = _Results(self, self.array.dtype, total, 2)
         ids, rows = Scratch("ids", np.uint64, total), Scratch("corners", self.array.dtype, 2 * total)
-        plan = Plan(self._emission(self.groups, total, ids, np.uint64, offsets="offsets_out"))
+        plan = Plan(self._emission(self.groups, total, ids, np.uint64, with_offsets=True))
         plan += gather_plan(self.profile, self.array, "points", ids, total, rows)
         run(
             self.session,
@@ -489,12 +417,12 @@ class GroupHulls:
         for group, _, _, dimension in alone:
             measures[0][group], measures[1][group] = -1.0 if dimension == 2 else 0.0, -1.0 if dimension else 0.0
         measure_doubtful(corners, counted, *measures)
-        return self.work.uploaded(*measures) if self.on_device else measures
+        return self.work.uploaded(*measures) if self.work.on_device else measures
 
     def _put_back(self, alone: list[Alone]) -> None:
         """Write the vertices of the groups that `_alone` solved to `slots` and `counts`."""
         counts = read(self.session, self.counts, np.uint32, self.groups)
-        zero = self._given(np.zeros(1))
+        zero = self._numbers(np.zeros(1))
         for group, vertices, _, _ in alone:
             counts[group] = len(vertices)
             begin = int(read(self.session, self.starts, np.uint32, 1, group)[0])
@@ -502,7 +430,7 @@ class GroupHulls:
             run(
                 self.session,
                 Plan(step),
-                slots=self._given(vertices),
+                slots=self._numbers(vertices),
                 starts=zero,
                 before=zero,
                 values=self.slots,
@@ -515,7 +443,7 @@ class GroupHulls:
         corners, counted = on_host(corners), on_host(offsets)
         flat = flat_hulls(corners, counted, self.work.keep_collinear, self.session)
         measures = ragged_measures(corners, counted, flat)
-        return self.work.uploaded(*measures) if self.on_device else measures
+        return self.work.uploaded(*measures) if self.work.on_device else measures
 
     def _require_finite(self) -> int:
         """Raise the error for a nonfinite point if a kernel found one; returns the number of stalled groups."""
@@ -534,7 +462,7 @@ class GroupHulls:
         policy = select(self.profile, kernel, np.dtype(np.uint32), items)
         return Plan(Step(kernel, policy, args, ceil_div(items, policy.wg_size), params, bytes_moved=4 * items))
 
-    def _given(self, values: np.ndarray) -> cl.Buffer:
+    def _numbers(self, values: np.ndarray) -> cl.Buffer:
         """A buffer with these numbers as uint32, which lives as long as the job."""
         array = to_device(self.session, np.ascontiguousarray(values, np.uint32), caller=self.work.caller)
         self.held.append(array)

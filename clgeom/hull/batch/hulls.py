@@ -13,7 +13,6 @@ keep most of their points, as on a circle.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -30,11 +29,12 @@ from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
-from clgeom.hull.batch.group_hulls import MOST_POINTS, GroupHulls, checked_offsets, on_host
+from clgeom.hull.batch.group_hulls import MOST_POINTS, GroupHulls, checked_offsets
 from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import ragged_measures
+from clgeom.intake import cl_arrays
 from clgeom.intake.arrays import (
     as_device_points,
     as_device_values,
@@ -44,12 +44,11 @@ from clgeom.intake.arrays import (
     refuse_nonfinite,
 )
 from clgeom.intake.chunks import as_chunks
-from clgeom.intake.cl_arrays import as_array as as_array_on_device
 from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import fetched, is_device_array, on_host
 from clgeom.intake.dispatch import Work, dispatch
-from clgeom.intake.given import take_points
 from clgeom.intake.labels import as_array, as_labels
+from clgeom.intake.points import take_points
 from clgeom.intake.typing import (
     AnyArray,
     ArrayLike,
@@ -81,8 +80,8 @@ if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
     from clgeom.hull.batch.group_hulls import Solved
     from clgeom.intake.arrays import DeviceArray
-    from clgeom.intake.given import Given
     from clgeom.intake.labels import Labels
+    from clgeom.intake.points import PointCloud
     from clgeom.intake.typing import HostOrDevice
 
 
@@ -163,13 +162,13 @@ def convex_hulls(
     ([0, 1, 3, 4, 5, 6], [0, 4, 4, 6], [4.0, 0.0, 0.0])
     """
     call = _call("convex_hulls", collinear, profile, antimeridian)
-    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
-    sizes = given.sizes
-    begins = _accepted_offsets(offsets, len(given) if sizes is None else len(sizes), caller=call.caller)
+    cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
+    sizes = cloud.sizes
+    begins = _accepted_offsets(offsets, len(cloud) if sizes is None else len(sizes), caller=call.caller)
     if sizes is not None:
         begins = np.append(0, np.cumsum(sizes))[checked_offsets(on_host(begins), len(sizes), caller=call.caller)]
-    batch = _hulls_of_groups(call, given, begins)
-    return _over_antimeridian(batch, call, given, begins, None, antimeridian)
+    batch = _hulls_of_groups(call, cloud, begins)
+    return _over_antimeridian(batch, call, cloud, begins, None, antimeridian)
 
 
 @overload
@@ -255,17 +254,17 @@ def convex_hulls_by_label(
         if antimeridian:
             raise call.wrong("antimeridian", "False for chunks", short(antimeridian))
         return hulls_of_chunks(chunks, noise, session, options, convex_hulls_by_label, convex_hulls)
-    given = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
+    cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
     keys = as_labels(labels, noise, caller=call.caller)
-    order, offsets, column = _grouped(keys, given, call)
+    order, offsets, column = _grouped(keys, cloud, call)
     batch = replace(
-        _hulls_of_groups(call, given, offsets, order),
+        _hulls_of_groups(call, cloud, offsets, order),
         labels=as_array(column),
         label_column=column,
         label_name=keys.name,
-        left_out=len(given) - int(offsets[-1]),
+        left_out=len(cloud) - int(offsets[-1]),
     )
-    return _over_antimeridian(batch, call, given, offsets, order, antimeridian)
+    return _over_antimeridian(batch, call, cloud, offsets, order, antimeridian)
 
 
 def _call(caller: str, collinear: object, profile: bool, antimeridian: bool) -> Call:
@@ -278,16 +277,16 @@ def _call(caller: str, collinear: object, profile: bool, antimeridian: bool) -> 
 def _over_antimeridian(
     batch: HullBatch[Any],
     call: Call,
-    given: Given,
+    cloud: PointCloud,
     offsets: HostOrDevice,
     order: HostOrDevice | None,
     antimeridian: bool,
 ) -> HullBatch[Any]:
     """`batch_over_antimeridian` for the points of a call."""
-    if given.crs is None and not antimeridian:
+    if cloud.crs is None and not antimeridian:
         return batch
-    turn = checked_turn(given.crs, antimeridian, caller=call.caller)
-    if is_device_array(given.source):
+    turn = checked_turn(cloud.crs, antimeridian, caller=call.caller)
+    if is_device_array(cloud.source):
         raise call.wrong("antimeridian", "False for points on a device", short(antimeridian))
 
     def members(number: int) -> np.ndarray:
@@ -296,7 +295,7 @@ def _over_antimeridian(
 
     offsets, order = on_host(offsets), None if order is None else on_host(order)
     solve = functools.partial(convex_hull, collinear="keep" if call.options else "drop", device=call.session)
-    return batch_over_antimeridian(batch, given.source, members, turn, solve, wanted=antimeridian, caller=call.caller)
+    return batch_over_antimeridian(batch, cloud.source, members, turn, solve, wanted=antimeridian, caller=call.caller)
 
 
 # Arguments ------------------------------------------------------------------------------------------------------
@@ -304,36 +303,33 @@ def _over_antimeridian(
 
 def _accepted_offsets(offsets: Any, n: int, *, caller: str) -> HostOrDevice:
     """Checked offsets as int64; offsets on a device unchanged, since kernels check them."""
-    array = offsets if is_device_array(offsets) else _integers(offsets, "offsets", "(m + 1,)", caller=caller)
+    array = offsets
+    if not is_device_array(offsets):
+        array = host_values(offsets, caller=caller, name="offsets", expected="integers of shape (m + 1,)")
+        if array.size == 0 and array.ndim == 1 and not isinstance(offsets, np.ndarray):
+            array = array.astype(np.int64)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
         raise wrong("offsets", caller, "integers of shape (m + 1,)", f"{array.dtype} of shape {array.shape}")
     if is_device_array(array) and array.dtype.itemsize >= 4:
         return array
-    return checked_offsets(fetched(array) if is_device_array(array) else array, n, caller=caller)
+    return checked_offsets(on_host(array), n, caller=caller)
 
 
-def _integers(values: Any, name: str, shape: str, *, caller: str) -> np.ndarray:
-    """Values as a NumPy array in native byte order; `InvalidInput` for masked entries and objects other than arrays."""
-    array = host_values(values, caller=caller, name=name, expected=f"integers of shape {shape}")
-    if array.size == 0 and array.ndim == 1 and not isinstance(values, np.ndarray):
-        array = array.astype(np.int64)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def _grouped(labels: Labels, given: Given, call: Call) -> tuple[HostOrDevice | None, np.ndarray, Any]:
+def _grouped(labels: Labels, cloud: PointCloud, call: Call) -> tuple[HostOrDevice | None, np.ndarray, Any]:
     """(order, offsets, column of labels): an order that sorts by label, None if the labels ascend; distinct labels."""
-    n, keys, sizes = len(given), labels.keys, given.sizes
+    n, keys, sizes = len(cloud), labels.keys, cloud.sizes
     order: Any
     rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
     if len(keys) != rows:
         raise wrong("labels", call.caller, f"one label for each of the {rows} {what}", len(keys), verb="have")
     if sizes is not None:
-        of_rows = fetched(keys) if is_device_array(keys) else keys
+        of_rows = on_host(keys)
         keys = np.repeat(of_rows, sizes)
-    if is_device_array(keys) and is_device_array(given.source) and n:
+    if is_device_array(keys) and is_device_array(cloud.source) and n:
         order, offsets, distinct = _grouped_on_device(keys, call)
     else:
-        host, order = fetched(keys) if is_device_array(keys) else keys, None
+        host, order = on_host(keys), None
         if n and not (host[1:] >= host[:-1]).all():  # NaN is in no order
             order = argsort(host, device=call.session)
             host = np.take(host, order)
@@ -348,7 +344,7 @@ def _grouped(labels: Labels, given: Given, call: Call) -> tuple[HostOrDevice | N
     if absent.any():
         counts = np.diff(offsets)
         kept = np.repeat(~absent, counts)
-        order = np.flatnonzero(kept) if order is None else (fetched(order) if is_device_array(order) else order)[kept]
+        order = np.flatnonzero(kept) if order is None else on_host(order)[kept]
         offsets, distinct = np.append(0, np.cumsum(counts[~absent])), distinct[~absent]
     return order, offsets, labels.column_of(distinct)
 
@@ -365,36 +361,35 @@ def _grouped_on_device(labels: CLArray, call: Call) -> tuple[CLArray, np.ndarray
     moved = n * (1 + labels.dtype.itemsize)
     step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
     result = run(session, Plan(step), values=values)
-    begins = compact(as_array_on_device(session, result[heads], n, np.uint8), device=session)
+    begins = compact(cl_arrays.as_array(session, result[heads], n, np.uint8), device=session)
     distinct = picked_on_device(session, ordered, begins.astype(np.uint32), caller=call.caller)
     return order, np.append(begins, n), fetched(distinct)
 
 
 def _hulls_of_groups(
-    call: Call, given: Given, offsets: HostOrDevice, order: HostOrDevice | None = None
+    call: Call, cloud: PointCloud, offsets: HostOrDevice, order: HostOrDevice | None = None
 ) -> HullBatch[Any]:
     """The hulls of groups of points; of groups of ``points[order]`` if `order` is given."""
-    on_device, group_offsets = is_device_array(given.source), offsets
-    kept = given.kept
+    on_device, group_offsets = is_device_array(cloud.source), offsets
+    kept = cloud.kept
     numbers = order  # indices of the points that are left, in the order of groups; None for 0, 1, 2 ..
-    if kept is not None and len(kept) < len(given):
+    if kept is not None and len(kept) < len(cloud):
         offsets = on_host(offsets)
-        order = fetched(order) if is_device_array(order) else order
         if order is None:
             offsets, numbers = np.searchsorted(kept, offsets), kept
         else:
-            rank = np.full(len(given), -1)
+            order = on_host(order)
+            rank = np.full(len(cloud), -1)
             rank[kept] = np.arange(len(kept))
             among = rank[order]
             offsets = np.append(0, np.cumsum(among >= 0))[offsets]
             numbers, order = order[among >= 0], among[among >= 0]
-    work = HullsWork(call, given, offsets, order)
+    work = HullsWork(call, cloud, offsets, order)
     with call:
         indices, corners, offsets, areas, perimeters = dispatch(call, work)
     vertices = indices if numbers is None else _numbered(call, numbers, indices)
     if on_device and not is_device_array(vertices):
-        results = work.uploaded(vertices, corners, offsets, areas, perimeters)
-        vertices, corners, offsets, areas, perimeters = results
+        vertices, corners, offsets, areas, perimeters = work.uploaded(vertices, corners, offsets, areas, perimeters)
     return HullBatch(
         vertices,
         offsets,
@@ -405,7 +400,7 @@ def _hulls_of_groups(
         session=call.session,
         keep_collinear=call.options,
         group_offsets=group_offsets if is_device_array(group_offsets) else np.array(group_offsets),
-        crs=given.crs,
+        crs=cloud.crs,
     )
 
 
@@ -425,57 +420,55 @@ class HullsWork(Work):
     """The hulls of groups of points. An item is a group, and a result a tuple of arrays as `join` returns it.
 
     `rows` are the points in the order of the groups, `offsets` where the groups begin; `order` are the numbers of the
-    rows among those of `given`, None for 0, 1, 2 ...
+    rows among all `points`, None for 0, 1, 2 ...
     """
 
     kind, least_cost = "convex_hulls", LEAST_SHARED
     n: int
     cost: float
 
-    def __init__(self, call: Call, given: Given, offsets: HostOrDevice, order: HostOrDevice | None) -> None:
+    def __init__(self, call: Call, cloud: PointCloud, offsets: HostOrDevice, order: HostOrDevice | None) -> None:
         self.call, self.caller, self.keep_collinear = call, call.caller, call.options
-        self.given, self.order, self.offsets = given.rows, order, offsets
-        self.queue = (given.source.queue if is_device_array(given.source) else None) or call.session.queue
-        self.rows = given.rows if order is None else _ordered(call, given.rows, order)
+        self.points, self.order, self.offsets = cloud.rows, order, offsets
+        self.queue = (cloud.source.queue if is_device_array(cloud.source) else None) or call.session.queue
+        self.rows = cloud.rows if order is None else _ordered(call, cloud.rows, order)
         self.on_device = is_device_array(self.rows)
-        self.n, self.cost = len(offsets) - 1, given.rows.nbytes
+        self.n, self.cost = len(offsets) - 1, cloud.rows.nbytes
 
     @property
     def costs(self) -> np.ndarray:
-        self.offsets = on_host(self.offsets)
-        checked_offsets(self.offsets, len(self.rows), caller=self.caller)
-        return self.offsets + GROUP_COST * np.arange(self.n + 1)
+        return self._host_offsets() + GROUP_COST * np.arange(self.n + 1)
 
     def fits(self, session: Session) -> bool:
         most_points, most_groups = _limits(session.profile, self.rows.dtype)
         return self.on_device or (len(self.rows) <= most_points and self.n < most_groups)
 
     def at_once(self, session: Session) -> Solved:
-        array = as_device_points(session, self.rows, caller=self.caller)
-        return _solve(self, array, self.offsets, self.on_device)
+        return self._solve(as_device_points(session, self.rows, caller=self.caller, checked=True), self.offsets)
 
     def in_pieces(self, session: Session) -> Solved:
-        self.offsets = on_host(self.offsets)
-        checked_offsets(self.offsets, len(self.rows), caller=self.caller)
+        self._host_offsets()
         return self.piece(session, 0, self.n)
 
     def piece(self, session: Session, start: int, stop: int) -> Solved:
-        parts = _parts(self.offsets[start : stop + 1], *_limits(session.profile, self.rows.dtype))
-        return self.join(session, [_solve_part(self, session, start + first, start + last) for first, last in parts])
+        """The hulls of some groups, in ranges that fit in one run. A group that is too large has its own range."""
+        most_points, most_groups = _limits(session.profile, self.rows.dtype)
+        results, offsets = [], on_host(self.offsets)
+        while start < stop:
+            last = int(np.searchsorted(offsets, offsets[start] + most_points, side="right")) - 1
+            last = min(max(last, start + 1), start + most_groups, stop)
+            results.append(self._solve_range(session, start, last, most_points))
+            start = last
+        return self.join(session, results)
 
     def join(self, session: Session, results: list[Solved]) -> Solved:
         """(indices of vertices, their coordinates, offsets, areas, perimeters) of all groups."""
         if len(results) == 1:
             return results[0]
-        indices, corners, offsets, areas, perimeters = zip(*results)
-        counts = np.concatenate([np.diff(part) for part in offsets])
-        return (
-            np.concatenate(indices),
-            np.concatenate(corners),
-            np.append(0, np.cumsum(counts)),
-            np.concatenate(areas),
-            np.concatenate(perimeters),
-        )
+        indices, corners, offsets, *measures = zip(*results)
+        counts = np.cumsum(np.concatenate([np.diff(part) for part in offsets]))
+        whole = np.concatenate(indices), np.concatenate(corners), np.append(0, counts)
+        return *whole, *map(np.concatenate, measures)
 
     def uploaded(self, *results: Any) -> tuple[CLArray, ...]:
         """Results as arrays on the device of the points."""
@@ -483,12 +476,45 @@ class HullsWork(Work):
 
     def refuse(self) -> None:
         """Raise the error that names the first point of a group that is not finite."""
-        given, session = self.given, self.call.session
-        if self.order is not None and len(self.order) < len(given):
-            host, order = (fetched(part) if is_device_array(part) else part for part in (given, self.order))
-            given = np.zeros_like(host)
-            given[order] = host[order]
-        refuse_nonfinite(as_device_points(session, given, caller=self.caller), caller=self.caller)
+        points, session = self.points, self.call.session
+        if self.order is not None and len(self.order) < len(points):
+            host, order = on_host(points), on_host(self.order)
+            points = np.zeros_like(host)
+            points[order] = host[order]
+        refuse_nonfinite(as_device_points(session, points, caller=self.caller), caller=self.caller)
+
+    def _host_offsets(self) -> np.ndarray:
+        self.offsets = checked_offsets(on_host(self.offsets), len(self.rows), caller=self.caller)
+        return self.offsets
+
+    def _solve(self, array: DeviceArray, offsets: HostOrDevice) -> Solved:
+        """The result of `join` for groups in one chunk of points."""
+        groups = len(offsets) - 1
+        if array.n > MOST_POINTS:
+            raise DeviceLimit(f"{self.caller} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
+        if array.n and groups:
+            return GroupHulls(self, array, offsets).run()
+        checked_offsets(on_host(offsets), array.n, caller=self.caller)
+        none, zeros = np.empty(0, np.int64), np.zeros(groups)
+        results = none, np.empty((0, 2), array.dtype), np.zeros(groups + 1, np.int64), zeros, zeros.copy()
+        return self.uploaded(*results) if self.on_device else results
+
+    def _solve_range(self, session: Session, first: int, last: int, most_points: int) -> Solved:
+        """`_solve` for the groups first <= i < last; `convex_hull` for one group that is too large."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        if end - begin <= most_points:
+            array = as_device_points(session, self.rows[begin:end], caller=self.caller)
+            indices, *rest = self._solve(array, self.offsets[first : last + 1] - begin)
+            return indices + begin, *rest
+        collinear: Collinear = "keep" if self.keep_collinear else "drop"
+        try:
+            hull = convex_hull(self.rows[begin:end], collinear=collinear, device=session)
+        except InvalidInput:
+            self.refuse()
+            raise
+        counted = np.array([0, len(hull)])
+        measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
+        return hull.vertices + begin, hull.points, counted, *measures
 
 
 def _ordered(call: Call, points: HostOrDevice, order: Any) -> HostOrDevice:
@@ -501,57 +527,7 @@ def _ordered(call: Call, points: HostOrDevice, order: Any) -> HostOrDevice:
     return picked_on_device(call.session, points, order, caller=call.caller)
 
 
-# Parts that fit in one allocation -------------------------------------------------------------------------------
-
-
 def _limits(profile: DeviceProfile, dtype: np.dtype) -> tuple[int, int]:
     """The most points of one run, and the most groups (two numbers of 8 bytes each)."""
     (_, most_points), *_ = chunk_bounds(profile, MOST_POINTS, 2 * dtype.itemsize)
     return most_points, min(max(profile.max_alloc_bytes // 16, 1), MOST_POINTS)
-
-
-def _parts(offsets: np.ndarray, most_points: int, most_groups: int) -> Iterator[tuple[int, int]]:
-    """(first, last) of ranges of groups that fit in one run. A group that is too large for a run has its own range."""
-    first = 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + most_points, side="right")) - 1
-        last = min(max(last, first + 1), first + most_groups, len(offsets) - 1)
-        yield first, last
-        first = last
-
-
-def _solve_part(work: HullsWork, session: Session, first: int, last: int) -> Solved:
-    """`_solve` for the groups first <= i < last; `convex_hull` for one group that is too large."""
-    begin, end = int(work.offsets[first]), int(work.offsets[last])
-    if end - begin <= _limits(session.profile, work.rows.dtype)[0]:
-        array = as_device_points(session, work.rows[begin:end], caller=work.caller)
-        indices, *rest = _solve(work, array, work.offsets[first : last + 1] - begin, False)
-        return indices + begin, *rest
-    collinear: Collinear = "keep" if work.keep_collinear else "drop"
-    try:
-        hull = convex_hull(work.rows[begin:end], collinear=collinear, device=session)
-    except InvalidInput:
-        work.refuse()
-        raise
-    counted = np.array([0, len(hull)])
-    measures = ragged_measures(hull.points, counted, np.array([hull.dimension < 2]))
-    return hull.vertices + begin, hull.points, counted, *measures
-
-
-def _solve(work: HullsWork, array: DeviceArray, offsets: HostOrDevice, on_device: bool) -> Solved:
-    """The result of `HullsWork.join` for groups in one chunk of points."""
-    groups = len(offsets) - 1
-    if array.n > MOST_POINTS:
-        raise DeviceLimit(f"{work.caller} takes at most {MOST_POINTS:,} points on the device. Got {array.n:,}.")
-    if array.n == 0 or groups == 0:
-        checked_offsets(on_host(offsets), array.n, caller=work.caller)
-        zeros = np.zeros(groups)
-        nothing = (
-            np.empty(0, np.int64),
-            np.empty((0, 2), array.dtype),
-            np.zeros(groups + 1, np.int64),
-            zeros,
-            zeros.copy(),
-        )
-        return work.uploaded(*nothing) if on_device else nothing
-    return GroupHulls(work, array, offsets, groups, on_device).run()

@@ -19,10 +19,10 @@ from clgeom.exchange import Exchange, json_values, label_columns
 from clgeom.geo.geodesy import axes_of_crs
 from clgeom.hull.predicates import orient2d
 from clgeom.hull.result import Hull
-from clgeom.intake.arrays import as_device_points, as_device_values, fetched_points
+from clgeom.intake.arrays import as_device_points, as_device_values, canonical_points
 from clgeom.intake.chunks import Peak
 from clgeom.intake.cl_arrays import as_array, new_array
-from clgeom.intake.device_arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import on_host
 from clgeom.intake.typing import ArrayT, NDArray
 from clgeom.markup import MOST_RINGS, MOST_ROWS, card, rings_svg, table
 from clgeom.optional import require_shapely
@@ -111,10 +111,10 @@ class HullBatch(Exchange, Generic[ArrayT]):
 
     def _repr_html_(self) -> str:
         few = min(len(self), MOST_RINGS)
-        ends = _get(self.offsets[: few + 1])
-        corners = self.corners[: int(ends[-1])] if self.across else _get(self.points[: int(ends[-1])])
+        ends = on_host(self.offsets[: few + 1])
+        corners = self.corners[: int(ends[-1])] if self.across else on_host(self.points[: int(ends[-1])])
         rings = [corners[begin:end] for begin, end in zip(ends, ends[1:])]
-        areas, perimeters = (_get(values[:MOST_ROWS]).tolist() for values in (self.areas, self.perimeters))
+        areas, perimeters = (on_host(values[:MOST_ROWS]).tolist() for values in (self.areas, self.perimeters))
         names = range(len(self)) if self.labels is None else self.labels
         rows = [
             (name, f"{len(ring):,}", f"{area:.6g}", f"{perimeter:.6g}")
@@ -129,7 +129,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
 
     def __getstate__(self) -> dict[str, Any]:  # a session lives in its own process, device arrays on their device
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        state = {name: _get(value) for name, value in state.items()}
+        state = {name: on_host(value) for name, value in state.items()}
         return {**state, "session": None}
 
     def __len__(self) -> int:
@@ -149,13 +149,13 @@ class HullBatch(Exchange, Generic[ArrayT]):
     @functools.cached_property
     def sizes(self) -> NDArray[np.int64]:
         """Number of points of each group, int64."""
-        sizes: np.ndarray = np.diff(_get(self.group_offsets).astype(np.int64))
+        sizes: np.ndarray = np.diff(on_host(self.group_offsets).astype(np.int64))
         return sizes
 
     @functools.cached_property
     def _host(self) -> _OnHost:
         """Vertices, offsets and coordinates as host arrays."""
-        return _OnHost(_get(self.vertices), _get(self.offsets), _get(self.points))
+        return _OnHost(on_host(self.vertices), on_host(self.offsets), on_host(self.points))
 
     @overload
     def __getitem__(self, i: int) -> Hull: ...
@@ -208,8 +208,8 @@ class HullBatch(Exchange, Generic[ArrayT]):
             A column has fewer values than there are hulls.
         """
         areas, perimeters, sizes = (
-            _get(self.areas).tolist(),
-            _get(self.perimeters).tolist(),
+            on_host(self.areas).tolist(),
+            on_host(self.perimeters).tolist(),
             self.sizes.tolist(),
         )
         labels = {} if self.labels is None else {"label": json_values(self.labels)}
@@ -249,7 +249,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         from clgeom.plotting.batches import plot_hulls
 
         host = self._host
-        points = None if points is None else fetched_points(points, caller="plot")
+        points = None if points is None else canonical_points(points, caller="plot")
         style = {"labels": self.labels, "axes": axes_of_crs(self.crs), **options}
         return plot_hulls(self.corners, host.offsets, ax, points=points, **style)
 
@@ -296,7 +296,7 @@ class HullBatch(Exchange, Generic[ArrayT]):
         return made
 
     def _columns(self) -> dict[str, np.ndarray]:
-        return {"points": self.sizes, "area": _get(self.areas), "perimeter": _get(self.perimeters)}
+        return {"points": self.sizes, "area": on_host(self.areas), "perimeter": on_host(self.perimeters)}
 
     def _labels(self) -> dict[str, Any]:
         if self.labels is None:
@@ -316,10 +316,6 @@ class _OnHost:
     vertices: NDArray[Any]
     offsets: NDArray[Any]
     points: NDArray[Any]
-
-
-def _get(array: Any) -> Any:
-    return fetched(array) if is_device_array(array) else array
 
 
 def _finite(number: float) -> float | None:

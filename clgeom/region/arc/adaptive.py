@@ -34,7 +34,7 @@ from clgeom.intake.arrays import (
     to_device,
 )
 from clgeom.intake.chunks import Chunks, as_chunks
-from clgeom.intake.given import take_points
+from clgeom.intake.points import take_points
 from clgeom.intake.typing import AnyArray, ChunksLike, DeviceLike, FloatLike, IntLike, Nonfinite
 from clgeom.primitives.extremes import is_finite
 from clgeom.region.arc.chains import CUTS, KERNELS, chains_of, outline_of

@@ -19,6 +19,7 @@ import numpy as np
 from clgeom.core.call import Call
 from clgeom.core.device import Session, as_session
 from clgeom.errors import InvalidInput, short
+from clgeom.intake.array_memory import require_memory
 from clgeom.intake.arrays import (
     POINT_TYPES,
     DeviceArray,
@@ -30,7 +31,7 @@ from clgeom.intake.arrays import (
     to_device,
 )
 from clgeom.intake.chunks import Chunks, as_chunks
-from clgeom.intake.device_arrays import fetched, is_device_array, within_memory
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.dispatch import choose_sessions
 from clgeom.intake.interop.crs import crs_of
 from clgeom.intake.mapped import MappedPoints, is_mapped, require_whole
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, slots=True)
-class Given:
+class PointCloud:
     """Points that a caller handed over. One of `rows`, `parts` and `chunks` holds them.
 
     Parameters
@@ -49,7 +50,7 @@ class Given:
     caller : str
         The public function, for messages.
     source : object
-        The points before any were left out, of which rows have the numbers.
+        The points before any were left out, of which rows have the numbers. Those of a device lie in its memory.
     rows : ndarray, numpy.memmap or pyopencl.array.Array, shape (n, 2)
         Of a type that kernels read, unless they are on a device.
     kept : ndarray of int64, or None
@@ -58,8 +59,8 @@ class Given:
         Number of points of each geometry, where they came as geometries.
     crs : object
         Their coordinate reference system.
-    on_device, in_file, is_plain : bool
-        Whether the rows are on a device, a mapped file, or certainly in no mapped file.
+    on_device, in_file, may_be_mapped : bool
+        Whether the rows are on a device; are a mapped file; may be in the memory of one.
     parts : sequence of pyopencl.array.Array
     chunks : Chunks or None
     """
@@ -72,14 +73,12 @@ class Given:
     crs: Any = None
     on_device: bool = False
     in_file: bool = False
+    may_be_mapped: bool = True
     parts: Sequence[Any] = ()
     chunks: Chunks[Any] | None = None
-    is_plain: bool = False
 
     def __len__(self) -> int:
         """Number of points that were handed over."""
-        if self.on_device:
-            within_memory(self.source, caller=self.caller, name="points")  # else the shape may be anything
         return sum(map(len, self.parts)) if self.parts else len(self.source)
 
     def on(self, session: Session) -> DeviceArray:
@@ -88,7 +87,7 @@ class Given:
         if self.in_file and not profile.is_cpu:  # CPUs read the map in place
             rows = MappedPoints(rows, in_place=False).loaded()
         if self.on_device or not profile.denormals:
-            return as_device_points(session, rows, caller=self.caller)
+            return as_device_points(session, rows, caller=self.caller, checked=True)
         return to_device(session, rows, caller=self.caller)
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
@@ -97,7 +96,7 @@ class Given:
 
     def require_whole(self) -> None:
         """Refuse points in a mapped file that was cut while it was read."""
-        if not self.is_plain:
+        if self.may_be_mapped:
             require_whole(self.source)
 
     def source_on_host(self) -> np.ndarray:
@@ -114,7 +113,7 @@ def take_points(
     is_finite: Callable[[DeviceArray], bool] | None = None,
     many: bool = False,
     shared: bool = True,
-) -> Given:
+) -> PointCloud:
     """Take in the points of a call, and set the sessions of the call.
 
     Parameters
@@ -137,30 +136,33 @@ def take_points(
     ------
     InvalidInput, DeviceLimit
     """
+    caller = call.caller
     if isinstance(nonfinite, str) and nonfinite == "raise":
-        is_plain = _is_plain(points)
-        on_device = not is_plain and is_device_array(points) and points.ndim == 2
-        if is_plain or on_device:
+        if _is_plain(points):
             choose_sessions(call, points, device, shared=shared)
-            return Given(call.caller, points, points, on_device=on_device, is_plain=True)
+            return PointCloud(caller, points, points, may_be_mapped=False)
+        if is_device_array(points) and points.ndim == 2:
+            choose_sessions(call, points, device, shared=shared)
+            require_memory(call.session, points, caller=caller, name="points")
+            return PointCloud(caller, points, points, on_device=True, may_be_mapped=False)
     if many:
         chunks = as_chunks(points)
         if chunks is not None:
             call.sessions = (as_session(device),)
-            return Given(call.caller, chunks, chunks=chunks)
+            return PointCloud(caller, chunks, chunks=chunks)
         if are_parts(points):
             return _take_parts(call, points, device, nonfinite)
     crs = crs_of(points)
     choose_sessions(call, points, device, shared=shared)
-    source, sizes = as_given_with_sizes(points, caller=call.caller)
+    source, sizes = as_given_with_sizes(points, caller=caller)
     if source.ndim == 0:
-        raise InvalidInput(f"The 'points' parameter of {call.caller} must have shape (n, 2). Got () instead.")
+        raise InvalidInput(f"The 'points' parameter of {caller} must have shape (n, 2). Got () instead.")
     require_whole(source)
-    rows, kept = _left(call, source, nonfinite, is_finite)
+    rows, kept = _leave_out(call, source, nonfinite, is_finite)
     on_device, in_file = is_device_array(rows), is_mapped(rows)
     if not on_device and not in_file:
-        rows = canonical_points(rows, caller=call.caller)
-    return Given(call.caller, source, rows, kept, sizes, crs, on_device, in_file)
+        rows = canonical_points(rows, caller=caller)
+    return PointCloud(caller, source, rows, kept, sizes, crs, on_device, in_file)
 
 
 def _is_plain(points: Any) -> bool:
@@ -172,7 +174,7 @@ def _is_plain(points: Any) -> bool:
     return owned and flags.c_contiguous and flags.aligned
 
 
-def _take_parts(call: Call, parts: Sequence[CLArray], device: object, nonfinite: object) -> Given:
+def _take_parts(call: Call, parts: Sequence[CLArray], device: object, nonfinite: object) -> PointCloud:
     """Arrays on devices. Each stays where it is."""
     if device is not None:
         raise call.wrong("device", "left out for arrays that are on devices", short(device))
@@ -182,10 +184,10 @@ def _take_parts(call: Call, parts: Sequence[CLArray], device: object, nonfinite:
     types = {np.dtype(part.dtype) for part in parts}
     if len(types) > 1:
         raise call.wrong("points", "arrays of one type", ", ".join(sorted(map(str, types))))
-    return Given(call.caller, parts, parts=parts)
+    return PointCloud(call.caller, parts, parts=parts)
 
 
-def _left(
+def _leave_out(
     call: Call, points: Any, nonfinite: Any, is_finite: Callable[[DeviceArray], bool] | None
 ) -> tuple[Any, np.ndarray | None]:
     """`leave_out`; finite points on a device stay there."""
