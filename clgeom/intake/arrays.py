@@ -16,21 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.arguments import finite, held, is_masked_array, too_large, unmasked, wrong
-from clgeom.core import device as devices
+from clgeom.core.device import Session, as_session, session_of_context
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.host_memory import host_buffer
 from clgeom.core.launch import allocate, read, write
 from clgeom.core.staging import map_pinned
 from clgeom.errors import DeviceLimit, InvalidInput, short
-from clgeom.intake.device_arrays import (
-    buffer_of,
-    fetched,
-    is_device_array,
-    native_array,
-    on_host,
-    readable,
-    within_memory,
-)
+from clgeom.intake.device_arrays import buffer_of, is_device_array, native_array, on_host, within_memory
 from clgeom.intake.interop import objects
 from clgeom.intake.interop.geometries import is_point
 from clgeom.intake.subnormals import refuse_flushed
@@ -39,7 +31,6 @@ from clgeom.intake.typing import DeviceLike, DevicesLike, DTypeLike, NDArray
 if TYPE_CHECKING:
     import pyopencl as cl
 
-    from clgeom.core.device import Session
     from clgeom.core.plan import DType
     from clgeom.core.profile import DeviceProfile
     from clgeom.intake.typing import CLArray
@@ -114,7 +105,7 @@ class DeviceArray:
                 self,
                 n=chunk.count,
                 chunks=(Chunk(chunk.buffer, 0, chunk.count),),
-                host=None if self.host is None else self.host[chunk.start : chunk.start + chunk.count],
+                host=None if self.host is None else self.rows_of(chunk),
                 first=self.first + chunk.start,
             )
             for chunk in self.chunks
@@ -124,25 +115,28 @@ class DeviceArray:
         """All rows as a host array; the caller's own array if it is on the host."""
         if self.host is not None:
             return self.host
-        empty = np.empty((0, self.width), self.dtype)
-        whole = np.concatenate([empty, *(_fetch(self, chunk) for chunk in self.chunks)])
+        whole = np.concatenate([np.empty((0, self.width), self.dtype), *map(self.rows_of, self.chunks)])
         return whole if self.width > 1 else whole.ravel()
+
+    def rows_of(self, chunk: Chunk) -> np.ndarray:
+        """The rows of a chunk on the host."""
+        if self.host is not None:
+            return self.host[chunk.start : chunk.start + chunk.count]
+        return read(self.session, chunk.buffer, self.dtype, chunk.count * self.width).reshape(-1, self.width)
 
 
 def session_of(value: Any, device: DevicesLike) -> Session:
-    """The session for a call: the given one, or the session of an array that is on a device."""
+    """The session for a call: that of an array on a device, else that of the caller's `device`."""
     if not is_device_array(value):
-        return devices.as_session(device)
+        return as_session(device)
     own = None if value.queue is None else value.queue.device
     if device is None:
-        return devices.session_of_context(value.context, own)
-    session = devices.as_session(device)
+        return session_of_context(value.context, own)
+    session = as_session(device)
     if session.context != value.context or session.device != (own or session.device):
-        there = own or devices.session_of_context(value.context).device
-        raise InvalidInput(
-            f"The 'device' parameter must be the device that the array is on ({there.name}). "
-            f"Got {short(device)} instead."
-        )
+        there = own or session_of_context(value.context).device
+        must = f"be the device that the array is on ({there.name})"
+        raise InvalidInput(f"The 'device' parameter must {must}. Got {short(device)} instead.")
     return session
 
 
@@ -166,7 +160,7 @@ def as_device_points(
         Whether an array on a device is known to lie `within_memory`.
     """
     if is_device_array(points):
-        array = _adopt(session, points, caller=caller, name=name, width=2, types=POINT_TYPES, checked=checked)
+        array = _adopt(session, points, 2, POINT_TYPES, caller=caller, name=name, checked=checked)
     else:
         array = to_device(session, canonical_points(points, caller=caller, name=name), caller=caller)
     if compared:
@@ -183,7 +177,9 @@ def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.nd
         flags = points.flags
         if flags.c_contiguous and flags.aligned:
             return points
-    array = _unmasked_points(points, caller=caller, name=name)
+    array = on_host(as_given(points, caller=caller, name=name))
+    unmasked(array, name, caller=caller)
+    array = np.ma.getdata(array) if is_masked_array(array) else array
     if array.size == 0 and array.ndim == 1:
         array = np.empty((0, 2), np.float64 if array.dtype == object else array.dtype)  # objects: geometries, say
     if array.ndim != 2 or array.shape[1] != 2:
@@ -197,9 +193,8 @@ def canonical_points(points: Any, *, caller: str, name: str = "points") -> np.nd
 
 
 def canonical_one_or_more(points: Any, *, caller: str, name: str = "points") -> np.ndarray:
-    """`canonical_points` of points, or of one point that comes as a pair."""
-    array = _unmasked_points(points, caller=caller, name=name)
-    return canonical_points(array.reshape(1, 2) if array.shape == (2,) else array, caller=caller, name=name)
+    """`canonical_points` of `one_or_more_as_given`."""
+    return canonical_points(points.reshape(1, 2) if points.shape == (2,) else points, caller=caller, name=name)
 
 
 def canonical_queries(points: Any, *, caller: str) -> tuple[np.ndarray, bool]:
@@ -228,13 +223,6 @@ def _as_array(values: Any, *, caller: str, name: str, expected: str = "an array 
     if array is not values:
         held(array, name, caller=caller)
     return array
-
-
-def _unmasked_points(points: Any, *, caller: str, name: str) -> np.ndarray:
-    """The points of any object as an array on the host; masked entries are refused."""
-    points = on_host(as_given(points, caller=caller, name=name))
-    unmasked(points, name, caller=caller)
-    return np.ma.getdata(points) if is_masked_array(points) else points
 
 
 def _as_coordinates(array: np.ndarray, *, caller: str, name: str) -> np.ndarray:
@@ -267,10 +255,7 @@ def _in_rows(points: np.ndarray) -> np.ndarray:
 
 
 def as_given(points: Any, *, caller: str, name: str = "points", in_order: bool = False) -> Any:
-    """The caller's points as an array: arrays of numbers as they are, other objects by what they hold.
-
-    With `in_order`, two columns of a frame are taken in their order, whatever their names.
-    """
+    """The points as an array, see `as_given_with_sizes`."""
     return as_given_with_sizes(points, caller=caller, name=name, in_order=in_order)[0]
 
 
@@ -283,7 +268,11 @@ def one_or_more_as_given(points: Any, *, caller: str, name: str = "points") -> A
 def as_given_with_sizes(
     points: Any, *, caller: str, name: str = "points", in_order: bool = False
 ) -> tuple[Any, np.ndarray | None]:
-    """The caller's points, and how many each row of what was given has; None where each has one."""
+    """The points as an array: arrays of numbers as they are, other objects by what they hold; and their counts.
+
+    The counts are those of geometries, None where each has one point. With `in_order`, two columns of a frame are taken
+    in their order, whatever their names.
+    """
     held(points, name, caller=caller)
     if is_device_array(points):
         return within_memory(points, caller=caller, name=name), None
@@ -294,13 +283,9 @@ def as_given_with_sizes(
 
 
 def leave_out(points: Any, *, nonfinite: str, caller: str, first: int = 0) -> tuple[Any, np.ndarray | None]:
-    """Points without those that are masked or, with nonfinite="drop", not finite. `first` is the number of the first
-    point, for messages.
+    """Points without those that are masked or, with nonfinite="drop", not finite; and the int64 indices of these.
 
-    Returns
-    -------
-    points, kept
-        The points that stay and their int64 indices; (points, None) when all stay.
+    The indices are None when all points stay. `first` is the number of the first point, for messages.
     """
     if not isinstance(nonfinite, str) or nonfinite not in ("raise", "drop"):
         raise wrong("nonfinite", caller, "'raise' or 'drop'", short(nonfinite))
@@ -325,7 +310,7 @@ def leave_out(points: Any, *, nonfinite: str, caller: str, first: int = 0) -> tu
 
 
 def rows_at(points: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Some rows of points of the host, in memory of their own. `take` needs a fifth of the time of an index."""
+    """Some rows of points of the host. `take` needs a fifth of the time of an index."""
     return np.asarray(points).take(places, axis=0)
 
 
@@ -335,37 +320,38 @@ def finite_rows(points: np.ndarray) -> np.ndarray:
     return finite
 
 
-def require_finite_rows(points: np.ndarray, *, caller: str, first: int = 0, kept: np.ndarray | None = None) -> None:
-    """Raise `InvalidInput` for points of the host that are not finite; `kept` are their numbers from `first` on."""
-    finite = finite_rows(points)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        raise _not_finite(points[row], first + (row if kept is None else kept[row]), caller=caller)
-
-
-def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True) -> None:
-    """Raise `InvalidInput` that names the first NaN or infinity of an array known to hold one.
+def require_finite_rows(
+    points: np.ndarray,
+    *,
+    caller: str,
+    name: str = "points",
+    first: int = 0,
+    kept: np.ndarray | None = None,
+    drop: bool = True,
+) -> None:
+    """Raise `InvalidInput` for points of the host that are not finite; `kept` are their numbers from `first` on.
 
     `drop`: the caller takes nonfinite='drop', which the message then advises.
     """
-    for chunk in array.chunks:
-        values = array.host[chunk.start : chunk.start + chunk.count] if array.host is not None else _fetch(array, chunk)
-        finite = finite_rows(values)
-        if not finite.all():
-            row = int(np.argmin(finite))
-            raise _not_finite(values[row], array.first + chunk.start + row, caller=caller, name=name, drop=drop)
-
-
-def _not_finite(point: np.ndarray, row: int, *, caller: str, name: str = "points", drop: bool = True) -> InvalidInput:
-    column = int(np.argmin(np.isfinite(point)))
+    finite = finite_rows(points)
+    if finite.all():
+        return
+    at = int(np.argmin(finite))
+    row, column = first + int(at if kept is None else kept[at]), int(np.argmin(np.isfinite(points[at])))
     advice = " (nonfinite='drop' leaves such points out)" if drop else ""
     error = InvalidInput(
         f"The '{name}' parameter of {caller} must be finite. "
-        f"Got {point[column]} at index [{row}, {column}] instead{advice}."
+        f"Got {points[at, column]} at index [{row}, {column}] instead{advice}."
     )
-    # for commands, which know the file
-    vars(error).update(row=int(row), column=column, value=point[column])
-    return error
+    vars(error).update(row=row, column=column, value=points[at, column])  # for commands, which know the file
+    raise error
+
+
+def refuse_nonfinite(array: DeviceArray, *, caller: str, name: str = "points", drop: bool = True) -> None:
+    """`require_finite_rows` for an array that a kernel has found nonfinite."""
+    for chunk in array.chunks:
+        first = array.first + chunk.start
+        require_finite_rows(array.rows_of(chunk), caller=caller, name=name, first=first, drop=drop)
 
 
 def error_from(error: InvalidInput, first: int) -> InvalidInput:
@@ -376,10 +362,6 @@ def error_from(error: InvalidInput, first: int) -> InvalidInput:
     moved = InvalidInput(str(error).replace(f"at index [{row}, ", f"at index [{first + row}, "))
     moved.__dict__.update(error.__dict__, row=first + row)
     return moved
-
-
-def _fetch(array: DeviceArray, chunk: Chunk) -> np.ndarray:
-    return read(array.session, chunk.buffer, array.dtype, chunk.count * array.width).reshape(-1, array.width)
 
 
 # Values ---------------------------------------------------------------------------------------------------------
@@ -397,11 +379,11 @@ def as_device_values(
     caller, name : str
         The public function and its parameter, for error messages.
     types : collection of numpy.dtype, optional
-        The types allowed; all of ``C_NAMES`` by default.
+        The allowed types; all of ``C_NAMES`` by default.
     """
     types = tuple(np.dtype(t) for t in (types or C_NAMES))
     if is_device_array(values):
-        return _adopt(session, values, caller=caller, name=name, width=1, types=types)
+        return _adopt(session, values, 1, types, caller=caller, name=name, checked=False)
     array = host_values(values, caller=caller, name=name)
     if array.ndim != 1:
         raise wrong(name, caller, "shape (n,)", array.shape, verb="have")
@@ -479,7 +461,7 @@ def pinned_empty(
         ) from error
     if like.dtype.hasobject:  # memory that is not initialised holds no references
         raise wrong("dtype", "pinned_empty", "no Python objects", short(dtype), verb="hold")
-    return map_pinned(devices.as_session(device), like.shape, like.dtype)
+    return map_pinned(as_session(device), like.shape, like.dtype)
 
 
 def most_of_chunk(profile: DeviceProfile, item_bytes: int) -> int:
@@ -494,14 +476,7 @@ def chunk_bounds(profile: DeviceProfile, n: int, item_bytes: int) -> list[tuple[
 
 
 def _adopt(
-    session: Session,
-    array: CLArray,
-    *,
-    caller: str,
-    name: str,
-    width: int,
-    types: tuple[np.dtype, ...],
-    checked: bool = False,
+    session: Session, array: CLArray, width: int, types: Sequence[np.dtype], *, caller: str, name: str, checked: bool
 ) -> DeviceArray:
     """A ``pyopencl.array.Array`` as a DeviceArray: in place if kernels can read it there, else a copy."""
     if array.ndim != width or (width == 2 and array.shape[1] != 2):
@@ -510,11 +485,10 @@ def _adopt(
     if dtype not in types:  # converted on the host, or refused
         if width == 2:
             return to_device(session, canonical_points(array, caller=caller, name=name), caller=caller)
-        return as_device_values(session, fetched(array), caller=caller, name=name, types=types)
+        return as_device_values(session, on_host(array), caller=caller, name=name, types=types)
     if dtype == np.float64:
         session.profile.require_fp64(caller)
-    native = readable(session, array) if checked else native_array(session, array, caller=caller, name=name)
-    return adopted(session, native, dtype, width)
+    return adopted(session, native_array(session, array, caller=caller, name=name, checked=checked), dtype, width)
 
 
 def adopted(session: Session, array: CLArray, dtype: np.dtype, width: int = 1) -> DeviceArray:

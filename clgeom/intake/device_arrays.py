@@ -32,7 +32,7 @@ def is_device_array(value: object) -> TypeIs[CLArray]:
     return isinstance(value, getattr(module, "Array", ()))  # another thread may be importing it: no array is there yet
 
 
-def native_array(session: Session, array: CLArray, *, caller: str, name: str) -> CLArray:
+def native_array(session: Session, array: CLArray, *, caller: str, name: str, checked: bool = False) -> CLArray:
     """The array itself where kernels can read it, else a copy on the device.
 
     Parameters
@@ -42,6 +42,8 @@ def native_array(session: Session, array: CLArray, *, caller: str, name: str) ->
         Of any shape, strides and byte order.
     caller, name : str
         The public function and its parameter, for error messages.
+    checked : bool
+        Whether the array is known to lie `within_memory`.
 
     Returns
     -------
@@ -49,12 +51,8 @@ def native_array(session: Session, array: CLArray, *, caller: str, name: str) ->
         Contiguous, in native byte order, at an offset where a sub-buffer may begin. The commands that fill it have run,
         or are enqueued in the session's queue. A copy is on the array's queue, which waits for them.
     """
-    require_memory(session, array, caller=caller, name=name)
-    return readable(session, array)
-
-
-def readable(session: Session, array: CLArray) -> CLArray:
-    """The `native_array` of an array that is known to lie within its memory."""
+    if not checked:
+        require_memory(session, array, caller=caller, name=name)
     complete(session, array)
     swapped = array.dtype.kind in "iufMm" and not array.dtype.isnative
     if array.size and (swapped or not array.flags.c_contiguous or not _begins_a_buffer(session, array)):
