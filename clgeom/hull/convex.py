@@ -193,6 +193,9 @@ def _checked(collinear: str, filter: str) -> HullOptions:
 class HullWork(Work):
     """The hull of points: of all at once, or of the vertices of the hulls of their pieces or parts."""
 
+    n: int
+    cost: float
+
     def __init__(self, call: Call, cloud: PointCloud) -> None:
         self.call, self.cloud, self.rows, self.options = call, cloud, cloud.rows, call.options
         self.least, self.least_cost = LEAST_OF_DEVICES, LEAST_SHARED
@@ -200,18 +203,12 @@ class HullWork(Work):
             firsts = np.cumsum([0, *map(len, cloud.parts)]).tolist()
             self.parts = [(session_of(part, None), (part, first)) for part, first in zip(cloud.parts, firsts)]
             self.part_sizes = [part.nbytes for part in cloud.parts]
+        else:
+            self.n, self.cost = len(self.rows), self.rows.nbytes
 
     @property
     def kind(self) -> str:
         return f"convex_hull {self.rows.dtype}"
-
-    @property
-    def n(self) -> int:
-        return len(self.rows)
-
-    @property
-    def cost(self) -> float:
-        return float(self.rows.nbytes)
 
     @property
     def progress(self) -> Watch | None:
@@ -280,7 +277,6 @@ def _over_antimeridian(
     antimeridian: bool,
     longitudes: Longitudes | None = None,
 ) -> Hull:
-    """`over_antimeridian` for a call."""
     keep_collinear = call.options.keep_collinear
     solve = functools.partial(convex_hull, collinear="keep" if keep_collinear else "drop", device=hull.session)
     options = {"wanted": antimeridian, "caller": call.caller, "keep_collinear": keep_collinear}

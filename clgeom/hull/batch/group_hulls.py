@@ -14,7 +14,7 @@ from clgeom.core.launch import allocate, fill, read, run, settle, write
 from clgeom.core.plan import Plan, Scratch, Step
 from clgeom.core.policies import ceil_div
 from clgeom.core.tuning import select, select_fitting
-from clgeom.errors import InvalidInput
+from clgeom.hull.batch.groups import checked_offsets
 from clgeom.hull.batch.result import flat_hulls
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import measure_doubtful, ragged_measures
@@ -52,31 +52,6 @@ MOST_POINTS = (1 << 32) - (1 << 20)
 Alone: TypeAlias = tuple[int, np.ndarray, np.ndarray, int]
 #: Indices of vertices, their coordinates, offsets, areas, perimeters: of all groups.
 Solved: TypeAlias = "tuple[HostOrDevice, ...]"
-
-
-def checked_offsets(offsets: np.ndarray, n: int, *, caller: str) -> np.ndarray:
-    """Host offsets as int64. Raises `InvalidInput` unless they start at 0, never descend and end at n."""
-    if offsets.dtype == np.uint64 and (offsets > n).any():
-        raise _wrong_offset(offsets, int(np.argmax(offsets > n)), n, caller=caller)
-    offsets = offsets.astype(np.int64, copy=False)
-    descends = offsets[1:] < offsets[:-1]
-    if offsets[0] != 0 or offsets[-1] != n or descends.any():
-        wrong = 0 if offsets[0] != 0 else int(np.argmax(descends)) + 1 if descends.any() else len(offsets) - 1
-        raise _wrong_offset(offsets, wrong, n, caller=caller)
-    return offsets
-
-
-def _wrong_offset(offsets: np.ndarray, k: int, n: int, *, caller: str) -> InvalidInput:
-    """The error for offset k."""
-    value = int(offsets[k])
-    if k and value < int(offsets[k - 1]):
-        return InvalidInput(
-            f"The 'offsets' parameter of {caller} must never descend. Got {value} at [{k}] after {int(offsets[k - 1])}."
-        )
-    return InvalidInput(
-        f"The 'offsets' parameter of {caller} must begin with 0 and end with the number of points, {n}. "
-        f"Got {value} at [{k}] instead."
-    )
 
 
 def worth_an_item(sizes: np.ndarray, unit: int) -> int:

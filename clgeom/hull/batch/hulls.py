@@ -18,34 +18,27 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from clgeom.arguments import boolean, one_of, wrong
+from clgeom.arguments import boolean, one_of
 from clgeom.core.call import Call
 from clgeom.core.device import as_session
 from clgeom.core.failures import failures
 from clgeom.core.host_floats import keeps_subnormals
-from clgeom.core.launch import run
-from clgeom.core.plan import Plan, Scratch, Step
-from clgeom.core.policies import ceil_div
-from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.hull.antimeridian import batch_over_antimeridian, checked_turn
-from clgeom.hull.batch.group_hulls import MOST_POINTS, GroupHulls, checked_offsets
+from clgeom.hull.batch.group_hulls import MOST_POINTS, GroupHulls
+from clgeom.hull.batch.groups import accepted_offsets, checked_offsets, grouped
 from clgeom.hull.batch.result import HullBatch, picked_on_device
 from clgeom.hull.batch.stream import hulls_of_chunks
 from clgeom.hull.convex import convex_hull
 from clgeom.hull.measures import ragged_measures
-from clgeom.intake import cl_arrays
 from clgeom.intake.arrays import (
     as_device_points,
-    as_device_values,
-    c_name,
     chunk_bounds,
-    host_values,
     refuse_nonfinite,
 )
 from clgeom.intake.chunks import as_chunks
 from clgeom.intake.cl_arrays import to_array
-from clgeom.intake.device_arrays import fetched, is_device_array, on_host
+from clgeom.intake.device_arrays import is_device_array, on_host
 from clgeom.intake.dispatch import Work, dispatch
 from clgeom.intake.labels import as_array, as_labels
 from clgeom.intake.points import take_points
@@ -60,9 +53,7 @@ from clgeom.intake.typing import (
     NDArray,
     Nonfinite,
 )
-from clgeom.primitives.compact import compact
 from clgeom.primitives.extremes import is_finite
-from clgeom.sorting.radix.sort import argsort
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -80,7 +71,6 @@ if TYPE_CHECKING:
     from clgeom.core.profile import DeviceProfile
     from clgeom.hull.batch.group_hulls import Solved
     from clgeom.intake.arrays import DeviceArray
-    from clgeom.intake.labels import Labels
     from clgeom.intake.points import PointCloud
     from clgeom.intake.typing import HostOrDevice
 
@@ -89,7 +79,6 @@ if TYPE_CHECKING:
 GROUP_COST = 8
 #: Bytes of points from which on GPUs share them, as long as nothing was measured (H200: 160 MB in tens take 27 ms).
 LEAST_SHARED = 1 << 29
-HEADS = "hull/batch/batch_heads"
 
 # Public ---------------------------------------------------------------------------------------------------------
 
@@ -164,7 +153,7 @@ def convex_hulls(
     call = _call("convex_hulls", collinear, profile, antimeridian)
     cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
     sizes = cloud.sizes
-    begins = _accepted_offsets(offsets, len(cloud) if sizes is None else len(sizes), caller=call.caller)
+    begins = accepted_offsets(offsets, len(cloud) if sizes is None else len(sizes), caller=call.caller)
     if sizes is not None:
         begins = np.append(0, np.cumsum(sizes))[checked_offsets(on_host(begins), len(sizes), caller=call.caller)]
     batch = _hulls_of_groups(call, cloud, begins)
@@ -256,7 +245,7 @@ def convex_hulls_by_label(
         return hulls_of_chunks(chunks, noise, session, options, convex_hulls_by_label, convex_hulls)
     cloud = take_points(call, points, device=device, nonfinite=nonfinite, is_finite=is_finite)
     keys = as_labels(labels, noise, caller=call.caller)
-    order, offsets, column = _grouped(keys, cloud, call)
+    order, offsets, column = grouped(keys, cloud, call)
     batch = replace(
         _hulls_of_groups(call, cloud, offsets, order),
         labels=as_array(column),
@@ -296,74 +285,6 @@ def _over_antimeridian(
     offsets, order = on_host(offsets), None if order is None else on_host(order)
     solve = functools.partial(convex_hull, collinear="keep" if call.options else "drop", device=call.session)
     return batch_over_antimeridian(batch, cloud.source, members, turn, solve, wanted=antimeridian, caller=call.caller)
-
-
-# Arguments ------------------------------------------------------------------------------------------------------
-
-
-def _accepted_offsets(offsets: Any, n: int, *, caller: str) -> HostOrDevice:
-    """Checked offsets as int64; offsets on a device unchanged, since kernels check them."""
-    array = offsets
-    if not is_device_array(offsets):
-        array = host_values(offsets, caller=caller, name="offsets", expected="integers of shape (m + 1,)")
-        if array.size == 0 and array.ndim == 1 and not isinstance(offsets, np.ndarray):
-            array = array.astype(np.int64)
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) == 0:
-        raise wrong("offsets", caller, "integers of shape (m + 1,)", f"{array.dtype} of shape {array.shape}")
-    if is_device_array(array) and array.dtype.itemsize >= 4:
-        return array
-    return checked_offsets(on_host(array), n, caller=caller)
-
-
-def _grouped(labels: Labels, cloud: PointCloud, call: Call) -> tuple[HostOrDevice | None, np.ndarray, Any]:
-    """(order, offsets, column of labels): an order that sorts by label, None if the labels ascend; distinct labels."""
-    n, keys, sizes = len(cloud), labels.keys, cloud.sizes
-    order: Any
-    rows, what = (n, "points") if sizes is None else (len(sizes), "geometries")
-    if len(keys) != rows:
-        raise wrong("labels", call.caller, f"one label for each of the {rows} {what}", len(keys), verb="have")
-    if sizes is not None:
-        of_rows = on_host(keys)
-        keys = np.repeat(of_rows, sizes)
-    if is_device_array(keys) and is_device_array(cloud.source) and n:
-        order, offsets, distinct = _grouped_on_device(keys, call)
-    else:
-        host, order = on_host(keys), None
-        if n and not (host[1:] >= host[:-1]).all():  # NaN is in no order
-            order = argsort(host, device=call.session)
-            host = np.take(host, order)
-        if sizes is None:
-            begins = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), host[1:] != host[:-1]]))
-            distinct = host[begins]
-        else:  # a label of empty geometries has no points
-            distinct = np.unique(of_rows)
-            begins = np.searchsorted(host, distinct)
-        offsets = np.append(begins, n)
-    absent = labels.is_absent(distinct)
-    if absent.any():
-        counts = np.diff(offsets)
-        kept = np.repeat(~absent, counts)
-        order = np.flatnonzero(kept) if order is None else on_host(order)[kept]
-        offsets, distinct = np.append(0, np.cumsum(counts[~absent])), distinct[~absent]
-    return order, offsets, labels.column_of(distinct)
-
-
-def _grouped_on_device(labels: CLArray, call: Call) -> tuple[CLArray, np.ndarray, np.ndarray]:
-    """(order, offsets, distinct labels) for points and labels on the device, with `order` on the device."""
-    session, n = call.session, len(labels)
-    order = argsort(labels, device=session)
-    ordered = picked_on_device(session, labels, order, caller=call.caller)
-    policy = select(session.profile, HEADS, labels.dtype, n)
-    values = as_device_values(session, ordered, caller=call.caller)
-    heads = Scratch("heads", np.uint8, n)
-    params = {"value": c_name(labels.dtype)}
-    moved = n * (1 + labels.dtype.itemsize)
-    step = Step(HEADS, policy, ("values[0]", np.uint32(n), heads), ceil_div(n, policy.tile), params, moved)
-    result = run(session, Plan(step), values=values)
-    begins = compact(cl_arrays.as_array(session, result[heads], n, np.uint8), device=session)
-    distinct = picked_on_device(session, ordered, begins.astype(np.uint32), caller=call.caller)
-    return order, np.append(begins, n), fetched(distinct)
 
 
 def _hulls_of_groups(
