@@ -25,8 +25,9 @@ from clgeom.core.tuning import select
 from clgeom.errors import DeviceLimit
 from clgeom.hull.predicates import predicate_parameters
 from clgeom.hull.wagener.merge import hoods_plan
+from clgeom.hull.wagener.order import require_order
 from clgeom.hull.wagener.trace import NOT_WRITTEN, HoodMerge, merges_of, results_size
-from clgeom.intake.arrays import as_device_points, c_name, refuse_nonfinite, session_of, to_device
+from clgeom.intake.arrays import as_device_points, session_of, to_device
 from clgeom.intake.typing import AnyArray, Collinear, DeviceLike, NDArray
 from clgeom.primitives.gather import gather_plan
 
@@ -285,56 +286,6 @@ def _hood_of_chunks(points: DeviceArray, side: int, options: dict[str, Any]) -> 
     return ids[vertices], corners, (None, None)
 
 
-# Points in order ------------------------------------------------------------------------------------------------
-
-
-def first_out_of_order(points: DeviceArray) -> tuple[int, bool]:
-    """(index of the first point out of lexicographic order, else n; whether a point is nonfinite) of a chunk."""
-    policy = select(points.session.profile, "hull/wagener/hood_order", points.dtype, points.n)
-    groups = policy.groups(ceil_div(points.n, policy.tile), points.session.profile.compute_units)
-    found = Scratch("order_found", np.uint32, 2 * groups)
-    step = Step(
-        "hull/wagener/hood_order",
-        policy,
-        args=("points[0]", np.uint32(points.n), found),
-        groups=groups,
-        params={"real": c_name(points.dtype)},
-        bytes_moved=points.nbytes,
-    )
-    result = run(points.session, Plan(step), points=points)
-    least, nonfinite = result.read(found).reshape(-1, 2).T
-    return int(least.min()), bool(nonfinite.any())
-
-
-def require_order(points: DeviceArray, *, caller: str, drop: bool = False) -> None:
-    """Raise `InvalidInput` that names the first NaN or infinity, else the first point out of order.
-
-    `drop`: as for `refuse_nonfinite`.
-    """
-    first: int | None = None
-    last: list[float] | None = None
-    for chunk, part in zip(points.chunks, points.split()):
-        least, nonfinite = first_out_of_order(part)
-        if nonfinite:
-            refuse_nonfinite(points, caller=caller, drop=drop)
-        if len(points.chunks) > 1:  # the first point of a chunk is compared with the last one before
-            rows = part.to_host()
-            before, last = last, rows[-1].tolist()
-            if before is not None and first is None and rows[0].tolist() < before:
-                first = chunk.start
-        if first is None and least < part.n:
-            first = chunk.start + least
-    if first is not None:
-        before, got = points.to_host()[first - 1 : first + 1].tolist()
-        raise wrong(
-            "points",
-            caller,
-            "in lexicographic order, by x and where that is equal by y",
-            f"{tuple(got)} at index {first} after {tuple(before)}",
-            hint="numpy.lexsort(points.T[::-1]) has the order.",
-        )
-
-
 # By runs: the work-optimal form -----------------------------------------------------------------------------------
 
 
@@ -438,32 +389,13 @@ def matching_plan(
         parts = max(min(wanted, ceil_div(1 << r, shape.wg_size)), 1)
         launches = ((1, PHASES),) if parts == 1 else tuple((phase, phase) for phase in range(1, PHASES + 1))
         steps = []
+        memory = hoods[i % 2], sizes[i % 2], hoods[1 - i % 2], sizes[1 - i % 2]
         for first, last in launches:
             # an upper bound: a sample reads about four corners, the last phase reads and writes a hood
             tested = (min(last, PHASES - 1) - first + 1) * pairs * (1 << r) * 4 * (point + 4)
-            steps.append(
-                Step(
-                    "hull/wagener/hood_match",
-                    shape,
-                    args=(
-                        rows,
-                        np.uint32(n),
-                        np.uint32(side),
-                        np.uint32(r),
-                        np.uint32(parts),
-                        np.uint32(first),
-                        np.uint32(last),
-                        hoods[i % 2],
-                        sizes[i % 2],
-                        hoods[1 - i % 2],
-                        sizes[1 - i % 2],
-                        results,
-                    ),
-                    groups=pairs * parts,
-                    params=params,
-                    bytes_moved=tested + (8 * n if last == PHASES else 0),
-                )
-            )
+            moved = tested + (8 * n if last == PHASES else 0)
+            args = rows, *map(np.uint32, (n, side, r, parts, first, last)), *memory, results
+            steps.append(Step("hull/wagener/hood_match", shape, args, pairs * parts, params, moved))
         stages.append(Plan(*steps))
     return Matching(Plan(begin), tuple(stages), hoods, sizes, results, log_block)
 

@@ -25,7 +25,7 @@ from clgeom.errors import DeviceLimit, short
 from clgeom.geo.longitudes import turn_of_crs
 from clgeom.hull.antimeridian import warn_across
 from clgeom.hull.lexsort import lexsort
-from clgeom.hull.wagener.hoods import first_out_of_order, require_order
+from clgeom.hull.wagener.order import first_out_of_order, require_order
 from clgeom.intake.arrays import (
     Chunk,
     c_name,
