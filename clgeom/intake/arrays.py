@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clgeom.arguments import finite, held, is_masked_array, too_large, unmasked, wrong
-from clgeom.core.device import Session, as_session, session_of_context
+from clgeom.core import device as devices
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.host_memory import host_buffer
 from clgeom.core.launch import allocate, read, write
@@ -31,6 +31,7 @@ from clgeom.intake.typing import DeviceLike, DevicesLike, DTypeLike, NDArray
 if TYPE_CHECKING:
     import pyopencl as cl
 
+    from clgeom.core.device import Session
     from clgeom.core.plan import DType
     from clgeom.core.profile import DeviceProfile
     from clgeom.intake.typing import CLArray
@@ -128,13 +129,13 @@ class DeviceArray:
 def session_of(value: Any, device: DevicesLike) -> Session:
     """The session for a call: that of an array on a device, else that of the caller's `device`."""
     if not is_device_array(value):
-        return as_session(device)
+        return devices.as_session(device)
     own = None if value.queue is None else value.queue.device
     if device is None:
-        return session_of_context(value.context, own)
-    session = as_session(device)
+        return devices.session_of_context(value.context, own)
+    session = devices.as_session(device)
     if session.context != value.context or session.device != (own or session.device):
-        there = own or session_of_context(value.context).device
+        there = own or devices.session_of_context(value.context).device
         must = f"be the device that the array is on ({there.name})"
         raise InvalidInput(f"The 'device' parameter must {must}. Got {short(device)} instead.")
     return session
@@ -461,7 +462,7 @@ def pinned_empty(
         ) from error
     if like.dtype.hasobject:  # memory that is not initialised holds no references
         raise wrong("dtype", "pinned_empty", "no Python objects", short(dtype), verb="hold")
-    return map_pinned(as_session(device), like.shape, like.dtype)
+    return map_pinned(devices.as_session(device), like.shape, like.dtype)
 
 
 def most_of_chunk(profile: DeviceProfile, item_bytes: int) -> int:

@@ -45,7 +45,7 @@ def no_host_copy(monkeypatch, request):
         raise AssertionError("a copy through the host")
 
     monkeypatch.setattr(cl_array.Array, "get", refuse)
-    monkeypatch.setattr("clgeom.intake.arrays.fetched", refuse)
+    monkeypatch.setattr("clgeom.intake.device_arrays.fetched", refuse)
     monkeypatch.setattr("clgeom.intake.arrays.to_device", refuse)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Generic
 
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.messages import counted
-from clgeom.intake.arrays import fetched, is_device_array
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import ArrayT, NDArray
 from clgeom.markup import card, table
 

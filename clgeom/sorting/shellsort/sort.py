@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 from clgeom.arguments import boolean, integer, one_of
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.errors import DeviceLimit, InvalidInput
-from clgeom.intake.arrays import fetched, is_device_array, session_of
+from clgeom.intake.arrays import session_of
+from clgeom.intake.device_arrays import fetched, is_device_array
 from clgeom.intake.typing import AnyArray, ArrayLike, CLArray, DeviceLike, NDArray
 from clgeom.sorting.keys import MOST_KEYS, OTHER_KINDS, as_key_array
 from clgeom.sorting.shellsort.auto import auto_passes, ladder_of, run_passes
