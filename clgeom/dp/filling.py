@@ -235,27 +235,7 @@ def fill(
         if progress:
             finish(session)
             watch(1.0)
-    return Table(
-        equation,
-        shape,
-        chosen.name,
-        filled.layout,
-        filled.path,
-        keep,
-        session,
-        phases=tuple(call.phases),
-        pattern_basis=basis,
-        decisions=filled.decisions,
-        _store=filled.table,
-        _last=filled.last,
-        _last_line=chosen.last(*shape),
-        _last_is_column=chosen.last_is_column,
-        _corner=filled.corner,
-        _corner_at=chosen.corner(*shape),
-        _arguments=arguments,
-        _buffers=buffers,
-        _bounds=functools.partial(bounds.overflow, fill),
-    )
+    return Table(fill, filled, basis=basis, phases=call.phases)
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,14 +343,14 @@ def reads_itself(equation) -> DependencyError:
     )
 
 
-def hold_to_table(fill):
+def hold_to_table(fill: Fill) -> None:
     """Raise `DependencyError` if the equation is proven to read outside the table; with check=True, traps do that."""
     nodes = nodes_of(fill.equation)
     if nodes is not None and not fill.check:
         outside_table.check(fill, nodes)
 
 
-def hold_to_pattern(equation, pattern, values, shape):
+def hold_to_pattern(equation: Equation, pattern: Pattern, values: Mapping[str, Any], shape: tuple[int, int]) -> None:
     """Raise `DependencyError` if the equation is proven to read what the pattern does not allow."""
     nodes = nodes_of(equation)
     read = equation.cache.get(("forbidden read", pattern.name), lambda: _forbidden_read(equation, nodes, pattern))

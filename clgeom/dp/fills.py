@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clgeom.arguments import is_masked_array, rows_and_columns, wrong
 from clgeom.core.cache import Cache
-from clgeom.core.launch import run
+from clgeom.core.launch import Result, run
+from clgeom.core.plan import Plan
 from clgeom.dp.codegen.cell import Form
 from clgeom.dp.language.cells import record_in_c
 from clgeom.dp.language.equation import Equation
@@ -20,6 +21,9 @@ from clgeom.errors import DeviceLimit, InvalidInput, short
 from clgeom.intake.arrays import is_device_array, to_device
 from clgeom.intake.device_arrays import fetched
 from clgeom.intake.interop.objects import values_of
+
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
 
 #: CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, of a device's single_fp_config.
 ROUNDED_DIVIDE = 1 << 7
@@ -63,11 +67,11 @@ class Fill:
     start: int
     stop: int
     check: bool
-    session: object
-    values: dict
-    arguments: tuple
-    buffers: dict
-    watch: object = None
+    session: Session
+    values: dict[str, Any]
+    arguments: tuple[Any, ...]
+    buffers: dict[str, Any]
+    watch: Callable[[float], object] | None = None
     wraps: bool = False
     traps: bool = False
     band: tuple[int, int] | None = None
@@ -94,27 +98,22 @@ class Fill:
         return bool(self.session.device.single_fp_config & ROUNDED_DIVIDE)
 
     @property
-    def params(self) -> dict:
+    def params(self) -> dict[str, Any]:
         record = record_in_c(self.equation.dtype)
         return {"rounded": self.rounded, **({"record": record} if record else {})}
 
     @property
-    def options(self) -> tuple:
+    def options(self) -> tuple[str, ...]:
         return build_options(self.session)
 
     def text(self, **options: Any) -> str:
         """`Equation.text` for the kernels of this fill; the options are those of `Form`."""
         return self.equation.text(Form(wraps=self.wraps, notes=self.traps, **options))
 
-    def run(self, plan, *, span=(0.0, 1.0), **buffers):
+    def run(self, plan: Plan, *, span: tuple[float, float] = (0.0, 1.0), **buffers: Any) -> Result:
         """Run a plan with the parameters bound. `span` is its part of the progress."""
-        watch = None
-        if self.watch is not None:
-            low, high = span
-
-            def watch(share):
-                self.watch(low + (high - low) * share)
-
+        (low, high), told = span, self.watch
+        watch = None if told is None else lambda share: told(low + (high - low) * share)
         return run(self.session, plan, watch=watch, **self.buffers, **buffers)
 
 
@@ -126,13 +125,13 @@ def too_large(fill: Fill, nbytes: int) -> str | None:
     return f"it needs a buffer of {nbytes:,} bytes, and {profile.name} allows {profile.max_alloc_bytes:,}"
 
 
-def build_options(session) -> tuple:
+def build_options(session: Session) -> tuple[str, ...]:
     """Build options of kernels with an equation: correctly rounded float32 division if the device can."""
     rounded = bool(session.device.single_fp_config & ROUNDED_DIVIDE)
     return ("-cl-fp32-correctly-rounded-divide-sqrt",) if rounded else ()
 
 
-def check_shape(shape, *, caller: str) -> tuple[int, int]:
+def check_shape(shape: Any, *, caller: str) -> tuple[int, int]:
     """The `shape` parameter as (rows, columns), at least one of each."""
     n, m = rows_and_columns(shape, caller=caller)
     if max(n, m) > LONGEST_SIDE or n + m - 1 > LONGEST_SIDE:
@@ -140,7 +139,7 @@ def check_shape(shape, *, caller: str) -> tuple[int, int]:
     return n, m
 
 
-def given_values(values, parameters: dict, *, caller: str) -> dict:
+def given_values(values: Any, parameters: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """The parameters of an equation from the `values` parameter of a function and its keywords."""
     if values is not None and not isinstance(values, Mapping):
         raise wrong("values", caller, "a dictionary of parameters by name", type(values).__name__)
@@ -150,7 +149,7 @@ def given_values(values, parameters: dict, *, caller: str) -> dict:
     return {**(values or {}), **parameters}
 
 
-def check_values(equation: Equation, given: dict, *, caller: str) -> dict:
+def check_values(equation: Equation, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """The parameters as arrays and numbers of the declared types; all must be given."""
     require_given(equation, given, caller=caller)
     return some_values(equation, given, caller=caller)
@@ -165,7 +164,7 @@ def no_parameter(equation: Equation, name: str, value: Any) -> InvalidInput:
     )
 
 
-def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
+def some_values(equation: Equation, given: dict[str, Any], *, caller: str) -> dict[str, Any]:
     """As `check_values`, for the parameters that are given."""
     extra = [name for name in given if name not in equation.parameters]
     if extra:
@@ -175,11 +174,11 @@ def some_values(equation: Equation, given: dict, *, caller: str) -> dict:
     }
 
 
-def checked_value(p: Parameter, value, *, caller):
+def checked_value(p: Parameter, value: Any, *, caller: str) -> Any:
     """The value of one parameter, as an array or number of its type."""
     what = ("a number", "an array of shape (n,)", "a table of shape (rows, columns)")[p.ndim]
 
-    def refuse(got):
+    def refuse(got: Any) -> InvalidInput:
         return wrong(p.name, caller, f"{what} of {p.dtype.name}", got)
 
     if isinstance(value, (str, bytes, bytearray)) and p.ndim == 1 and p.dtype == np.uint8:
@@ -231,9 +230,12 @@ def checked_value(p: Parameter, value, *, caller):
     return held
 
 
-def bind(session, equation: Equation, values: dict, *, caller: str) -> tuple[tuple, dict]:
+def bind(
+    session: Session, equation: Equation, values: dict[str, Any], *, caller: str
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Kernel arguments of the parameters, in the order of DP_KERNEL_PARAMETERS, and the buffers that they name."""
-    arguments, buffers = [], {}
+    arguments: list[Any] = []
+    buffers: dict[str, Any] = {}
     for p in equation.parameters.values():
         value = values[p.name]
         if p.ndim == 0:

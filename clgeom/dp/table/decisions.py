@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clgeom.core import launch
 from clgeom.core.policies import ceil_div
+from clgeom.dp.fills import Fill
 from clgeom.dp.table.table import Reader
+from clgeom.intake.typing import NDArray
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
 
 
-def bits_of(job) -> int | None:
+def bits_of(fill: Fill) -> int | None:
     """Bits of a choice that a path keeps: 0 if choices are not kept, None if they need more than a byte."""
-    count = job.equation.decisions
-    if count is None or job.keep not in ("table", "decisions"):
+    count = fill.equation.decisions
+    if count is None or fill.keep not in ("table", "decisions"):
         return 0
-    if count == "index" or count > 256:
+    if isinstance(count, str) or count > 256:
         return None
     return next(bits for bits in (1, 2, 4, 8) if count <= 1 << bits)
 
@@ -40,8 +48,8 @@ class PackedStore:
         Whether the last row, or column, is stored first.
     """
 
-    session: object
-    buffer: object
+    session: Session
+    buffer: cl.Buffer
     bits: int
     shape: tuple[int, int]
     pitch: int
@@ -49,28 +57,28 @@ class PackedStore:
     flip_columns: bool = False
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[np.uint8]:
         return np.dtype(np.uint8)
 
-    def _rows(self, first, count):
+    def _rows(self, first: int, count: int) -> NDArray[np.uint8]:
         """Rows in their order in memory, unpacked."""
-        n, m = self.shape
+        m = self.shape[1]
         packed = launch.read(self.session, self.buffer, np.uint8, count * self.pitch, first * self.pitch)
         packed = packed.reshape(count, self.pitch)
         shifts = np.arange(0, 8, self.bits, dtype=np.uint8)
-        values = (packed[:, :, None] >> shifts) & np.uint8((1 << self.bits) - 1)
-        values = values.reshape(count, -1)[:, :m]
+        unpacked: NDArray[np.uint8] = (packed[:, :, None] >> shifts) & np.uint8((1 << self.bits) - 1)
+        values = unpacked.reshape(count, -1)[:, :m]
         return values[:, ::-1] if self.flip_columns else values
 
-    def cell(self, i: int, j: int):
+    def cell(self, i: int, j: int) -> np.uint8:
         """The choice of a cell."""
-        return self.row(i)[j]
+        return self.row(i)[j]  # type: ignore[no-any-return]
 
-    def row(self, i: int) -> np.ndarray:
+    def row(self, i: int) -> NDArray[np.uint8]:
         """The choices of a row."""
-        return self._rows(self.shape[0] - 1 - i if self.flip_rows else i, 1)[0]
+        return self._rows(self.shape[0] - 1 - i if self.flip_rows else i, 1).ravel()
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> NDArray[np.uint8]:
         """All choices, shape (n, m)."""
         values = self._rows(0, self.shape[0])
         return np.ascontiguousarray(values[::-1] if self.flip_rows else values)
@@ -88,12 +96,12 @@ class PackedStore:
         return Reader("", f"global const uchar *{stem}", stem, access, (stem,), {stem: self.buffer})
 
 
-def new_packed(job, bits: int, *, multiple: int, flip_rows: bool, flip_columns: bool = False) -> PackedStore:
-    """Memory for the choices of a job's table; `multiple`: rows have room for a multiple of this number of columns."""
-    n, m = job.shape
+def new_packed(fill: Fill, bits: int, *, multiple: int, flip_rows: bool, flip_columns: bool = False) -> PackedStore:
+    """Memory for the choices of a fill's table; `multiple`: rows have room for a multiple of this number of columns."""
+    n, m = fill.shape
     pitch = packed_pitch(m, bits, multiple)
-    buffer = launch.allocate(job.session, n * pitch)
-    return PackedStore(job.session, buffer, bits, job.shape, pitch, flip_rows, flip_columns)
+    buffer = launch.allocate(fill.session, n * pitch)
+    return PackedStore(fill.session, buffer, bits, fill.shape, pitch, flip_rows, flip_columns)
 
 
 def packed_pitch(m: int, bits: int, multiple: int) -> int:

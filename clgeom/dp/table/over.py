@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from clgeom.errors import InvalidInput, short
 from clgeom.intake import cl_arrays
 from clgeom.intake.typing import CLArray, NDArray
 
+if TYPE_CHECKING:
+    from clgeom.core.device import Session
+    from clgeom.dp.table.table import CellStore
+
 #: Types of an index or of a selection: integers, slices, `...`, and tuples of them, as in brackets.
 Index = Any
 
@@ -31,9 +35,18 @@ class OverTable:
     counts from the first cell of the region.
     """
 
-    _store: Any
-    shape: tuple[int, int]
-    dtype: Any
+    if TYPE_CHECKING:  # what `Table` has
+        _store: CellStore | None
+        shape: tuple[int, int]
+        session: Session
+
+        @property
+        def dtype(self) -> np.dtype[Any]: ...
+        def cell(self, i: int, j: int) -> Any: ...
+        def row(self, i: int) -> NDArray[Any]: ...
+        def column(self, j: int) -> NDArray[Any]: ...
+        def numpy(self) -> NDArray[Any]: ...
+        def _not_kept(self, what: str) -> InvalidInput: ...
 
     def max(
         self, axis: int | None = None, out: Any = None, *, region: Index = ..., field: str | None = None, **options: Any
@@ -352,12 +365,12 @@ class OverTable:
         sides = _sides(where, self.shape) if chosen is None else None
         return self.numpy()[where] if sides is None else self._gathered(*sides[:2], crosses=sides[2])
 
-    def _kept(self):
+    def _kept(self) -> CellStore:
         if self._store is None:
             raise self._not_kept("the whole table")
         return self._store
 
-    def _of(self, field, caller):
+    def _of(self, field: str | None, caller: str) -> CellStore:
         """The store of the cells, which are numbers, or of a field of them."""
         store, names = self._kept(), self.dtype.names or ()
         if field is None and not names:
@@ -371,13 +384,15 @@ class OverTable:
             )
         return store.of_field(field)
 
-    def _region(self, region, caller) -> Region:
+    def _region(self, region: Index, caller: str) -> Region:
         found = region_of(region, self.shape, caller=caller)
         if found is None:
             raise wrong("region", caller, "at most two integers or slices", short(region))
         return found
 
-    def _reduced(self, op, axis, region, field, *which, out=None, **options):
+    def _reduced(
+        self, op: str, axis: Any, region: Index, field: str | None, *which: Any, out: Any = None, **options: Any
+    ) -> Any:
         caller = f"Table.{op}"
         store, chosen = self._of(field, caller), self._region(region, caller)
         if out is not None or options:
@@ -389,7 +404,7 @@ class OverTable:
                 reduce.check_sums(self._part(chosen, store).reshape(chosen.sides), lines)
         return found.reshape(())[()] if axis is None or any(chosen.dropped) else found
 
-    def _part(self, region, store):
+    def _part(self, region: Region, store: CellStore) -> NDArray[Any]:
         """The cells of a region, in parts that fit a buffer."""
         with store.in_place() as values:
             if values is not None:
@@ -403,7 +418,7 @@ class OverTable:
                 out[there] = result.read(scratch).reshape(piece.sides)
         return out.reshape(region.shape)
 
-    def _gathered(self, rows, columns, crosses=False):
+    def _gathered(self, rows: NDArray[np.int64], columns: NDArray[np.int64], crosses: bool = False) -> NDArray[Any]:
         """Cells at given rows and columns: in pairs, or each row with each column."""
         store = self._kept()
         shape = rows.shape + columns.shape if crosses else rows.shape
@@ -417,7 +432,7 @@ class OverTable:
         lists = {
             name: np.ascontiguousarray(at.ravel(), np.int32) for name, at in (("rows", rows), ("columns", columns))
         }
-        buffers = {name: launch.allocate(self.session, at.nbytes) for name, at in lists.items()}
+        buffers: dict[str, Any] = {name: launch.allocate(self.session, at.nbytes) for name, at in lists.items()}
         for name, at in lists.items():
             launch.write(self.session, buffers[name], at)
         out = Scratch("out", self.dtype, count)
@@ -441,11 +456,11 @@ class OverTable:
         return run(self.session, Plan(step), **reader.buffers, **buffers).read(out).reshape(shape)
 
 
-def _is_all(part):
+def _is_all(part: Any) -> bool:
     return isinstance(part, slice) and part == slice(None)
 
 
-def _integers(indices, size, what) -> np.ndarray:
+def _integers(indices: Any, size: int, what: str) -> NDArray[np.int64]:
     """Indices counted from the start, as int64; IndexError for one outside, as in NumPy."""
     found = np.asarray(indices)
     if found.size == 0:
@@ -459,7 +474,7 @@ def _integers(indices, size, what) -> np.ndarray:
     return np.where(found < 0, found + size, found)
 
 
-def _sides(where, shape):
+def _sides(where: tuple[Any, ...], shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], bool] | None:
     """(rows, columns, crosses) of an index with arrays of integers, and slices at most; None for another index."""
     if len(where) > 2 or any(part is Ellipsis or part is None for part in where):
         return None
@@ -475,6 +490,5 @@ def _sides(where, shape):
         else:
             return None
         listed.append(not isinstance(part, slice))
-    if all(listed):
-        return (*np.broadcast_arrays(*sides), False)
-    return (*sides, True)
+    rows, columns = np.broadcast_arrays(*sides) if all(listed) else sides
+    return rows, columns, not all(listed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +16,16 @@ from clgeom.dp.fills import build_options
 from clgeom.dp.language.users_c import c_text, uncommented, users_errors
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.arrays import C_NAMES, c_name
+from clgeom.intake.typing import DTypeLike, NDArray
+
+if TYPE_CHECKING:
+    from clgeom.dp.table.table import Table
 
 #: Launches of a resumed function between two checks whether it is done.
 RESUMED = 4
 
 
-def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
+def recovered(table: Table, source: str, size: int, *, dtype: DTypeLike, helpers: str, state: Any) -> NDArray[Any]:
     """The elements that a function writes, see `Table.recover`."""
     body = c_text(source, caller="recover", name="source")
     helpers = c_text(helpers, caller="recover", name="helpers", empty=True)
@@ -31,8 +37,7 @@ def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
     if "return" not in bare:
         raise InvalidInput("The 'source' parameter of recover must return how many elements it wrote.")
     resumed = state is not None
-    if resumed:
-        state = _state(state, table.equation.parameters)
+    initial = _state(state, table.equation.parameters) if resumed else np.empty(0, np.int64)
     readers = {}
     for name, store in (("M", table._store), ("D", table.decisions)):
         if store is not None:
@@ -42,7 +47,7 @@ def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
             raise InvalidInput(f"recover reads {what} as {name}(a, b), but keep={table.keep!r} does not hold them.")
     out, count = Scratch("out", out_type, max(size, 1)), Scratch("count", np.dtype(np.int32), 1)
     pointers = [a for reader in readers.values() for a in reader.arguments]
-    params = {
+    params: dict[str, Any] = {
         "out": c_name(out_type),
         "function": table.equation.recovery(body, resumed),
         "helpers": helpers,
@@ -61,18 +66,18 @@ def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
             np.int32(size),
             count,
             *(["state"] if resumed else []),
-            *table._arguments,
+            *table._fill.arguments,
         ),
         1,
         params=params,
         options=build_options(table.session),
     )
-    buffers = {**table._buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
+    buffers = {**table._fill.buffers, **{k: b for r in readers.values() for k, b in r.buffers.items()}}
     if resumed:
         for scratch in (out, count):
             buffers[scratch.name] = allocate(table.session, scratch.nbytes)
-        buffers["state"] = allocate(table.session, state.nbytes)
-        write(table.session, buffers["state"], state)
+        buffers["state"] = allocate(table.session, initial.nbytes)
+        write(table.session, buffers["state"], initial)
         write(table.session, buffers["count"], np.array([-1], np.int32))
     with users_errors(source, name="recover"):
         result = run(table.session, Plan(step), **buffers)
@@ -83,7 +88,7 @@ def recovered(table, source, size, *, dtype, helpers, state) -> np.ndarray:
     return result.read(out, written)
 
 
-def _state(state, parameters) -> np.ndarray:
+def _state(state: Any, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
     """The `state` parameter of recover, as numbers of 64 bits."""
     if "state" in parameters:
         raise InvalidInput("The 'state' parameter of recover needs an equation without a parameter of this name.")
@@ -96,5 +101,5 @@ def _state(state, parameters) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def _uses(bare, name):
+def _uses(bare: str, name: str) -> bool:
     return re.search(rf"\b{name}\s*\(", bare) is not None

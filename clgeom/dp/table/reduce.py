@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +18,10 @@ from clgeom.core.tuning import select
 from clgeom.dp.table.regions import Region
 from clgeom.errors import IntegerOverflow, InvalidInput, short
 from clgeom.intake.arrays import c_name
+from clgeom.intake.typing import NDArray
+
+if TYPE_CHECKING:
+    from clgeom.dp.table.table import CellStore
 
 REDUCE, ACROSS, SELECT = "dp/table/reduce_cells", "dp/table/reduce_across", "dp/table/select_cells"
 #: Comparisons in the order of dp/dp_over.h, which are those of Python.
@@ -34,7 +40,7 @@ PART = 1 << 12
 NOWHERE = np.uint64(2**64 - 1)
 
 
-def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bound=0):
+def reduced(store: CellStore, region: Region, axis: int | None, op: str, comparison: int = EQ, bound: Any = 0) -> Any:
     """The result of a reduction of a region of a `CellStore`, over all cells or over an axis, with NumPy's type.
 
     `op` is "min", "max", "argmin", "argmax", "sum" or "count" (of the cells for which a comparison with a bound holds).
@@ -60,21 +66,21 @@ def reduced(store, region: Region, axis: int | None, op: str, comparison=EQ, bou
     return np.concatenate([_joined(part, store.dtype, op) for part in parts])
 
 
-def is_exact(dtype, op) -> bool:
+def is_exact(dtype: np.dtype[Any], op: str) -> bool:
     """Whether a result is a sum of floats, which are added exactly, since their order is that of the device."""
     return op == "sum" and dtype.kind == "f"
 
 
-def may_wrap(store, region: Region, axis: int | None) -> np.ndarray:
+def may_wrap(store: CellStore, region: Region, axis: int | None) -> NDArray[np.bool_]:
     """Which sums of integers may have left their type: none of so many cells of this size."""
     cells = region.cells if axis is None else region.sides[axis]
     if store.dtype.itemsize < 8 or not region.cells:
         return np.zeros((), bool)
     ends = [np.abs(reduced(store, region, axis, op).astype(np.float64)) for op in ("min", "max")]
-    return np.maximum(*ends) * cells > 2.0**62
+    return np.asarray(np.maximum(*ends) * cells > 2.0**62)
 
 
-def check_sums(part, axis) -> None:
+def check_sums(part: NDArray[Any], axis: int | None) -> None:
     """Raise `IntegerOverflow` for a sum of cells of 64 bits that its type does not hold."""
     limits, half = np.iinfo(part.dtype), part.dtype.type(32)
     high = np.asarray((part >> half).sum(axis)).ravel().tolist()
@@ -86,7 +92,7 @@ def check_sums(part, axis) -> None:
             raise IntegerOverflow(f"The sum{line} is {total}, which {part.dtype} does not hold. Sum a smaller region.")
 
 
-def by_numpy(part, axis, op, comparison=EQ, bound=0):
+def by_numpy(part: NDArray[Any], axis: int | None, op: str, comparison: int = EQ, bound: Any = 0) -> Any:
     """The same of cells in the memory of the host, whose cores read no faster by a kernel."""
     if op == "count":
         return np.asarray(np.count_nonzero(HOLDS[comparison](part, bound), axis), np.int64)
@@ -100,7 +106,7 @@ def by_numpy(part, axis, op, comparison=EQ, bound=0):
         return np.asarray(getattr(part, op)(axis)).astype(result_type(part.dtype, op), copy=False)
 
 
-def _extreme(values, axis, op):
+def _extreme(values: NDArray[Any], axis: int | None, op: str) -> Any:
     """NumPy's least or largest values; of zeros -0.0 is the least, and 0.0 the largest, which NumPy leaves open."""
     found = np.asarray(getattr(values, op)(axis))
     if values.dtype.kind != "f":
@@ -117,7 +123,7 @@ def _extreme(values, axis, op):
     return found
 
 
-def result_type(dtype, op) -> np.dtype:
+def result_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
     """The type of a result, as NumPy has it."""
     if op in ("argmin", "argmax", "count"):
         return np.dtype(np.int64)
@@ -126,7 +132,7 @@ def result_type(dtype, op) -> np.dtype:
     return dtype
 
 
-def _state_type(dtype, op) -> np.dtype:
+def _state_type(dtype: np.dtype[Any], op: str) -> np.dtype[Any]:
     """The states of dp/dp_over.h."""
     if op in ("argmin", "argmax"):
         return np.dtype([("value", dtype), ("at", np.uint64)], align=True)
@@ -135,14 +141,14 @@ def _state_type(dtype, op) -> np.dtype:
     return np.dtype([("value", np.uint64 if op in ("sum", "count") else dtype)])
 
 
-def _numbered(states, first, op):
+def _numbered(states: NDArray[Any], first: int, op: str) -> NDArray[Any]:
     """States whose cells are numbered in the whole region."""
     if op in ("argmin", "argmax") and first:
         states["at"][states["at"] != NOWHERE] += np.uint64(first)
     return states
 
 
-def _joined(states, dtype, op):
+def _joined(states: NDArray[Any], dtype: np.dtype[Any], op: str) -> Any:
     """The result of each row of partial states, in the order of the cells."""
     if is_exact(dtype, op):
         return _sums_of_limbs(states["limbs"].sum(axis=1), dtype)
@@ -163,7 +169,7 @@ def _joined(states, dtype, op):
     return np.where(chosen, states["at"], NOWHERE).min(axis=1).astype(np.int64)
 
 
-def _sum_of(numbers) -> float:
+def _sum_of(numbers: Sequence[float]) -> float:
     """The sum of floats, rounded once."""
     try:
         found = math.fsum(numbers)
@@ -173,7 +179,7 @@ def _sum_of(numbers) -> float:
     return math.nan if math.isnan(found) else found  # of one kind
 
 
-def _rounded(total) -> float:
+def _rounded(total: Fraction | int) -> float:
     """The float next to a fraction."""
     try:
         return float(total)
@@ -181,7 +187,7 @@ def _rounded(total) -> float:
         return math.inf if total > 0 else -math.inf
 
 
-def _sums_of_limbs(limbs, dtype) -> np.ndarray:
+def _sums_of_limbs(limbs: NDArray[np.int64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Sums of floats from the limbs of dp/dp_over.h, a row of int64 each."""
     least = -149 if dtype == np.float32 else -1074
     limbs, (positive, negative) = limbs[:, :-2], limbs[:, -2:].T
@@ -191,15 +197,15 @@ def _sums_of_limbs(limbs, dtype) -> np.ndarray:
     with np.errstate(all="ignore"):
         terms = np.concatenate([np.ldexp(half, scales + by) for half, by in zip(halves, (32, 0))], axis=1)
         if np.isfinite(terms).all():
-            found = [_sum_of(row) for row in terms.tolist()]
+            sums = [_sum_of(row) for row in terms.tolist()]
         else:
             unit = Fraction(2) ** least
-            found = [_rounded(sum(limb << 32 * k for k, limb in enumerate(row)) * unit) for row in limbs.tolist()]
-        found = np.where(positive > 0, np.inf, found)
+            sums = [_rounded(sum(limb << 32 * k for k, limb in enumerate(row)) * unit) for row in limbs.tolist()]
+        found = np.where(positive > 0, np.inf, sums)
         return np.where(negative > 0, np.where(positive > 0, np.nan, -np.inf), found).astype(dtype)
 
 
-def _neutral(dtype, op):
+def _neutral(dtype: np.dtype[Any], op: str) -> Any:
     if op in ("sum", "count"):
         return (dtype if dtype.kind == "f" and op == "sum" else np.dtype(np.uint64)).type(0)
     lowest = op in ("max", "argmax")
@@ -209,22 +215,22 @@ def _neutral(dtype, op):
     return dtype.type(info.min if lowest else info.max)
 
 
-def _places(store, region):
+def _places(store: CellStore, region: Region) -> tuple[np.int32, ...]:
     return tuple(map(np.int32, (*store.shape, region.i, region.j, region.di, region.dj)))
 
 
-def _states(store, region, axis, op, comparison, bound):
+def _states(store: CellStore, region: Region, axis: int | None, op: str, comparison: int, bound: Any) -> NDArray[Any]:
     """Partial states of a region: of all cells, shape (k,), or shape (lines, k) of each line along an axis."""
     profile, dtype = store.session.profile, store.dtype
     neutral = _neutral(dtype, op)
     reader = store.reader("M")
-    params = {"cell": c_name(dtype), "op": op, "value": c_name(neutral.dtype), **reader.texts}
+    params: dict[str, Any] = {"cell": c_name(dtype), "op": op, "value": c_name(neutral.dtype), **reader.texts}
     params["unit"] = region.di == region.dj == 1
     state, last = _state_type(dtype, op), (neutral, np.int32(comparison), dtype.type(bound))
     moved = region.cells * dtype.itemsize
     along = {"ROWS": 1, "COLUMNS": 0}.get(store.layout)
     short_lines = axis is not None and region.sides[axis] < select(profile, REDUCE, dtype, region.cells).wg_size
-    if axis is None or along == axis and not short_lines:
+    if axis is None or (along == axis and not short_lines):
         kind = store.layout if axis is None else ("COLUMNS", "ROWS")[axis]
         policy = select(profile, REDUCE, dtype, region.cells)
         lines, longest = _lines(kind, region)
@@ -234,8 +240,8 @@ def _states(store, region, axis, op, comparison, bound):
         tasks = lines * parts
         groups = min(wanted, tasks, PARTIAL) if axis is None else min(tasks, max(wanted, 1))
         out = Scratch("out", state, groups if axis is None else tasks)
-        args = (np.int32(region.rows), np.int32(region.columns), np.uint32(parts), np.int32(length), np.uint64(tasks))
-        args = (*reader.arguments, *_places(store, region), *args, *last, out)
+        sizes = np.int32(region.rows), np.int32(region.columns), np.uint32(parts), np.int32(length), np.uint64(tasks)
+        args = (*reader.arguments, *_places(store, region), *sizes, *last, out)
         step = Step(REDUCE, policy, args, groups, {**params, "kind": kind, "each": axis is not None}, moved)
         states = run(store.session, Plan(step), **reader.buffers).read(out)
         return states if axis is None else states.reshape(lines, parts)
@@ -247,13 +253,19 @@ def _states(store, region, axis, op, comparison, bound):
     length = ceil_div(longest, parts)
     out = Scratch("out", state, lines * parts)
     groups = policy.groups(ceil_div(ceil_div(lines, lanes) * parts, policy.wg_size), profile.compute_units)
-    args = (np.int32(lines), np.int32(longest), np.uint32(parts), np.int32(length))
-    args = (*reader.arguments, *_places(store, region), *args, *last, out)
-    step = Step(ACROSS, policy, args, groups, {**params, "axis": axis}, moved)
+    numbers = np.int32(lines), np.int32(longest), np.uint32(parts), np.int32(length)
+    step = Step(
+        ACROSS,
+        policy,
+        (*reader.arguments, *_places(store, region), *numbers, *last, out),
+        groups,
+        {**params, "axis": axis},
+        moved,
+    )
     return run(store.session, Plan(step), **reader.buffers).read(out).reshape(parts, lines).T
 
 
-def _lines(kind, region):
+def _lines(kind: str, region: Region) -> tuple[int, int]:
     """The number of lines of a region, and the cells of the longest."""
     rows, columns = region.sides
     if kind in ("ROWS", "COLUMNS"):
@@ -264,7 +276,7 @@ def _lines(kind, region):
 # Comparisons ------------------------------------------------------------------------------------------------------
 
 
-def comparison_of(comparison, bound, dtype, *, caller: str):
+def comparison_of(comparison: Any, bound: Any, dtype: np.dtype[Any], *, caller: str) -> tuple[int, Any]:
     """(number of the comparison, bound of the cells' type) for which cells hold as in NumPy's comparison.
 
     Integers and floats are compared exactly.
@@ -285,7 +297,7 @@ def comparison_of(comparison, bound, dtype, *, caller: str):
     return _within(which, bound if isinstance(bound, float) and math.isinf(bound) else int(bound), dtype)
 
 
-def _within(which, bound, dtype):
+def _within(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
     """A comparison of integers with a bound that their type holds."""
     info = np.iinfo(dtype)
     if info.min <= bound <= info.max:
@@ -294,7 +306,7 @@ def _within(which, bound, dtype):
     return (GE if always else LT), info.min
 
 
-def _of_floats(which, bound, dtype):
+def _of_floats(which: int, bound: Any, dtype: np.dtype[Any]) -> tuple[int, Any]:
     """A comparison of floats with a bound of their type. Numbers of Python are rounded to it, as NumPy does."""
     with np.errstate(over="ignore"):
         rounded = dtype.type(bound)
@@ -307,7 +319,7 @@ def _of_floats(which, bound, dtype):
     return (LE if which in (LT, LE) else GT), rounded
 
 
-def selected(store, region: Region, comparison, bound) -> np.ndarray:
+def selected(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
     """Numbers of the cells of a region for which a comparison holds, ascending, as int64."""
     found = [np.empty(0, np.int64)]
     with store.in_place() as values:
@@ -319,7 +331,7 @@ def selected(store, region: Region, comparison, bound) -> np.ndarray:
     return np.concatenate(found)
 
 
-def _selected(store, region, comparison, bound):
+def _selected(store: CellStore, region: Region, comparison: int, bound: Any) -> NDArray[np.int64]:
     session, dtype = store.session, store.dtype
     profile = session.profile
     policy, reader = select(profile, SELECT, dtype, region.cells), store.reader("M")
@@ -328,14 +340,8 @@ def _selected(store, region, comparison, bound):
     groups = ceil_div(region.cells, share)
     counts = launch.allocate(session, 8 * groups)
     params = {"cell": c_name(dtype), **reader.texts}
-    args = (
-        np.int32(region.columns),
-        np.uint64(region.cells),
-        np.uint64(share),
-        np.int32(comparison),
-        dtype.type(bound),
-    )
-    args = (*reader.arguments, *_places(store, region), *args)
+    numbers = np.int32(region.columns), np.uint64(region.cells), np.uint64(share), np.int32(comparison)
+    args = (*reader.arguments, *_places(store, region), *numbers, dtype.type(bound))
     moved = region.cells * dtype.itemsize
     count = Step(SELECT, policy, (*args, np.int32(0), "counts", "counts"), groups, params, moved)
     run(session, Plan(count), **reader.buffers, counts=counts)

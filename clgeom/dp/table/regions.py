@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -51,13 +53,14 @@ class Region:
     @property
     def slices(self) -> tuple[slice, slice]:
         """What selects the region, with dropped axes, from an array."""
-        ends = self.i + self.di * self.rows, self.j + self.dj * self.columns
-        return tuple(
-            slice(first, None if end < 0 else end, step) if count else slice(0)
-            for first, end, step, count in zip((self.i, self.j), ends, (self.di, self.dj), self.sides)
-        )
 
-    def axis(self, axis, caller: str) -> int | None:
+        def side(first: int, step: int, count: int) -> slice:
+            end = first + step * count
+            return slice(first, None if end < 0 else end, step) if count else slice(0)
+
+        return side(self.i, self.di, self.rows), side(self.j, self.dj, self.columns)
+
+    def axis(self, axis: Any, caller: str) -> int | None:
         """The axis of the region (0 or 1) for a caller's `axis`; None for all cells."""
         kept = [k for k in (0, 1) if not self.dropped[k]]
         if axis is None:
@@ -70,7 +73,7 @@ class Region:
             raise wrong("axis", caller, f"None or an axis of a region with {len(kept)} dimensions", short(axis))
         return kept[at]
 
-    def parts(self, axis: int, most: int):
+    def parts(self, axis: int, most: int) -> Iterator[tuple[int, Region]]:
         """(first, region) of parts of at most `most` cells, or of one row (or column), split along an axis."""
         size, width = self.sides[axis], self.sides[1 - axis]
         step = max(most // max(width, 1), 1)
@@ -82,13 +85,14 @@ class Region:
                 yield first, replace(self, j=self.j + first * self.dj, columns=count)
 
 
-def region_of(index, shape, *, caller: str) -> Region | None:
+def region_of(index: Any, shape: Sequence[int], *, caller: str) -> Region | None:
     """The region that integers, slices and ``...`` select from a table; None for an index of another kind.
 
     IndexError for an integer beyond the table, as in NumPy.
     """
     index = index if isinstance(index, tuple) else (index,)
-    if sum(part is Ellipsis for part in index) > 1 or len(index) - (Ellipsis in [*map(_hidden, index)]) > 2:
+    ellipses = sum(part is Ellipsis for part in index)
+    if ellipses > 1 or len(index) - ellipses > 2:
         return None
     at = next((k for k, part in enumerate(index) if part is Ellipsis), len(index))
     missing = (slice(None),) * (2 - len(index) + (at < len(index)))
@@ -110,12 +114,7 @@ def region_of(index, shape, *, caller: str) -> Region | None:
     return Region(i, j, di, dj, rows, columns, (no_rows, no_columns))
 
 
-def _hidden(part):
-    """An index for a search by ``in``, which must not compare arrays."""
-    return Ellipsis if part is Ellipsis else None
-
-
-def place(axis: int, at, shape) -> int:
+def place(axis: int, at: Any, shape: Sequence[int]) -> int:
     """A row or column counted from the start; IndexError where the table has none."""
     size = shape[axis]
     if not -size <= at < size:

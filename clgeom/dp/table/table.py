@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from clgeom.core import launch
-from clgeom.core.device import Session
 from clgeom.core.failures import failures
 from clgeom.core.host_floats import keeps_subnormals
 from clgeom.core.launch import allocate, read, run
 from clgeom.core.plan import Phase, Plan, Scratch, Step
+from clgeom.dp.analysis import bounds
+from clgeom.dp.fills import Fill
 from clgeom.dp.language.cells import c_type, record_in_c
-from clgeom.dp.language.equation import Equation
 from clgeom.dp.patterns import before, offset
 from clgeom.dp.table.over import OverTable
 from clgeom.dp.table.regions import Region, place
@@ -25,6 +25,12 @@ from clgeom.errors import ClgeomError, DeviceLimit, InvalidInput
 from clgeom.intake import cl_arrays
 from clgeom.intake.typing import DTypeLike, NDArray
 from clgeom.markup import card, some_of, table
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+    from clgeom.core.device import Session
+    from clgeom.dp.table.decisions import PackedStore
 
 #: Most buffers that a table may be split over: kernels take this many pointers.
 MOST_CHUNKS = 16
@@ -45,18 +51,13 @@ class Reader:
     parameters: str
     names: str
     access: str
-    arguments: tuple
-    buffers: dict
+    arguments: tuple[str, ...]
+    buffers: dict[str, Any]
 
     @property
     def texts(self) -> dict[str, str]:
         """Parameters of a template."""
-        return {
-            "define": self.define,
-            "parameters": self.parameters,
-            "names": self.names,
-            "access": self.access,
-        }
+        return {name: getattr(self, name) for name in ("define", "parameters", "names", "access")}
 
 
 @dataclass(eq=False)
@@ -73,26 +74,26 @@ class CellStore:
     layout : str
     pitch : int, optional
         For ROWS: cells from one row to the next.
-    shift : int, optional
-        Needed when there are several buffers.
+    shift : int
+        Where there are several buffers.
     index : bool
         The values are stored increased by one: -1 as 0.
     field : (str, numpy.dtype), optional
         The field of records that stands for a cell, whose type is `dtype`, and the type of the records in memory.
     """
 
-    session: object
-    buffers: tuple
-    dtype: np.dtype
+    session: Session
+    buffers: tuple[cl.Buffer, ...]
+    dtype: np.dtype[Any]
     shape: tuple[int, int]
     layout: str
     pitch: int | None = None
-    shift: int | None = None
+    shift: int = 0
     index: bool = False
-    field: tuple | None = None
+    field: tuple[str, np.dtype[Any]] | None = None
 
     @property
-    def held(self) -> np.dtype:
+    def held(self) -> np.dtype[Any]:
         """The type in memory."""
         return self.field[1] if self.field else self.dtype
 
@@ -100,13 +101,13 @@ class CellStore:
         """A field of the cells: for gathers, readers and reading in place."""
         return replace(self, dtype=self.dtype[name], field=(name, self.dtype))
 
-    def cell(self, i: int, j: int):
+    def cell(self, i: int, j: int) -> Any:
         """One value."""
         n, m = self.shape
         at = i * self.pitch + j if self.pitch else offset(self.layout, i, j, n, m)
         return self._read(at, 1)[0]
 
-    def _read(self, at, count):
+    def _read(self, at: int, count: int) -> NDArray[Any]:
         """Contiguous stored values, without the increment."""
         out = np.empty(count, self.dtype)
         done = 0
@@ -115,26 +116,23 @@ class CellStore:
             here = count - done if len(self.buffers) == 1 else min(count - done, (1 << self.shift) - inside)
             read(self.session, self.buffers[chunk], self.dtype, here, inside, out=out[done : done + here])
             done += here
-        return self._unstored(out)
+        return out.astype(np.int64) - 1 if self.index else out
 
-    def _unstored(self, values):
-        return values.astype(np.int64) - 1 if self.index else values
-
-    def row(self, i: int) -> np.ndarray:
+    def row(self, i: int) -> NDArray[Any]:
         """All values of a row."""
         n, m = self.shape
         if self.layout == "ROWS":
             return self._read(i * (self.pitch or m), m)
         return self.line(i, 0, 0, 1, m)
 
-    def column(self, j: int) -> np.ndarray:
+    def column(self, j: int) -> NDArray[Any]:
         """All values of a column."""
         n, m = self.shape
         if self.layout == "COLUMNS":
             return self._read(j * n, n)
         return self.line(0, j, 1, 0, n)
 
-    def line(self, i: int, j: int, di: int, dj: int, count: int) -> np.ndarray:
+    def line(self, i: int, j: int, di: int, dj: int, count: int) -> NDArray[Any]:
         """Values of `count` cells from (i, j) on, (di, dj) apart, gathered on the device."""
         result, out = self.gather(Region(i, j, di, dj, *((1, count) if dj else (count, 1))))
         return result.read(out)
@@ -146,12 +144,13 @@ class CellStore:
         return steps if len(self.buffers) == 1 and not self.index else None
 
     @contextlib.contextmanager
-    def in_place(self):
+    def in_place(self) -> Iterator[NDArray[Any] | None]:
         """The table as an array in its own memory, to read it, on a CPU; None where it cannot be read so."""
-        if not self.session.profile.is_cpu or self.strides is None:
+        steps = self.strides
+        if not self.session.profile.is_cpu or steps is None:
             yield None
             return
-        whole, steps = cl_arrays.as_array(self.session, self.buffers[0], self.shape, self.held), self.strides
+        whole = cl_arrays.as_array(self.session, self.buffers[0], self.shape, self.held)
         count = 1 + sum(step * (side - 1) for step, side in zip(steps, self.shape))
         with failures(self.session.device, "read a table"):
             mapped = type(whole)(whole.queue, (count,), self.held, data=whole.base_data).map_to_host(flags=READ)
@@ -162,7 +161,7 @@ class CellStore:
         finally:
             mapped.base.release().wait()
 
-    def gather(self, region: Region):
+    def gather(self, region: Region) -> tuple[launch.Result, Scratch]:
         """(result of a run, its scratch memory) with the cells of a region, row after row."""
         reader, count = self.reader("M"), region.cells
         out = Scratch("out", self.dtype if not self.index else np.dtype(np.int64), count)
@@ -178,7 +177,7 @@ class CellStore:
         )
         return run(self.session, Plan(step), **reader.buffers), out
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self) -> NDArray[Any]:
         """The whole table, shape (n, m), C-contiguous."""
         n, m = self.shape
         if self.layout == "ROWS":
@@ -215,7 +214,16 @@ class CellStore:
         return Reader(define, parameters, names, access, tuple(buffers), buffers)
 
 
-def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="The table") -> CellStore:
+def new_store(
+    session: Session,
+    dtype: DTypeLike,
+    shape: tuple[int, int],
+    layout: str,
+    *,
+    index: bool = False,
+    zero: bool = False,
+    what: str = "The table",
+) -> CellStore:
     """Memory for all cells of a table: one buffer if possible, else chunks of a power of two of cells."""
     n, m = shape
     dtype, profile = np.dtype(dtype), session.profile
@@ -244,7 +252,7 @@ def new_store(session, dtype, shape, layout, *, index=False, zero=False, what="T
     if zero:
         for buffer, count in zip(buffers, sizes):
             launch.fill(session, buffer, np.uint8(0), count * dtype.itemsize)
-    return CellStore(session, buffers, dtype, (n, m), layout, shift=shift if len(sizes) > 1 else None, index=index)
+    return CellStore(session, buffers, dtype, (n, m), layout, shift=shift, index=index)
 
 
 @dataclass(eq=False)
@@ -254,13 +262,12 @@ class Filled:
     path: str
     layout: str
     table: CellStore | None = None
-    last: np.ndarray | None = None
-    corner: object = None
-    decisions: object = None
+    last: NDArray[Any] | None = None
+    corner: Any = None
+    decisions: CellStore | PackedStore | None = None
 
 
 @keeps_subnormals
-@dataclass(eq=False)
 class Table(OverTable):
     """A filled table. Cells are copied from the device when they are read.
 
@@ -289,25 +296,15 @@ class Table(OverTable):
     ([1, 8, 27], 27, (4, 3))
     """
 
-    equation: Equation
-    shape: tuple[int, int]
-    pattern: str
-    layout: str
-    path: str
-    keep: str
-    session: Session
-    phases: tuple[Phase, ...] = ()
-    decisions: Any = None
-    pattern_basis: str = "given"
-    _store: CellStore | None = None
-    _last: np.ndarray | None = None
-    _last_line: int = 0
-    _last_is_column: bool = False
-    _corner: object = None
-    _corner_at: tuple[int, int] = (0, 0)
-    _arguments: tuple = ()
-    _buffers: dict = field(default_factory=dict)
-    _bounds: object = None
+    def __init__(self, fill: Fill, filled: Filled, *, basis: str = "given", phases: Sequence[Phase] = ()) -> None:
+        self.equation, self.shape, self.keep, self.session = fill.equation, fill.shape, fill.keep, fill.session
+        self.pattern, self.pattern_basis = fill.pattern.name, basis
+        self.layout, self.path = filled.layout, filled.path
+        self.decisions: Any = filled.decisions
+        self.phases = tuple(phases)
+        self._fill, self._store, self._last, self._corner = fill, filled.table, filled.last, filled.corner
+        self._corner_at = fill.pattern.corner(*fill.shape)
+        self._last_line, self._last_is_column = fill.pattern.last(*fill.shape), fill.pattern.last_is_column
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -317,7 +314,7 @@ class Table(OverTable):
     def overflow(self) -> str:
         """ "impossible" if the bounds of the equation and its parameters prove that no integer wrapped around, else
         "possible"."""
-        return self._bounds()
+        return bounds.overflow(self._fill)
 
     def __repr__(self) -> str:
         n, m = self.shape
@@ -458,7 +455,7 @@ class Table(OverTable):
         """The row, or for CLR and CRL the column, that was completed last."""
         return self.column(self._last_line) if self._last_is_column else self.row(self._last_line)
 
-    def _not_kept(self, what):
+    def _not_kept(self, what: str) -> InvalidInput:
         return InvalidInput(
             f"This table was filled with keep={self.keep!r}, which does not hold {what}: fill it with keep='table'."
         )

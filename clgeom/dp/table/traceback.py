@@ -26,15 +26,18 @@ from clgeom.dp.fills import Fill, bind, check_shape, check_values, given_values
 from clgeom.dp.language.equation import Equation
 from clgeom.dp.language.users_c import users_errors
 from clgeom.dp.paths import tiles
-from clgeom.dp.patterns import PATTERNS
+from clgeom.dp.patterns import PATTERNS, Pattern
 from clgeom.dp.table.decisions import packed_pitch
 from clgeom.errors import InvalidInput, short
 from clgeom.intake.typing import DeviceLike, NDArray, Shape
 
+CALLER = "traceback"
 #: Steps of the traceback in a launch: they are sequential, and each takes up to a microsecond on a GPU.
 STEPS = 1 << 17
 #: Most bytes of the choices of a band.
 BAND_BYTES = 1 << 28
+#: For each field its moves: rows, columns, number of the next field; None where a traceback ends.
+Moves = tuple[tuple[tuple[int, int, int] | None, ...], ...]
 
 
 @keeps_subnormals
@@ -123,108 +126,110 @@ def traceback(
     >>> dp.traceback(steps, (2, 3), [(-1, 0), (0, -1)]).cells.tolist()
     [[1, 2], [1, 1], [1, 0], [0, 0]]
     """
-    caller = "traceback"
-    instance(equation, Equation, "a dp.Equation", "equation", caller=caller)
-    band_bytes = whole_number(band_bytes, "band_bytes", caller=caller, most=1 << 62)
-    job = _job(equation, shape, values, device, parameters, caller, band, outside)
-    fields, moves = _moves(moves, equation, job.pattern, caller)
+    instance(equation, Equation, "a dp.Equation", "equation", caller=CALLER)
+    band_bytes = whole_number(band_bytes, "band_bytes", caller=CALLER, most=1 << 62)
+    fill = _fill_of(equation, shape, values, device, parameters, band, outside)
+    fields, offsets = _moves(moves, equation, fill.pattern)
     if field is not None and not callable(field) and not (isinstance(field, str) and field in fields):
-        raise wrong("field", caller, "a field with choices", short(field))
-    if not job.equation.reach_proven or tiles.obstacle(job):
+        raise wrong("field", CALLER, "a field with choices", short(field))
+    if not fill.equation.reach_proven or tiles.obstacle(fill):
         raise InvalidInput(
-            f"{caller} needs an equation with near dependences in one quadrant. {equation.name} reads {equation.reach}."
+            f"{CALLER} needs an equation with near dependences in one quadrant. {equation.name} reads {equation.reach}."
         )
-    if tiles.flips_for(job, _offsets(moves)) is None:
-        raise wrong("moves", caller, f"to one corner, as the reads of {equation.name} do", _offsets(moves), verb="lead")
-    one_of(check, ("auto", False), "check", caller=caller)
-    if job.equation.traced and not bounds.indices_fit(job.equation, job.shape, job.values):
+    if tiles.flips_for(fill, _offsets(offsets)) is None:
+        raise wrong(
+            "moves", CALLER, f"to one corner, as the reads of {equation.name} do", _offsets(offsets), verb="lead"
+        )
+    one_of(check, ("auto", False), "check", caller=CALLER)
+    if fill.equation.traced and not bounds.indices_fit(fill.equation, fill.shape, fill.values):
         raise InvalidInput(
-            f"{caller} needs integers that stay in their type in indices and conditions, and with these parameters "
+            f"{CALLER} needs integers that stay in their type in indices and conditions, and with these parameters "
             f"those of {equation.name} may not."
         )
-    hold_to_table(job)
+    hold_to_table(fill)
     if check:
-        trial.check(job)
+        trial.check(fill)
     with users_errors(equation.source if equation.traced else equation.body, name=equation.name):
-        trace = functools.partial(_traced, fields=fields, moves=moves, first=field, band_bytes=band_bytes)
-        return overflows.trapped(job, trace) if overflows.are_trapped(job) else trace(job)
+        trace = functools.partial(_traced, fields=fields, moves=offsets, first=field, band_bytes=band_bytes)
+        return overflows.trapped(fill, trace) if overflows.are_trapped(fill) else trace(fill)
 
 
-def _job(equation, shape, values, device, parameters, caller, band, outside) -> Fill:
-    if equation.decisions is None or equation.decisions == "index" or equation.decisions > 256:
-        raise InvalidInput(f"{caller} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
-    shape = check_shape(shape, caller=caller)
-    given = given_values(values, parameters, caller=caller)
-    session, band = as_session(device), bands.checked_band(band, shape, outside, caller=caller)
+def _fill_of(
+    equation: Equation, shape: Any, values: Any, device: Any, parameters: dict[str, Any], band: Any, outside: Any
+) -> Fill:
+    if not isinstance(equation.decisions, int) or equation.decisions > 256:
+        raise InvalidInput(f"{CALLER} needs an equation with up to 256 choices. Got {equation.decisions} instead.")
+    shape = check_shape(shape, caller=CALLER)
+    given = given_values(values, parameters, caller=CALLER)
+    session, band = as_session(device), bands.checked_band(band, shape, outside, caller=CALLER)
     if equation.pattern is None:
-        raise InvalidInput(f"{caller} needs an equation with a pattern. {equation.name} has none.")
+        raise InvalidInput(f"{CALLER} needs an equation with a pattern. {equation.name} has none.")
     pattern = PATTERNS[equation.pattern]
     if band is not None:
-        bands.check_reachable(band, pattern, shape, caller=caller)
-        equation, more = bands.with_band(equation, band, outside, caller=caller)
+        bands.check_reachable(band, pattern, shape, caller=CALLER)
+        equation, more = bands.with_band(equation, band, outside, caller=CALLER)
         given |= more
-    held = check_values(equation, given, caller=caller)
+    held = check_values(equation, given, caller=CALLER)
     hold_to_pattern(equation, pattern, held, shape)
-    arguments, buffers = bind(session, equation, held, caller=caller)
+    arguments, buffers = bind(session, equation, held, caller=CALLER)
     stages = pattern.stages(*shape)
     return Fill(
         equation, shape, pattern, None, "corner", 0, stages, False, session, held, arguments, buffers, band=band
     )
 
 
-def _moves(moves, equation, pattern, caller):
-    """The fields, one without a name for cells without, and for each its moves: (rows, columns, number of the next
-    field), None where a traceback ends."""
+def _moves(moves: Any, equation: Equation, pattern: Pattern) -> tuple[tuple[str, ...], Moves]:
+    """The fields, one without a name for cells without, and for each its moves."""
     places = equation.places
+    fields = ("",) if places is None else tuple(places)
     if places is None:
-        fields, moves, counts = ("",), [moves], [equation.decisions]
+        moves, counts = {"": moves}, [equation.decisions]
     else:
         if not isinstance(moves, Mapping) or set(moves) != set(places):
             raise InvalidInput(
-                f"The 'moves' parameter of {caller} must have the moves of the fields {', '.join(places)}."
+                f"The 'moves' parameter of {CALLER} must have the moves of the fields {', '.join(places)}."
             )
-        fields, moves = tuple(places), [moves[name] for name in places]
         counts = [count for _, count in places.values()]
     found = []
-    for of, count in zip(moves, counts):
-        if not np.iterable(of):
-            raise wrong("moves", caller, "a sequence of offsets", short(of))
-        made = tuple(None if move is None else _move(move, fields, pattern, caller) for move in of)
-        if len(made) != count:
-            raise wrong("moves", caller, f"one entry for each of {count} choices", len(made), verb="have")
-        found.append(made)
+    for name, count in zip(fields, counts):
+        if not np.iterable(moves[name]):
+            raise wrong("moves", CALLER, "a sequence of offsets", short(moves[name]))
+        offsets = tuple(None if move is None else _move(move, fields, pattern) for move in moves[name])
+        if len(offsets) != count:
+            raise wrong("moves", CALLER, f"one entry for each of {count} choices", len(offsets), verb="have")
+        found.append(offsets)
     return fields, tuple(found)
 
 
-def _move(move, fields, pattern, caller):
+def _move(move: Any, fields: tuple[str, ...], pattern: Pattern) -> tuple[int, int, int]:
     try:
-        *by, last = (*move, "") if fields == ("",) else tuple(move)
-        by = tuple(int(one) for one in by)
+        *steps, last = (*move, "") if fields == ("",) else tuple(move)
+        by = tuple(int(step) for step in steps)
     except (TypeError, ValueError):
-        by = last = ()
+        by, last = (), ""
     if len(by) != 2 or not pattern.allows(*by) or not isinstance(last, str) or last not in fields:
         expected = f"where {pattern.name} reads{'' if fields == ('',) else ', and to a field'}"
-        raise wrong("moves", caller, expected, short(move), verb="lead")
+        raise wrong("moves", CALLER, expected, short(move), verb="lead")
     return (*by, fields.index(last))
 
 
-def _offsets(moves):
+def _offsets(moves: Moves) -> list[tuple[int, int]]:
     """The offsets of all moves, without those that end a traceback."""
     return [move[:2] for of in moves for move in of if move is not None]
 
 
-def _traced(job, fields, moves, first, band_bytes) -> Traceback:
-    n, m = job.shape
-    session, dtype = job.session, job.equation.dtype
-    forward = tiles.Sweep.of(job, tiles.flips_for(job, _offsets(moves)))
-    again = tiles.Sweep.of(replace(job, keep="decisions"), forward.flips)
+def _traced(fill: Fill, fields: tuple[str, ...], moves: Moves, first: Any, band_bytes: int) -> Traceback:
+    n, m = fill.shape
+    session, dtype = fill.session, fill.equation.dtype
+    again = tiles.Sweep.of(replace(fill, keep="decisions"), tiles.flips_for(fill, _offsets(moves)))
+    assert again is not None, "tiles apply"
     forward = replace(again, bits=0)  # of the same shape, so that edges fit
     pitch = packed_pitch(m, again.bits, again.policy.block_columns)
     every = min(max(band_bytes // pitch // forward.strip, forward.policy.strips), ceil_div(n, forward.strip))
     every = ceil_div(every, forward.policy.strips) * forward.policy.strips
     band = every * forward.strip
     count = ceil_div(n, band)
-    buffers = {
+    buffers: dict[str, Any] = {
         "edges": launch.allocate(session, (2 + count) * forward.up * forward.edge_pitch * dtype.itemsize),
         "state": launch.allocate(session, forward.state * dtype.itemsize),
         "decisions": launch.allocate(session, min(band, n) * pitch),
@@ -233,10 +238,10 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     }
     last = Scratch("last", dtype, forward.edge_pitch)
     launches, groups = forward.launches
-    args = (*forward.numbers(every=every), "edges", "state", last, *job.arguments)
-    step = Step(tiles.KERNEL, forward.policy, args, 1, forward.params(job, last=True), options=job.options)
-    result = job.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
-    start = np.array(job.pattern.corner(n, m))
+    args = (*forward.numbers(every=every), "edges", "state", last, *fill.arguments)
+    step = Step(tiles.KERNEL, forward.policy, args, 1, forward.params(fill, last=True), options=fill.options)
+    result = fill.run(Plan(Series(step, (2, 3), launches, groups)), **buffers)
+    start = np.array(fill.pattern.corner(n, m))
     corner = forward.in_order(result.read(last))[start[1]]
     if callable(first):
         first = first(corner)
@@ -253,17 +258,17 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     launch.write(session, buffers["cursor"], cursor)
     walker = select(session.profile, "dp/table/traceback")
     canonical = tuple(tuple(None if move is None else tuple(map(abs, move)) for move in of) for of in moves)
-    places = tuple((job.equation.places or {"": (1, job.equation.decisions)}).values())
+    places = tuple((fill.equation.places or {"": (1, len(moves[0]))}).values())
     columns = np.int32(pitch * 8 // (again.bits * again.policy.block_columns))
-    params = again.params(job, last=False)
+    params = again.params(fill, last=False)
     while min(cursor[:2]) >= 0:
         part = int(cursor[0]) // band
         top, bottom = part * band, min(int(cursor[0]) + 1, n)
         # a band is filled as a separate table, up to the column that the traceback has reached
         here = replace(again, shape=(bottom - top, int(cursor[1]) + 1), table=False, band=again.band_from(top))
         launches, groups = here.launches
-        args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *job.arguments)
-        fill = Step(tiles.KERNEL, again.policy, args, 1, params, options=job.options)
+        args = (*again.numbers(top, bottom, 1 + part), "edges", "state", "decisions", columns, *fill.arguments)
+        refill = Step(tiles.KERNEL, again.policy, args, 1, params, options=fill.options)
         args = (
             np.int32(top),
             np.int32(n + m),
@@ -276,7 +281,7 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
         )
         follow = Step("dp/table/traceback", walker, args, 1, {"bits": again.bits, "moves": canonical, "places": places})
         times = ceil_div(bottom - top + int(cursor[1]) + 1, STEPS)
-        job.run(Plan(Series(fill, (2, 3), launches, groups), *[follow] * times), **buffers)
+        fill.run(Plan(Series(refill, (2, 3), launches, groups), *[follow] * times), **buffers)
         cursor = launch.read(session, buffers["cursor"], np.int32, 4)
         if cursor[0] >= top:
             break
@@ -288,5 +293,5 @@ def _traced(job, fields, moves, first, band_bytes) -> Traceback:
     if len(fields) > 1:
         at = launch.read(session, buffers["fields"], np.uint8, int(cursor[2]))
     by = steps[at, decisions]
-    names = tuple(fields[k] for k in at.tolist()) if job.equation.places else ()
+    names = tuple(fields[k] for k in at.tolist()) if fill.equation.places else ()
     return Traceback(start + np.cumsum(by, axis=0) - by, decisions, corner, names)
